@@ -1,0 +1,360 @@
+"""One frozen class per AIP frame; what they mean together is in `session` and `contract.md`.
+
+On the wire a message is `{"n": number, "f": [frames]}`: numbered within a connection, one or more frames each.
+Reports carry the agent's outbox number; orders are idempotent by (incarnation, task, attempt). Strict on both
+sides: an unknown field or tag is a protocol error, a field that the peer's version cannot know is left out.
+`at` of a lease names it: constellation, task, attempt, incarnation.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from starloom_protocol.entities import FileOut, Offer
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What every part of a frame is: frozen and strict."""
+
+
+class Frame(Part, frozen=True, kw_only=True, tag_field="t"):
+    """What every frame is."""
+
+
+class LeaseRef(Part, frozen=True, kw_only=True):
+    """Names one attempt; (incarnation, attempt) is its fence."""
+
+    attempt: int
+    constellation: str
+    incarnation: int
+    task: str
+
+
+# -- joining a connection
+
+
+class Hello(Frame, frozen=True, kw_only=True, tag="hello"):
+    """First frame of an agent. `next_report` is the outbox number its next report will carry."""
+
+    device: str
+    instance: str
+    key: str
+    ledger: str
+    next_report: int
+    version: str
+    versions: list[int]
+
+
+class Challenge(Frame, frozen=True, kw_only=True, tag="challenge"):
+    """`hub` is the hub's key id; the agent signs `session.proof_bytes(...)`."""
+
+    hub: str
+    nonce: str
+    version: int
+
+
+class Prove(Frame, frozen=True, kw_only=True, tag="prove"):
+    signature: str
+
+
+class Welcome(Frame, frozen=True, kw_only=True, tag="welcome"):
+    """The connection counts from here; `received` is the highest report number the hub has durably.
+
+    `http_token` lets this device move artifacts over HTTP while this session lasts.
+    """
+
+    alive_interval_s: float
+    device_name: str
+    http_token: str
+    hub_time_ms: int
+    lease_grace_s: float
+    lease_ttl_s: float
+    received: int
+    session: int
+
+
+class Refuse(Frame, frozen=True, kw_only=True, tag="refuse"):
+    """The connection is refused; `retry_after_s` 0 means that trying again will not help."""
+
+    code: Code
+    fix: str
+    reason: str
+    retry_after_s: float = 0
+
+
+# -- agent -> hub
+
+
+class OfferFrame(Frame, frozen=True, kw_only=True, tag="offer"):
+    offer: Offer
+    os: str
+    policy_digest: str
+    profile: Profile
+
+
+class Alive(Frame, frozen=True, kw_only=True, tag="alive"):
+    """The attempts this agent is running; the hub renews those that it still grants."""
+
+    running: list[LeaseRef]
+    sent_ms: int
+
+
+class Started(Frame, frozen=True, kw_only=True, tag="started"):
+    at: LeaseRef
+    report: int
+
+
+class ResultFrame(Frame, frozen=True, kw_only=True, tag="result"):
+    """How an attempt ended. `value` is canonical text up to 16 KiB, else `artifact` names its bytes.
+
+    `facts` answer the pointers of the dispatch's `wants` (canonical text); a pointer that found nothing is left
+    out. `tail` is the last 4 KiB of output.
+    """
+
+    artifact: str | None = None
+    at: LeaseRef
+    bytes: int = 0
+    code: Code | None = None
+    detail: str = ""
+    effect: EffectSeen = EffectSeen.NONE
+    facts: dict[str, str] = {}
+    facts_too_big: dict[str, int] = {}
+    outcome: Outcome
+    report: int
+    tail: str = ""
+    value: str | None = None
+    verified: bool = False
+
+
+class Receipt(Frame, frozen=True, kw_only=True, tag="receipt"):
+    """A cancel is done: the process group has ended (or the attempt is not known here)."""
+
+    at: LeaseRef
+    effect: EffectSeen = EffectSeen.NONE
+    known: bool = True
+    report: int
+
+
+class Propose(Frame, frozen=True, kw_only=True, tag="propose"):
+    """An edit that an agent proposes; `operations` is canonical text."""
+
+    at: LeaseRef
+    base_version: int
+    operations: str
+    reason: str
+    report: int
+
+
+class ArtifactReady(Frame, frozen=True, kw_only=True, tag="artifact_ready"):
+    bytes: int
+    media: str
+    name: str
+    report: int
+    sha256: str
+
+
+class LogChunk(Frame, frozen=True, kw_only=True, tag="log"):
+    """Output of an attempt; `offset` counts bytes from its beginning, so that loss is visible."""
+
+    at: LeaseRef
+    offset: int
+    stream: str
+    text: str
+
+
+class Progress(Frame, frozen=True, kw_only=True, tag="progress"):
+    """`fraction_1000` is thousandths, -1 if unknown."""
+
+    at: LeaseRef
+    done_bytes: int = 0
+    fraction_1000: int = -1
+    note: str = ""
+
+
+class ConditionFrame(Frame, frozen=True, kw_only=True, tag="condition"):
+    """Battery, owner present, suspending: strings, the latest wins."""
+
+    facts: dict[str, str]
+
+
+class LedgerEntry(Part, frozen=True, kw_only=True):
+    """What an agent's ledger says of one attempt: unknown, accepted, started, finished."""
+
+    at: LeaseRef
+    state: str
+
+
+class LedgerReport(Frame, frozen=True, kw_only=True, tag="ledger"):
+    """The answer to `query`: an entry for each attempt asked, in the same order."""
+
+    entries: list[LedgerEntry]
+
+
+class Bye(Frame, frozen=True, kw_only=True, tag="bye"):
+    reason: str
+
+
+# -- hub -> agent
+
+
+class InputPart(Part, frozen=True, kw_only=True):
+    """One source of an input: canonical text, or an artifact holding it; `output` points into it."""
+
+    artifact: str | None = None
+    output: str = ""
+    value: str | None = None
+
+
+class DispatchInput(Part, frozen=True, kw_only=True):
+    """`many` gives the list of all parts in order, `flatten` joins the lists; else the single part, or null."""
+
+    flatten: bool = False
+    many: bool = False
+    name: str
+    parts: list[InputPart] = []
+
+
+class Dispatch(Frame, frozen=True, kw_only=True, tag="dispatch"):
+    """Run one tool. `args` is canonical text, values resolved; `secrets` are scrubbed from all that leaves.
+
+    `wants` are the pointers whose facts the result must carry. `fence_after_s` 0 means no fence: `wait` work.
+    """
+
+    args: str
+    at: LeaseRef
+    attempt_of_max: int = 0
+    fence_after_s: float
+    files_out: list[FileOut] = []
+    inputs: list[DispatchInput] = []
+    repeatability: str
+    secrets: dict[str, str] = {}
+    start_to_close_s: float
+    tool: str
+    wants: list[str] = []
+
+
+class Cancel(Frame, frozen=True, kw_only=True, tag="cancel"):
+    at: LeaseRef
+    reason: str
+
+
+class Renew(Frame, frozen=True, kw_only=True, tag="renew"):
+    """Answers one `alive`: the leases that go on, and those that this agent no longer has."""
+
+    gone: list[LeaseRef] = []
+    granted: list[LeaseRef]
+    sent_ms: int
+
+
+class Ack(Frame, frozen=True, kw_only=True, tag="ack"):
+    """`received` has reached the hub, `durable` is in its SQL log: forget results up to there."""
+
+    durable: int
+    received: int
+
+
+class PlanEntry(Part, frozen=True, kw_only=True):
+    """What to do with one open attempt: continue, cancel, resend, forget."""
+
+    action: str
+    at: LeaseRef
+
+
+class ResumePlan(Frame, frozen=True, kw_only=True, tag="resume_plan"):
+    """Restates every attempt that the hub holds open for this device, after each `welcome`."""
+
+    entries: list[PlanEntry]
+
+
+class DrainFrame(Frame, frozen=True, kw_only=True, tag="drain"):
+    draining: bool
+    reason: str
+
+
+class Query(Frame, frozen=True, kw_only=True, tag="query"):
+    attempts: list[LeaseRef]
+
+
+class FetchFacts(Frame, frozen=True, kw_only=True, tag="fetch_facts"):
+    """Pointers asked of a finished attempt after the event; answered by a `facts` frame."""
+
+    at: LeaseRef
+    wants: list[str]
+
+
+class UpdateAvailable(Frame, frozen=True, kw_only=True, tag="update_available"):
+    version: str
+
+
+class Goaway(Frame, frozen=True, kw_only=True, tag="goaway"):
+    reason: str
+    retry_after_s: float
+
+
+# -- both
+
+
+class Ping(Frame, frozen=True, kw_only=True, tag="ping"):
+    at_ms: int
+
+
+class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
+    at_ms: int
+
+
+class ErrorFrame(Frame, frozen=True, kw_only=True, tag="error"):
+    """The peer broke the protocol; the connection closes after it."""
+
+    code: Code
+    reason: str
+
+
+AgentFrame = (
+    Hello
+    | Prove
+    | OfferFrame
+    | Alive
+    | Started
+    | ResultFrame
+    | Receipt
+    | Propose
+    | ArtifactReady
+    | LogChunk
+    | Progress
+    | ConditionFrame
+    | LedgerReport
+    | Bye
+    | Ping
+    | Pong
+    | ErrorFrame
+)
+HubFrame = (
+    Challenge
+    | Welcome
+    | Refuse
+    | Dispatch
+    | Cancel
+    | Renew
+    | Ack
+    | ResumePlan
+    | DrainFrame
+    | Query
+    | FetchFacts
+    | UpdateAvailable
+    | Goaway
+    | Ping
+    | Pong
+    | ErrorFrame
+)
+ReportFrame = Started | ResultFrame | Receipt | Propose | ArtifactReady
+
+
+class AgentMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    f: list[AgentFrame]
+    n: int
+
+
+class HubMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    f: list[HubFrame]
+    n: int

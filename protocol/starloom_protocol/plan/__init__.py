@@ -1,0 +1,29 @@
+"""The plan language, recipe heads and edits: documents people write -> what the core takes. Never imported by an agent.
+
+document     text -> plain maps (JSON, or YAML without surprises)
+models       the shapes (Pydantic); found: faults with places and did-you-mean
+params       `{param: name}` and `only_if`
+lower        single parts -> entities; graph: what parts mean to each other
+operations   the operations of edits and rules
+check        `check_plan`, `check_edit`
+recipe       `Recipe`, `read_recipe`, `recipe_values`, `recipe_plan`; param_types: what a parameter takes
+"""
+
+from starloom_protocol.plan.check import PlanCheck, check_edit, check_plan, plan_hash
+from starloom_protocol.plan.document import DocumentRefused, read_document
+from starloom_protocol.plan.recipe import ParamDoc, Recipe, RecipeCheck, read_recipe, recipe_plan, recipe_values
+
+__all__ = [
+    "DocumentRefused",
+    "ParamDoc",
+    "PlanCheck",
+    "Recipe",
+    "RecipeCheck",
+    "check_edit",
+    "check_plan",
+    "plan_hash",
+    "read_document",
+    "read_recipe",
+    "recipe_plan",
+    "recipe_values",
+]

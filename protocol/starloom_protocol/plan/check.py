@@ -1,0 +1,337 @@
+"""A whole plan or edit: read, every fault found, lowered for the core.
+
+    check_plan   a document -> `PlanCheck`: all faults, or the plan that becomes version 1
+    check_edit   a list of operations -> all faults, or the operations
+
+Order: parameters are put in, parts are looked at one by one, then what they mean to each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from starloom_protocol.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan
+from starloom_protocol.entities import Condition, Dependency, Fault, Policy, ResultSpec, RuleRecord
+from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
+from starloom_protocol.plan.found import Found, joined, kind_word
+from starloom_protocol.plan.graph import Graph, Placed
+from starloom_protocol.plan.lower import Known, Lowering
+from starloom_protocol.plan.models import DependencyDoc, PlanDoc, ResultDoc, RuleDoc, TaskDoc
+from starloom_protocol.plan.operations import Operations, operations_text
+from starloom_protocol.plan.params import Params
+from starloom_protocol.plan.records import record
+from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
+from starloom_protocol.vocabulary import Code, Repeatability
+
+TASKS_MAX: Final = 10_000
+PLAN_FORMAT: Final = 1
+
+
+class PlanCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Either faults or a plan; never both."""
+
+    faults: list[Fault] = []
+    plan: LoweredPlan | None = None
+
+
+def check_plan(
+    document: Any,
+    *,
+    params: Mapping[str, Any] | None = None,
+    recipe: str | None = None,
+    known_devices: Sequence[str] | None = None,
+    known_tools: Mapping[str, Repeatability] | None = None,
+    place: str = "",
+) -> PlanCheck:
+    """Check a plan document (as `read_document` gives it) and lower it. Never raises for what a document holds.
+
+    `params` maps every parameter there is to its value, None where it was not given; a device is a selector such as
+    `{"name": "demo-phone"}` or a name. `known_devices` are names and ids; None leaves devices or tools unchecked.
+    `place` is put before every place.
+    """
+    found = Found()
+    if not _readable(document, found, place):
+        return PlanCheck(faults=found.faults)
+    plan = _Plan(document, found, Params(params, found), Known(known_devices, known_tools), place).lowered()
+    if found.faults:
+        return PlanCheck(faults=found.faults)
+    if params:
+        plan = msgspec.structs.replace(plan, params=canonical(dict(params)))
+    if recipe is not None:
+        plan = msgspec.structs.replace(plan, recipe=recipe)
+    return PlanCheck(plan=msgspec.structs.replace(plan, hash=plan_hash(plan)))
+
+
+def check_edit(
+    operations: Any,
+    *,
+    known_devices: Sequence[str] | None = None,
+    known_tools: Mapping[str, Repeatability] | None = None,
+    task_ids: Collection[str] | None = None,
+    place: str = "operations",
+) -> tuple[list[Fault], list[EditOperation]]:
+    """Check the operations of an edit and lower them; with faults the list is empty.
+
+    `task_ids` are the tasks of the current plan, children too; None leaves references to the core.
+    """
+    found = Found()
+    if not isinstance(operations, list) or not operations:
+        reason = f"`operations` is a list with at least one operation, not {kind_word(operations)}"
+        found.add(Code.PLAN_INVALID, place, reason if operations != [] else "the edit has no operations")
+        return found.faults, []
+    if not _readable({"operations": operations}, found, place):
+        return found.faults, []
+    lowering = Lowering(found, Known(known_devices, known_tools))
+    placed = Operations(found, Params(None, found), lowering).lower(operations, place)
+    if task_ids is not None:
+        _references(placed, set(task_ids), frozenset(), found)
+    return (found.faults, []) if found.faults else ([], [operation for operation, _ in placed])
+
+
+def plan_hash(plan: LoweredPlan) -> str:
+    """Return the SHA-256 of the canonical text of a lowered plan without its hash, as 64 hex digits."""
+    content = msgspec.to_builtins(plan)
+    content.pop("hash", None)
+    return hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+def _readable(document: Any, found: Found, place: str) -> bool:
+    if not isinstance(document, dict):
+        found.add(Code.PLAN_INVALID, place, f"a plan is a map with named fields, not {kind_word(document)}")
+        return False
+    if depth_of(document) > VALUE_DEPTH_MAX:
+        found.add(Code.PLAN_INVALID, place, f"the document nests deeper than {VALUE_DEPTH_MAX} levels")
+        return False
+    try:
+        size = len(msgspec.json.encode(document))
+    except (TypeError, ValueError, OverflowError) as error:
+        found.add(Code.PLAN_INVALID, place, f"the document holds what JSON cannot: {error}")
+        return False
+    if size > DOCUMENT_BYTES_MAX:
+        found.add(Code.PLAN_TOO_BIG, place, f"the document has {size} bytes; at most {DOCUMENT_BYTES_MAX} are taken")
+        return False
+    return True
+
+
+def _references(
+    placed: Sequence[tuple[EditOperation, str]], known: set[str], omitted: Collection[str], found: Found
+) -> list[EditOperation]:
+    """Note references to tasks that are nowhere; return the operations that do not name an omitted task."""
+    known = known | {operation.spec.id for operation, _ in placed if isinstance(operation, AddTask)}
+    kept = []
+    for operation, place in placed:
+        if isinstance(operation, AddTask):
+            inputs = [item for item in operation.spec.inputs if item.source not in omitted]
+            named = [(joined(place, "inputs", item.name, "from"), item.source) for item in inputs]
+            operation = AddTask(spec=msgspec.structs.replace(operation.spec, inputs=inputs))
+        elif isinstance(operation, AddDependency):
+            gate = operation.dependency
+            named = [(joined(place, "from"), gate.source), (joined(place, "to"), gate.target)]
+        elif isinstance(operation, DropItems):
+            named = [(joined(place, "of"), operation.of)]
+        else:
+            identity = getattr(operation, "id", None)
+            named = [(joined(place, "id"), end) for end in _ends(identity)]
+        if any(name in omitted for _, name in named):
+            continue
+        for where, name in named:
+            if name not in known:
+                found.add(Code.UNKNOWN_TASK, where, f"no task has the id `{name}`", found.near(name, known))
+        kept.append(operation)
+    return kept
+
+
+def _written_references(raw: Any, place: str) -> list[tuple[str, str]]:
+    """Return (id, place) of what a task with faults names, so that one fault does not hide another."""
+    inputs = raw.get("inputs") if isinstance(raw, dict) else None
+    named = []
+    for name, item in inputs.items() if isinstance(inputs, dict) else ():
+        if isinstance(item, dict) and isinstance(item.get("from"), str):
+            named.append((item["from"], joined(place, "inputs", str(name), "from")))
+    return named
+
+
+def _written_ends(raw: Any, place: str) -> list[tuple[str, str]]:
+    """Return (id, place) of the tasks that a dependency with faults names."""
+    if not isinstance(raw, dict):
+        return []
+    return [(raw[end], joined(place, end)) for end in ("from", "to") if isinstance(raw.get(end), str)]
+
+
+def _ends(identity: str | None) -> list[str]:
+    if identity is None:
+        return []
+    source, arrow, rest = identity.partition(">")
+    return [source, rest.partition(":")[0]] if arrow else [source]
+
+
+class _Plan:
+    """One checking of one plan document."""
+
+    def __init__(self, raw: dict[str, Any], found: Found, params: Params, known: Known, place: str) -> None:
+        self._raw = raw
+        self._found = found
+        self._params = params
+        self._known = known
+        self._place = place
+        self._lowering = Lowering(found, known)
+        self._tasks: dict[str, Placed] = {}
+        self._omitted: set[str] = set()
+        self._broken: set[str] = set()
+        self._unread: list[tuple[str, str]] = []
+
+    def lowered(self) -> LoweredPlan:
+        """Return the plan; of no use once there are faults."""
+        head = self._head()
+        self._read_tasks()
+        graph = Graph(self._tasks, self._omitted, self._broken, self._found)
+        control = self._dependencies()
+        specs, dependencies = graph.link(control)
+        for name, where in self._unread:
+            graph.refers(name, where)
+        return record(
+            LoweredPlan,
+            dependencies=dependencies,
+            hash="",
+            name=head.name if head else "",
+            policy=record(Policy, **head.policy.model_dump()) if head else Policy(),
+            results=self._results(graph),
+            rules=self._rules(graph),
+            specs=specs,
+        )
+
+    def _head(self) -> PlanDoc | None:
+        parts = ("tasks", "dependencies", "rules", "result")
+        head = {
+            name: value if name in parts else self._params.put_in(value, self._at(name))
+            for name, value in self._raw.items()
+        }
+        doc = self._found.validate(PlanDoc, head, self._place)
+        if doc is not None and doc.starloom != PLAN_FORMAT:
+            reason = f"this hub reads plans of format {PLAN_FORMAT}, not {doc.starloom}"
+            self._found.add(Code.PLAN_INVALID, self._at("starloom"), reason, f"Write `starloom: {PLAN_FORMAT}`.")
+        if doc is not None and not doc.tasks:
+            self._found.add(Code.PLAN_INVALID, self._at("tasks"), "the plan has no tasks", "Add at least one.")
+        return doc
+
+    def _at(self, *steps: str | int) -> str:
+        return joined(self._place, *steps)
+
+    def _list(self, name: str) -> list[Any]:
+        items = self._raw.get(name)
+        return items if isinstance(items, list) else []
+
+    def _read_tasks(self) -> None:
+        items = self._list("tasks")
+        if len(items) > TASKS_MAX:
+            reason = f"the plan has {len(items)} tasks; at most {TASKS_MAX} are taken"
+            self._found.add(Code.PLAN_TOO_BIG, self._at("tasks"), reason)
+            return
+        first: dict[str, str] = {}
+        for at, raw in enumerate(items):
+            place = self._at("tasks", at)
+            name = raw.get("id") if isinstance(raw, dict) else None
+            if isinstance(name, str):
+                if name in first:
+                    reason = f"`{name}` is the id of {first[name]} already"
+                    self._found.add(Code.DUPLICATE_ID, joined(place, "id"), reason)
+                first.setdefault(name, place)
+                self._broken.add(name)
+            if isinstance(raw, dict):
+                if not self._params.chosen(raw, place):
+                    self._omit(name)
+                    continue
+                filled = self._params.put_in_fields(raw, place)
+                filled.pop("only_if", None)
+            else:
+                filled = raw
+            doc = self._found.validate(TaskDoc, filled, place)
+            if doc is None:
+                self._unread.extend(_written_references(filled, place))
+            else:
+                self._tasks.setdefault(doc.id, Placed(self._lowering.task(doc, place), place))
+        if self._raw.get("tasks") and not self._tasks and not self._found.faults:
+            self._found.add(Code.PLAN_INVALID, self._at("tasks"), "every task is left out by its only_if")
+
+    def _omit(self, name: Any) -> None:
+        if isinstance(name, str) and name not in self._tasks:
+            self._broken.discard(name)
+            self._omitted.add(name)
+
+    def _dependencies(self) -> list[tuple[Dependency, str]]:
+        made = []
+        for at, raw in enumerate(self._list("dependencies")):
+            place = self._at("dependencies", at)
+            doc = self._found.validate(DependencyDoc, self._params.put_in(raw, place), place)
+            if doc is None:
+                self._unread.extend(_written_ends(raw, place))
+            else:
+                made.append((self._lowering.dependency(doc, place), place))
+        return made
+
+    def _results(self, graph: Graph) -> list[ResultSpec]:
+        made = []
+        for at, raw in enumerate(self._list("result")):
+            place = self._at("result", at)
+            doc = self._found.validate(ResultDoc, self._params.put_in(raw, place), place)
+            if doc is not None and graph.refers(doc.source, joined(place, "from")):
+                made.append(self._lowering.result(doc))
+        return made
+
+    def _rules(self, graph: Graph) -> list[RuleRecord]:
+        read = []
+        lowering = Lowering(self._found, self._known, in_rule=True)
+        operations = Operations(self._found, self._params, lowering)
+        names: set[str] = set()
+        for at, raw in enumerate(self._list("rules")):
+            place = self._at("rules", at)
+            filled = raw
+            if isinstance(raw, dict):
+                filled = {
+                    name: value if name == "edit" else self._params.put_in(value, joined(place, name))
+                    for name, value in raw.items()
+                }
+            doc = self._found.validate(RuleDoc, filled, place)
+            if doc is None:
+                continue
+            if doc.name in names:
+                self._found.add(Code.DUPLICATE_ID, joined(place, "name"), f"two rules are named `{doc.name}`")
+            names.add(doc.name)
+            read.append((at, doc, operations.lower(doc.edit, joined(place, "edit"))))
+        known = set(self._tasks) | self._broken
+        known |= {item.spec.id for _, _, placed in read for item, _ in placed if isinstance(item, AddTask)}
+        made = []
+        for at, doc, placed in read:
+            place = self._at("rules", at)
+            kept = _references(placed, known, self._omitted, self._found)
+            if graph.refers(doc.when.task, joined(place, "when", "task")) and kept:
+                made.append(self._rule(doc, kept, at, joined(place, "when"), lowering))
+        return made
+
+    def _rule(self, doc: RuleDoc, kept: list[EditOperation], order: int, place: str, lowering: Lowering) -> RuleRecord:
+        when = doc.when
+        condition = attempts = None
+        if (when.output is None) != (when.op is None):
+            self._found.add(Code.PLAN_INVALID, place, "a condition has both `output` and `op`")
+        elif when.output is not None and when.op is not None:
+            given = "value" in when.model_fields_set
+            condition = lowering.condition(when.output, when.op, when.value, place, given=given)
+        if when.attempts is not None:
+            attempts = record(Condition, op=when.attempts.op, output="", value=canonical(when.attempts.value))
+        return record(
+            RuleRecord,
+            attempts=attempts,
+            code=when.code,
+            condition=condition,
+            event=when.event,
+            name=doc.name,
+            operations=operations_text(kept),
+            order=order,
+            reason=doc.reason,
+            task=when.task,
+            whole=when.whole,
+        )

@@ -1,0 +1,136 @@
+"""Collects every fault of a document, each with its place and, where one is near, the word that was meant.
+
+Owns how places read (`tasks[3].inputs.rows.from`) and how Pydantic's findings become sentences for people.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from starloom_protocol.entities import Fault
+from starloom_protocol.vocabulary import CODES, Code
+
+_SUGGESTIONS_MAX: Final = 50
+_CANDIDATES_MAX: Final = 2000
+_KINDS: Final = {
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "list_type": "a list",
+    "dict_type": "a map",
+    "model_type": "a map",
+    "model_attributes_type": "a map",
+}
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def joined(place: str, *steps: str | int) -> str:
+    """Return the place of a part: names join with a dot, positions stand in brackets."""
+    for step in steps:
+        word = f"[{step}]" if isinstance(step, int) else f".{step}"
+        place = place + word if place else word.removeprefix(".")
+    return place
+
+
+def kind_word(value: object) -> str:
+    """Return what a document's value is, in words of the document."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list) else "a map" if isinstance(value, dict) else type(value).__name__
+
+
+def shown(value: object) -> str:
+    """Return a value shortened for a sentence."""
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+class Found:
+    """The faults of one check, in the order they were found."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self._suggested = 0
+
+    def add(self, code: Code, place: str, reason: str, hint: str = "") -> None:
+        self.faults.append(Fault(code=code, hint=hint or CODES[code].hint, place=place, reason=reason))
+
+    def near(self, word: str, candidates: Iterable[str], otherwise: str = "") -> str:
+        """Return a hint naming the nearest candidate. Bounded: a plan of 10,000 slips must not take minutes."""
+        if self._suggested >= _SUGGESTIONS_MAX:
+            return otherwise
+        self._suggested += 1
+        known = list(dict.fromkeys(islice(candidates, _CANDIDATES_MAX)))
+        matches = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+        if matches:
+            return f"Did you mean `{matches[0]}`?"
+        if otherwise or not known or len(known) > 20:
+            return otherwise
+        return "Known here: " + ", ".join(sorted(known)) + "."
+
+    def validate(self, model: type[_Model], value: Any, place: str) -> _Model | None:
+        """Return the value as a model, or None after noting each of its faults."""
+        try:
+            return model.model_validate(value)
+        except ValidationError as error:
+            for item in error.errors(include_url=False):
+                self._note(model, item, place)
+            return None
+
+    def _note(self, model: type[BaseModel], item: Any, place: str) -> None:
+        kind, loc, found = item["type"], item["loc"], item.get("input")
+        # Steps of the models that nobody wrote: the condition that `when` stands for, and Pydantic's word for a key.
+        where = joined(place, *(step for step in loc if step not in ("condition", "[key]")))
+        if kind == "extra_forbidden":
+            name = str(loc[-1])
+            reason = f"there is no field `{name}` here"
+            self.add(Code.UNKNOWN_FIELD, where, reason, self.near(name, fields_at(model, loc[:-1])))
+        elif kind == "missing":
+            self.add(Code.PLAN_INVALID, where, f"`{loc[-1]}` is missing", "Add it.")
+        elif kind in _KINDS:
+            self.add(Code.PLAN_INVALID, where, f"{_KINDS[kind]} is needed here, not {kind_word(found)}")
+        elif kind == "enum":
+            words = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+            reason = f"{shown(found)} is none of {', '.join(words)}"
+            self.add(Code.PLAN_INVALID, where, reason, self.near(str(found), words))
+        else:
+            context = item.get("ctx", {})
+            text = str(item["msg"]).removeprefix("Value error, ")
+            self.add(context.get("code", Code.PLAN_INVALID), where, text, context.get("hint", ""))
+
+
+def fields_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
+    """Return the names that the model at a place knows; empty where it is not a model."""
+    current: Any = model
+    for step in loc:
+        if isinstance(current, type) and issubclass(current, BaseModel):
+            current = next(
+                (info.annotation for name, info in current.model_fields.items() if (info.alias or name) == step), None
+            )
+        current = _inner(current)
+    if isinstance(current, type) and issubclass(current, BaseModel):
+        return [info.alias or name for name, info in current.model_fields.items()]
+    return []
+
+
+def _inner(annotation: Any) -> Any:
+    """Return the model inside `X | None`, `list[X]`, `dict[str, X]`, else the annotation itself."""
+    while not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        inner = [part for part in getattr(annotation, "__args__", ()) if part not in (str, type(None))]
+        if not inner:
+            return annotation
+        annotation = inner[-1]
+    return annotation

@@ -1,0 +1,222 @@
+"""What the parts of a plan mean to each other: references, families, data gates, cycles, limits.
+
+Owns the links of one whole document. Every walk is one pass over tasks and edges, so that 10,000 tasks in any order
+are checked in about a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+import msgspec
+
+from starloom_protocol.entities import Dependency, TaskSpec, dependency_id
+from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.lower import FIRST_VERSION
+from starloom_protocol.plan.records import record
+from starloom_protocol.vocabulary import Code, Gate
+
+DEPENDENCIES_MAX: Final = 100_000
+_CYCLE_SHOWN_MAX: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A spec and where it stands in the document."""
+
+    spec: TaskSpec
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Something that makes `target` wait for `source`, and where it is said."""
+
+    source: str
+    target: str
+    place: str
+
+
+class Graph:
+    """The tasks of one plan by id; `omitted` are those that `only_if` left out, `broken` those with faults."""
+
+    def __init__(
+        self, tasks: Mapping[str, Placed], omitted: Collection[str], broken: Collection[str], found: Found
+    ) -> None:
+        self._tasks = tasks
+        self._omitted = omitted
+        self._broken = broken
+        self._found = found
+        self._edges: list[Edge] = []
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a task stands in the document, be it with faults."""
+        return name in self._tasks or name in self._broken
+
+    def refers(self, name: str, place: str) -> bool:
+        """Return whether a task exists here; note a fault if no such id was ever written."""
+        if self.knows(name):
+            return True
+        if name not in self._omitted:
+            hint = self._found.near(name, chain(self._tasks, self._broken))
+            self._found.add(Code.UNKNOWN_TASK, place, f"no task has the id `{name}`", hint)
+        return False
+
+    def link(self, control: Iterable[tuple[Dependency, str]]) -> tuple[list[TaskSpec], list[Dependency]]:
+        """Return the specs with families, and all gates: control first, then data, both in document order."""
+        roots = self._families()
+        specs: list[TaskSpec] = []
+        data: list[Dependency] = []
+        kept = self._control(control)
+        for name, placed in self._tasks.items():
+            spec = self._linked(placed, roots.get(name))
+            specs.append(spec)
+            data.extend(data_gates(spec))
+        dependencies = kept + data
+        if len(dependencies) > DEPENDENCIES_MAX:
+            reason = f"the plan has {len(dependencies)} dependencies; at most {DEPENDENCIES_MAX} are taken"
+            self._found.add(Code.PLAN_TOO_BIG, "dependencies", reason)
+        self._cycles()
+        return specs, dependencies
+
+    def _linked(self, placed: Placed, root: str | None) -> TaskSpec:
+        spec, inputs = placed.spec, []
+        for item in spec.inputs:
+            place = joined(placed.place, "inputs", item.name, "from")
+            if self.refers(item.source, place):
+                inputs.append(item)
+                self._edges.append(Edge(item.source, spec.id, place))
+        if root is None and len(inputs) == len(spec.inputs):
+            return spec
+        return msgspec.structs.replace(spec, inputs=inputs, family=root)
+
+    def _families(self) -> dict[str, str]:
+        """Return the root of each group's family, and note references of `for_each` that lead nowhere."""
+        roots: dict[str, str] = {}
+        for name, placed in self._tasks.items():
+            each = placed.spec.for_each
+            if each is None:
+                continue
+            where = joined(placed.place, "for_each")
+            if each.source is not None and self._leads(each.source, joined(where, "from")):
+                self._edges.append(Edge(each.source, name, joined(where, "from")))
+            root = self._root(name, roots, joined(where, "same"))
+            for_root = self._tasks[root].spec.for_each
+            if root != name and for_root is not None and for_root.source is not None:
+                self._edges.append(Edge(for_root.source, name, joined(where, "same")))
+        return roots
+
+    def _root(self, name: str, roots: dict[str, str], place: str) -> str:
+        path = []
+        current = name
+        while current not in roots:
+            path.append(current)
+            roots[current] = current
+            each = self._tasks[current].spec.for_each
+            following = each.same if each is not None else None
+            if following is None:
+                break
+            if following in path:
+                self._found.add(Code.PLAN_CYCLE, place, f"`same` goes in a circle: {cycle_words([*path, following])}")
+                break
+            if following not in self._tasks:
+                self._leads(following, place)
+                break
+            if self._tasks[following].spec.for_each is None:
+                reason = f"`{following}` is no group, so there is no list to share"
+                self._found.add(Code.PLAN_INVALID, place, reason, "Name a task that has for_each.")
+                break
+            current = following
+        root = roots[current]
+        for step in path:
+            roots[step] = root
+        return root
+
+    def _leads(self, name: str, place: str) -> bool:
+        if name in self._omitted and not self.knows(name):
+            reason = f"`{name}` is left out here, so there is no list"
+            self._found.add(Code.UNKNOWN_TASK, place, reason, "Give this group the same only_if.")
+            return False
+        return self.refers(name, place)
+
+    def _control(self, control: Iterable[tuple[Dependency, str]]) -> list[Dependency]:
+        kept = []
+        seen: dict[str, str] = {}
+        for dependency, place in control:
+            from_here = self.refers(dependency.source, joined(place, "from"))
+            to_here = self.refers(dependency.target, joined(place, "to"))
+            if not (from_here and to_here):
+                continue
+            identity = dependency_id(dependency)
+            if identity in seen:
+                reason = f"`{identity}` stands at {seen[identity]} already"
+                self._found.add(Code.DUPLICATE_ID, place, reason, "Remove one of the two.")
+                continue
+            seen[identity] = place
+            kept.append(dependency)
+            self._edges.append(Edge(dependency.source, dependency.target, place))
+        return kept
+
+    def _cycles(self) -> None:
+        edges = [edge for edge in self._edges if edge.source in self._tasks and edge.target in self._tasks]
+        for cycle in cycles(self._tasks, edges):
+            places = {(edge.source, edge.target): edge.place for edge in edges}
+            place = places[(cycle[-2], cycle[-1])]
+            self._found.add(Code.PLAN_CYCLE, place, f"these tasks wait for each other: {cycle_words(cycle)}")
+
+
+def data_gates(spec: TaskSpec) -> Iterator[Dependency]:
+    """Yield the data gates that the inputs of a task imply."""
+    for item in spec.inputs:
+        yield record(
+            Dependency,
+            all=item.all,
+            changed_in=FIRST_VERSION,
+            gate=Gate.DATA,
+            input=item.name,
+            optional=item.optional,
+            source=item.source,
+            target=spec.id,
+        )
+
+
+def cycles(names: Iterable[str], edges: Iterable[Edge]) -> Iterator[list[str]]:
+    """Yield each separate cycle as its tasks in order, the first one again at the end; one pass, no recursion."""
+    waits: dict[str, int] = dict.fromkeys(names, 0)
+    after: dict[str, list[str]] = {}
+    before: dict[str, list[str]] = {}
+    for edge in edges:
+        waits[edge.target] += 1
+        after.setdefault(edge.source, []).append(edge.target)
+        before.setdefault(edge.target, []).append(edge.source)
+    free = [name for name, count in waits.items() if count == 0]
+    while free:
+        for target in after.get(free.pop(), ()):
+            waits[target] -= 1
+            if waits[target] == 0:
+                free.append(target)
+    stuck = {name for name, count in waits.items() if count > 0}
+    walked: set[str] = set()
+    for start in waits:
+        path: list[str] = []
+        index: dict[str, int] = {}
+        current = start
+        while current in stuck and current not in walked:
+            walked.add(current)
+            index[current] = len(path)
+            path.append(current)
+            # Whatever is stuck has something stuck before it, so walking backwards ends in a cycle.
+            current = next(source for source in before[current] if source in stuck)
+        if current in index:
+            cycle = path[index[current] :]
+            yield [*reversed(cycle), cycle[-1]]
+
+
+def cycle_words(cycle: list[str]) -> str:
+    """Return a cycle as words, its middle left out when it is long."""
+    if len(cycle) > _CYCLE_SHOWN_MAX:
+        cycle = [*cycle[:6], f"({len(cycle) - 10} more)", *cycle[-4:]]
+    return " > ".join(cycle)

@@ -1,0 +1,332 @@
+"""Checked shapes -> the entities that the core takes: one task, dependency, rule or result at a time.
+
+Owns what a single part means and must keep (values within limits, operators with their values, tools and devices
+that exist). What parts mean to each other is `graph`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from starloom_protocol.entities import (
+    Check,
+    Choice,
+    Condition,
+    Dependency,
+    FileOut,
+    ForEach,
+    Input,
+    OnAbsence,
+    ResultSpec,
+    Retry,
+    Selector,
+    TaskSpec,
+    Timeouts,
+)
+from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.models import (
+    NAME,
+    NO_VALUE_OPS,
+    CheckDoc,
+    DependencyDoc,
+    ForEachDoc,
+    ResultDoc,
+    SelectorDoc,
+    TaskDoc,
+)
+from starloom_protocol.plan.records import record
+from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, pointer_fault
+from starloom_protocol.vocabulary import REPEATABLE, Code, Gate, Need, Op, Repeatability
+
+ARGUMENT_BYTES_MAX: Final = 64 * 1024
+FIRST_VERSION: Final = 1
+EXIT_CODE: Final = "/exit_code"
+DEFAULT_CHOICES: Final = [
+    Choice(label="Done", value="done"),
+    record(Choice, fails=True, label="Cannot", value="cannot"),
+]
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known of the fleet when a document is checked; None means: not known, so not checked.
+
+    `devices` holds names and, where there are any, ids (`d-...`).
+    """
+
+    devices: Sequence[str] | None = None
+    tools: Mapping[str, Repeatability] | None = None
+    _devices: frozenset[str] = field(init=False)
+    _ids_known: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._devices = frozenset(self.devices or ())
+        self._ids_known = any(name.startswith("d-") for name in self._devices)
+
+    def lacks_device(self, name: str) -> bool:
+        return self.devices is not None and name not in self._devices
+
+    def lacks_id(self, identity: str) -> bool:
+        return self.devices is not None and self._ids_known and identity not in self._devices
+
+
+class Lowering:
+    """Lowers parts of one document; `in_rule` lets `{output: /pointer}` stand in values."""
+
+    def __init__(self, found: Found, known: Known, *, in_rule: bool = False) -> None:
+        self.found = found
+        self.known = known
+        self.in_rule = in_rule
+
+    # -- tasks
+
+    def task(self, doc: TaskDoc, place: str) -> TaskSpec:
+        """Return the spec of a whole task; faults are noted, the spec is then of no use."""
+        self._one_kind(doc, place)
+        self.absence(doc, place)
+        fields = self.fields(doc, place)
+        return record(TaskSpec, changed_in=FIRST_VERSION, id=doc.id, **fields)
+
+    def fields(self, doc: TaskDoc, place: str) -> dict[str, Any]:
+        """Return every field of the spec but its identity, by the name it has there."""
+        if doc.tool is not None:
+            self._tool(doc.tool, joined(place, "tool"))
+        for name in sorted(set(doc.args) & set(doc.inputs)):
+            self.found.add(
+                Code.PLAN_INVALID,
+                joined(place, "inputs", name),
+                f"`{name}` is an argument and an input",
+                "Rename or remove one.",
+            )
+        choices = [Choice(fails=item.fails, label=item.label, value=item.value) for item in doc.choices]
+        if len({choice.value for choice in choices}) < len(choices):
+            self.found.add(Code.PLAN_INVALID, joined(place, "choices"), "two choices have the same value")
+        return {
+            "args": self.arguments(doc.args, joined(place, "args"), in_group=doc.for_each is not None),
+            "checks": [self._check(item, joined(place, "checks", at)) for at, item in enumerate(doc.checks)],
+            "choices": choices or (DEFAULT_CHOICES if doc.person is not None else []),
+            "device": None if doc.device is None else self.selector(doc.device, joined(place, "device")),
+            "family": None,
+            "files_out": [FileOut(output=item.output, to=item.to) for item in doc.files_out],
+            "for_each": None if doc.for_each is None else self._for_each(doc.for_each, joined(place, "for_each")),
+            "inputs": [
+                record(
+                    Input,
+                    all=item.all,
+                    flatten=item.flatten,
+                    name=name,
+                    optional=item.optional,
+                    output=item.output,
+                    source=item.source,
+                )
+                for name, item in doc.inputs.items()
+            ],
+            "on_absence": OnAbsence()
+            if doc.on_absence is None
+            else record(OnAbsence, after_s=doc.on_absence.after_s, then=doc.on_absence.then),
+            "optional": doc.optional,
+            "person": doc.person,
+            "repeatability": doc.repeatability,
+            "retry": record(Retry, max_attempts=doc.retry.max_attempts or 0, on_check=doc.retry.on_check)
+            if "retry" in doc.model_fields_set
+            else Retry(),
+            "timeouts": record(Timeouts, **doc.timeouts.model_dump())
+            if "timeouts" in doc.model_fields_set
+            else Timeouts(),
+            "tool": doc.tool,
+        }
+
+    def _one_kind(self, doc: TaskDoc, place: str) -> None:
+        kinds = [name for name in ("tool", "goal", "person", "plan") if getattr(doc, name) is not None]
+        if not kinds:
+            self.found.add(Code.PLAN_INVALID, place, f"the task `{doc.id}` does nothing", "Give it a `tool`.")
+        elif len(kinds) > 1:
+            self.found.add(
+                Code.PLAN_INVALID, place, f"the task `{doc.id}` has {' and '.join(kinds)}; it takes one of them"
+            )
+        elif doc.goal is not None:
+            self.found.add(
+                Code.PLAN_INVALID,
+                joined(place, "goal"),
+                "a goal in words needs a language model, and none is set up",
+                "Use a tool, or set STARLOOM_LLM_URL.",
+            )
+        elif doc.plan is not None:
+            self.found.add(
+                Code.PLAN_INVALID,
+                joined(place, "plan"),
+                "a nested plan is not taken by this version",
+                "Write its tasks here, beside the others.",
+            )
+        if doc.person is not None:
+            if doc.device is not None:
+                self.found.add(Code.PLAN_INVALID, joined(place, "device"), "a question to a person has no device")
+        elif doc.choices:
+            self.found.add(Code.PLAN_INVALID, joined(place, "choices"), "only a question to a person has choices")
+
+    def absence(self, doc: TaskDoc, place: str) -> None:
+        """Note a fault if work that must not run twice is to be moved by itself."""
+        if doc.on_absence is None or doc.on_absence.then != "reassign":
+            return
+        own = doc.repeatability
+        if own is None and doc.tool is not None and self.known.tools is not None:
+            own = self.known.tools.get(doc.tool)
+        if own is not None and own not in REPEATABLE:
+            self.found.add(
+                Code.NOT_REPEATABLE,
+                joined(place, "on_absence", "then"),
+                f"`reassign` may run `{doc.id}` twice, and its work is {own}",
+            )
+
+    def _tool(self, name: str, place: str) -> None:
+        tools = self.known.tools
+        if tools is not None and name not in tools:
+            self.found.add(Code.UNKNOWN_TOOL, place, f"no device offers `{name}`", self.found.near(name, tools))
+
+    def _check(self, doc: CheckDoc, place: str) -> Check:
+        if "exit_code" in doc.model_fields_set:
+            if doc.model_fields_set != {"exit_code"} or doc.exit_code is None:
+                self.found.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")
+            return record(Check, op=Op.EQ, output=EXIT_CODE, value=canonical(doc.exit_code))
+        if doc.output is None or doc.op is None:
+            self.found.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")
+            return record(Check, op=Op.EXISTS, output="")
+        made = self.condition(doc.output, doc.op, doc.value, place, given="value" in doc.model_fields_set)
+        return record(Check, op=made.op, output=made.output, value=made.value)
+
+    def _for_each(self, doc: ForEachDoc, place: str) -> ForEach:
+        ways = [
+            name
+            for name, value in (("from", doc.source), ("devices", doc.devices), ("same", doc.same))
+            if value is not None
+        ]
+        if len(ways) != 1:
+            self.found.add(
+                Code.PLAN_INVALID, place, "`for_each` takes exactly one of from, devices, same", "Keep one of them."
+            )
+        if doc.source is None and doc.output:
+            self.found.add(Code.PLAN_INVALID, joined(place, "output"), "`output` belongs to `from`")
+        return record(
+            ForEach,
+            devices=None if doc.devices is None else self.selector(doc.devices, joined(place, "devices")),
+            max_parallel=doc.max_parallel or 0,
+            need=doc.need.word,
+            need_count=doc.need.count if doc.need.word is Need.AT_LEAST else 0,
+            output=doc.output,
+            same=doc.same,
+            source=doc.source,
+        )
+
+    # -- parts
+
+    def selector(self, doc: SelectorDoc, place: str) -> Selector:
+        """Return a selector; a device that does not exist is a fault where the fleet is known."""
+        if doc.name is not None and self.known.lacks_device(doc.name):
+            names = [name for name in self.known.devices or () if not name.startswith("d-")]
+            hint = self.found.near(doc.name, names)
+            self.found.add(Code.UNKNOWN_DEVICE, joined(place, "name"), f"no device is named `{doc.name}`", hint)
+        if doc.id is not None and self.known.lacks_id(doc.id):
+            self.found.add(Code.UNKNOWN_DEVICE, joined(place, "id"), f"no device has the id `{doc.id}`")
+        for at, tool in enumerate(doc.tools):
+            self._tool(tool, joined(place, "tools", at))
+        return record(
+            Selector,
+            any=[self.selector(item, joined(place, "any", at)) for at, item in enumerate(doc.any)],
+            id=doc.id,
+            labels=sorted(set(doc.labels)),
+            name=doc.name,
+            os=doc.os,
+            tools=sorted(set(doc.tools)),
+        )
+
+    def condition(self, output: str, op: Op, value: Any, place: str, *, given: bool) -> Condition:
+        """Return a condition; `given` tells `value: null` from no value."""
+        where = joined(place, "value")
+        if op in NO_VALUE_OPS:
+            if given:
+                self.found.add(Code.PLAN_INVALID, where, f"`{op}` takes no value", "Remove it.")
+            return record(Condition, op=op, output=output)
+        if not given:
+            if op is not Op.EXISTS:
+                self.found.add(Code.PLAN_INVALID, where, f"`{op}` needs a value", "Add `value`.")
+            return record(Condition, op=op, output=output)
+        if op in (Op.IN, Op.NOT_IN) and not isinstance(value, list):
+            self.found.add(Code.PLAN_INVALID, where, f"`{op}` needs a list of values")
+        if op is Op.EXISTS and not isinstance(value, bool):
+            self.found.add(Code.PLAN_INVALID, where, "`exists` takes true or false")
+        return record(Condition, op=op, output=output, value=self.text(value, where))
+
+    def dependency(self, doc: DependencyDoc, place: str) -> Dependency:
+        """Return a control dependency."""
+        condition = None
+        if doc.when.condition is not None:
+            found = doc.when.condition
+            given = "value" in found.model_fields_set
+            condition = self.condition(found.output, found.op, found.value, joined(place, "when"), given=given)
+        return record(
+            Dependency,
+            all=doc.all,
+            changed_in=FIRST_VERSION,
+            condition=condition,
+            gate=Gate.OUTPUT if condition is not None else doc.when.gate,
+            source=doc.source,
+            target=doc.target,
+        )
+
+    def result(self, doc: ResultDoc) -> ResultSpec:
+        return record(ResultSpec, output=doc.output, show=doc.show, source=doc.source, title=doc.title)
+
+    # -- values
+
+    def text(self, value: Any, place: str) -> str:
+        """Return the canonical text of a value, `null` and a fault where it has none."""
+        try:
+            return canonical(value)
+        except ValueError as error:
+            self.found.add(Code.PLAN_INVALID, place, str(error))
+            return "null"
+
+    def arguments(self, args: dict[str, Any], place: str, *, in_group: bool) -> str:
+        """Return the canonical text of a task's arguments, nodes left in it."""
+        if depth_of(args) > VALUE_DEPTH_MAX:
+            self.found.add(Code.PLAN_INVALID, place, f"arguments nest deeper than {VALUE_DEPTH_MAX} levels")
+            return "{}"
+        for where, kind, value in nodes(args, place):
+            self._node(where, kind, value, in_group=in_group)
+        text = self.text(args, place)
+        if len(text.encode()) > ARGUMENT_BYTES_MAX:
+            reason = f"the arguments have {len(text.encode())} bytes; at most {ARGUMENT_BYTES_MAX} are taken"
+            self.found.add(Code.PLAN_TOO_BIG, place, reason, "Hand big values over as a file.")
+        return text
+
+    def _node(self, place: str, kind: str, value: Any, *, in_group: bool) -> None:
+        if kind == "secret":
+            if not isinstance(value, str) or not NAME.fullmatch(value):
+                self.found.add(Code.PLAN_INVALID, place, "`secret` takes the name of a secret")
+            return
+        if kind == "output" and not self.in_rule:
+            return
+        fault = pointer_fault(value) if isinstance(value, str) else "a pointer is a text"
+        if fault:
+            self.found.add(Code.PLAN_INVALID, place, fault)
+        elif kind == "each" and not in_group and not self.in_rule:
+            self.found.add(
+                Code.PLAN_INVALID, place, "`each` is the item of a group's child, and this is no group", "Add for_each."
+            )
+
+
+def nodes(value: Any, place: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield (place, kind, value) of each `{each}`, `{secret}` and `{output}` node inside a value."""
+    if isinstance(value, dict):
+        if len(value) == 1:
+            kind, inner = next(iter(value.items()))
+            if kind in ("each", "secret", "output"):
+                yield place, kind, inner
+                return
+        for key, item in value.items():
+            yield from nodes(item, joined(place, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from nodes(item, joined(place, index))

@@ -1,0 +1,210 @@
+"""Recipes: a plan with a head - phrases, typed parameters, what it asks for - and how values reach its plan.
+
+    read_recipe   text -> `RecipeCheck`; importing runs nothing
+    recipe_plan   a recipe and values -> `PlanCheck`; defaults put in, types checked, missing ones reported
+
+Matching words to phrases is the planner's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+import msgspec
+from pydantic import AfterValidator, Field
+
+from starloom_protocol.entities import Fault
+from starloom_protocol.plan.check import PlanCheck, check_plan
+from starloom_protocol.plan.document import DocumentRefused, read_document
+from starloom_protocol.plan.found import Found, joined, kind_word
+from starloom_protocol.plan.models import TASK_ID, Doc, Label, Name, refuse
+from starloom_protocol.plan.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+RECIPE_FORMAT: Final = 1
+_SLOT: Final = re.compile(r"\{([^{}]*)\}")
+
+
+def _param_type(value: str) -> str:
+    if value not in PARAM_TYPES:
+        raise refuse(f"{value[:40]!r} is none of {', '.join(sorted(PARAM_TYPES))}")
+    return value
+
+
+def _recipe_name(value: str) -> str:
+    if not TASK_ID.fullmatch(value):
+        raise refuse(f"{value[:80]!r} is no name of a recipe", "It has 1 to 64 of a-z 0-9 _ -.")
+    return value
+
+
+class ParamDoc(Doc):
+    """One parameter. `needs` are tools its device must have; `not` names a device parameter it must differ from.
+
+    `true_when_named` makes a boolean true when that other parameter was given and this one was not.
+    """
+
+    type: Annotated[str, AfterValidator(_param_type)]
+    title: Label | None = None
+    needs: list[Name] = Field(default_factory=list)
+    not_same: Name | None = Field(alias="not", default=None)
+    optional: bool = False
+    default: Any = None
+    true_when_named: Name | None = None
+
+
+class RecipeTestDoc(Doc):
+    """Where the fixture and the expected answer are, beside the recipe, and the values of the test."""
+
+    fixture: str
+    answer: str
+    params: dict[str, Any] = Field(default_factory=dict)
+
+
+class Recipe(Doc):
+    """A recipe's head with its plan as written; `plan` is checked when values are known."""
+
+    starloom_recipe: int
+    name: Annotated[str, AfterValidator(_recipe_name)]
+    title: Label
+    version: Annotated[int, Field(ge=1)]
+    phrases: list[Annotated[str, Field(min_length=1, max_length=300)]] = Field(default_factory=list)
+    params: dict[Name, ParamDoc] = Field(default_factory=dict)
+    asks_for: dict[str, list[str]] = Field(default_factory=dict)
+    effects: list[Annotated[Effect, Field(strict=False)]] = Field(default_factory=list)
+    plan: dict[str, Any]
+    test: RecipeTestDoc | None = None
+
+
+class RecipeCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Either faults or a recipe."""
+
+    faults: list[Fault] = []
+    recipe: Recipe | None = None
+
+
+def read_recipe(text: str | bytes) -> RecipeCheck:
+    """Read a recipe and check all that can be checked without values. Never raises for what the text holds."""
+    try:
+        document = read_document(text)
+    except DocumentRefused as refused:
+        return RecipeCheck(faults=[refused.fault])
+    found = Found()
+    recipe = found.validate(Recipe, document, "")
+    if recipe is None:
+        return RecipeCheck(faults=found.faults)
+    _check_head(recipe, found)
+    # With everything given, and with only what must be given: each kind of making shows its own faults.
+    full = {name: _stand_in(name, param) for name, param in recipe.params.items()}
+    least = {
+        name: None if param.optional else _stand_in(name, param, default=True) for name, param in recipe.params.items()
+    }
+    for values in (full, least):
+        for fault in check_plan(recipe.plan, params=values, recipe=recipe.name, place="plan").faults:
+            if fault not in found.faults:
+                found.faults.append(fault)
+    return RecipeCheck(faults=found.faults) if found.faults else RecipeCheck(recipe=recipe)
+
+
+def recipe_values(recipe: Recipe, params: Mapping[str, Any]) -> tuple[list[Fault], dict[str, Any]]:
+    """Return every parameter of a recipe with its value, None where optional and not given, and all faults.
+
+    Texts are taken for every type (the command line has nothing else); a device becomes a selector.
+    """
+    found = Found()
+    for name in params:
+        if name not in recipe.params:
+            hint = found.near(name, recipe.params)
+            found.add(Code.UNKNOWN_PARAM, joined("params", name), f"{recipe.name} has no parameter `{name}`", hint)
+    values: dict[str, Any] = {}
+    for name, param in recipe.params.items():
+        given = params.get(name)
+        place = joined("params", name)
+        if given is None and param.true_when_named is not None and params.get(param.true_when_named) is not None:
+            given = True
+        if given is None:
+            given = param.default
+        values[name] = None
+        if given is None:
+            if not param.optional:
+                found.add(Code.MISSING_PARAM, place, f"`{name}` ({param.type}) has no value")
+            continue
+        try:
+            values[name] = coerce(param.type, given)
+        except ParamRefused as refused:
+            found.add(Code.PLAN_INVALID, place, f"`{name}` {refused.reason}", refused.hint)
+    for name, param in recipe.params.items():
+        other = param.not_same
+        if other is not None and values.get(name) is not None and values[name] == values.get(other):
+            found.add(Code.PLAN_INVALID, joined("params", name), f"`{name}` must be another device than `{other}`")
+    return found.faults, values
+
+
+def recipe_plan(
+    recipe: Recipe,
+    params: Mapping[str, Any],
+    *,
+    known_devices: Sequence[str] | None = None,
+    known_tools: Mapping[str, Repeatability] | None = None,
+) -> PlanCheck:
+    """Make the plan of a recipe with these values; all faults of the values, else all of the plan."""
+    faults, values = recipe_values(recipe, params)
+    if faults:
+        return PlanCheck(faults=faults)
+    return check_plan(
+        recipe.plan,
+        params=values,
+        recipe=recipe.name,
+        known_devices=known_devices,
+        known_tools=known_tools,
+        place="plan",
+    )
+
+
+def _stand_in(name: str, param: ParamDoc, *, default: bool = False) -> Any:
+    if default and param.default is not None:
+        return param.default
+    return placeholder(param.type, name)
+
+
+def _check_head(recipe: Recipe, found: Found) -> None:
+    if recipe.starloom_recipe != RECIPE_FORMAT:
+        reason = f"this hub reads recipes of format {RECIPE_FORMAT}, not {recipe.starloom_recipe}"
+        found.add(Code.PLAN_INVALID, "starloom_recipe", reason)
+    for at, phrase in enumerate(recipe.phrases):
+        slots = _SLOT.findall(phrase)
+        for slot in slots:
+            if slot not in recipe.params:
+                reason = f"the phrase has a slot for `{slot}`, which is no parameter"
+                found.add(Code.UNKNOWN_PARAM, joined("phrases", at), reason, found.near(slot, recipe.params))
+        if len(set(slots)) < len(slots):
+            found.add(Code.PLAN_INVALID, joined("phrases", at), "the phrase has the same slot twice")
+    for name in recipe.asks_for:
+        if name not in recipe.params:
+            hint = found.near(name, recipe.params)
+            found.add(Code.UNKNOWN_PARAM, joined("asks_for", name), f"`{name}` is no parameter", hint)
+    for name, param in recipe.params.items():
+        _check_param(recipe, name, param, found)
+
+
+def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> None:
+    place = joined("params", name)
+    for word, other in (("not", param.not_same), ("true_when_named", param.true_when_named)):
+        if other is not None and (other not in recipe.params or other == name):
+            hint = found.near(other, recipe.params)
+            found.add(Code.UNKNOWN_PARAM, joined(place, word), f"`{other}` is no other parameter", hint)
+    if param.true_when_named is not None and param.type != "boolean":
+        found.add(
+            Code.PLAN_INVALID, joined(place, "true_when_named"), "only a boolean can be true when another is named"
+        )
+    if param.type != "device" and (param.needs or param.not_same is not None):
+        found.add(Code.PLAN_INVALID, place, "`needs` and `not` belong to a parameter of type device")
+    if param.default is not None:
+        try:
+            coerce(param.type, param.default)
+        except ParamRefused as refused:
+            found.add(Code.PLAN_INVALID, joined(place, "default"), f"the default {refused.reason}", refused.hint)
+    elif "default" in param.model_fields_set and not param.optional:
+        reason = f"the default is {kind_word(None)}"
+        found.add(Code.PLAN_INVALID, joined(place, "default"), reason, "Write `optional: true` instead.")

@@ -1,0 +1,228 @@
+"""Plan values: canonical JSON text (RFC 8785), JSON pointers (RFC 6901) and the operators of conditions.
+
+A value is a string of canonical JSON to state, hash and TypeScript; it is parsed only to compare or to point
+into. Nothing here evaluates anything.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from typing import Any, Final
+
+import msgspec
+
+from starloom_protocol.vocabulary import Op
+
+_sorted = msgspec.json.Encoder(order="sorted")
+_decoder = msgspec.json.Decoder()
+_text = re.compile(rb'"(?:[^"\\]|\\.)*"')
+# Outside texts: a float (whole numbers never have one of these), or what NaN and infinities are written as.
+_float = re.compile(rb"[0-9][.e]|null")
+
+FACT_SCALAR_BYTES_MAX: Final = 1024
+FACT_LIST_ITEMS_MAX: Final = 10_000
+FACT_LIST_BYTES_MAX: Final = 1024 * 1024
+INLINE_VALUE_BYTES_MAX: Final = 16 * 1024
+VALUE_DEPTH_MAX: Final = 32
+
+
+class Missing:
+    """The result of a pointer that finds nothing; `null` is a value, this is none."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+MISSING: Final = Missing()
+
+
+def canonical(value: Any) -> str:
+    """Return the RFC 8785 text of a JSON value.
+
+    Raises:
+        ValueError: for NaN, infinities and anything that is not JSON.
+    """
+    try:
+        raw = _sorted.encode(value)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"not a JSON value: {error}") from error
+    if raw.isascii() and not _float.search(raw if b'"' not in raw else _text.sub(b"", raw)):
+        return raw.decode()
+    return _slow(value)
+
+
+def _slow(value: Any) -> str:
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, dict):
+        # RFC 8785 3.2.3 orders keys by UTF-16 code units, which differs from code points above the BMP.
+        keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(_sorted.encode(key).decode() + ":" + _slow(value[key]) for key in keys) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(_slow(item) for item in value) + "]"
+    return _sorted.encode(value).decode()
+
+
+def _number(value: float) -> str:
+    """Format a float as ECMAScript does (RFC 8785 3.2.2.3)."""
+    if not math.isfinite(value):
+        raise ValueError("NaN and infinities are not JSON values")
+    if value == 0:
+        return "0"
+    text = repr(abs(value))
+    mantissa, _, exponent_text = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = "" if fraction == "0" and not exponent_text else fraction
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent_text or 0)
+    if whole == "0":
+        point = -(len(fraction) - len(fraction.lstrip("0"))) + int(exponent_text or 0)
+    digits = digits.rstrip("0") or "0"
+    count = len(digits)
+    if count <= point <= 21:
+        body = digits + "0" * (point - count)
+    elif 0 < point <= 21:
+        body = digits[:point] + "." + digits[point:]
+    elif -6 < point <= 0:
+        body = "0." + "0" * -point + digits
+    else:
+        exponent = point - 1
+        sign = "+" if exponent >= 0 else "-"
+        head = digits[0] + ("." + digits[1:] if count > 1 else "")
+        body = f"{head}e{sign}{abs(exponent)}"
+    return "-" + body if value < 0 else body
+
+
+def parse(text: str) -> Any:
+    """Parse canonical text.
+
+    Raises:
+        ValueError: if the text is not JSON.
+    """
+    try:
+        return _decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(f"not JSON: {error}") from error
+
+
+def depth_of(value: Any, limit: int = VALUE_DEPTH_MAX + 1) -> int:
+    """Return how deeply lists and maps nest, stopping at `limit`; a scalar has depth 0."""
+    depth, layer = 0, [value]
+    while depth < limit:
+        inner: list[Any] = []
+        for item in layer:
+            if isinstance(item, dict):
+                inner.extend(item.values())
+            elif isinstance(item, (list, tuple)):
+                inner.extend(item)
+        if not any(isinstance(item, (dict, list, tuple)) for item in layer):
+            return depth
+        depth, layer = depth + 1, inner
+    return depth
+
+
+def point(value: Any, pointer: str) -> Any:
+    """Follow a JSON pointer; return `MISSING` where it finds nothing. `""` is the whole value."""
+    if pointer == "":
+        return value
+    for step in pointer[1:].split("/"):
+        token = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict):
+            if token not in value:
+                return MISSING
+            value = value[token]
+        elif isinstance(value, list):
+            if not token.isdecimal() or (token != "0" and token[0] == "0") or int(token) >= len(value):
+                return MISSING
+            value = value[int(token)]
+        else:
+            return MISSING
+    return value
+
+
+def pointer_fault(pointer: str) -> str | None:
+    """Return what is wrong with the text of a pointer, or None."""
+    if pointer and not pointer.startswith("/"):
+        return "a pointer is empty or starts with /"
+    if len(pointer) > 256:
+        return "a pointer has at most 256 characters"
+    return None
+
+
+def _same_kind(found: Any, value: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(found, bool) or isinstance(value, bool):
+        return False
+    if isinstance(found, numbers) and isinstance(value, numbers):
+        return True
+    return isinstance(found, str) and isinstance(value, str)
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Compare as JSON does: `true` is not 1, 1 is 1.0."""
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(equal(a[key], b[key]) for key in a)
+    return bool(a == b)
+
+
+def holds(op: Op, found: Any, value: Any) -> bool:
+    """Decide a condition. A missing `found` makes every operator false, `exists: false` excepted.
+
+    Orderings compare numbers with numbers and strings with strings; anything else is false.
+    """
+    if op is Op.EXISTS:
+        wanted = True if value is None else bool(value)
+        return (found is not MISSING) == wanted
+    if found is MISSING:
+        return False
+    match op:
+        case Op.EQ:
+            return equal(found, value)
+        case Op.NE:
+            return not equal(found, value)
+        case Op.LT:
+            return _same_kind(found, value) and found < value
+        case Op.LE:
+            return _same_kind(found, value) and found <= value
+        case Op.GT:
+            return _same_kind(found, value) and found > value
+        case Op.GE:
+            return _same_kind(found, value) and found >= value
+        case Op.IN:
+            return isinstance(value, list) and any(equal(found, item) for item in value)
+        case Op.NOT_IN:
+            return isinstance(value, list) and not any(equal(found, item) for item in value)
+        case Op.CONTAINS:
+            if isinstance(found, str):
+                return isinstance(value, str) and value in found
+            return isinstance(found, list) and any(equal(item, value) for item in found)
+        case Op.EMPTY:
+            return found is None or (isinstance(found, (str, list, dict)) and len(found) == 0)
+        case Op.NOT_EMPTY:
+            return isinstance(found, (str, list, dict)) and len(found) > 0
+
+
+def name_fault(name: str, *, most: int = 128) -> str | None:
+    """Return why a name for people is refused (NFC, no control, bidi or surrogate characters), or None."""
+    if not name.strip():
+        return "a name may not be empty"
+    if len(name) > most:
+        return f"a name has at most {most} characters"
+    if unicodedata.normalize("NFC", name) != name:
+        return "a name must be in Unicode NFC"
+    for char in name:
+        category = unicodedata.category(char)
+        if category in ("Cc", "Cs", "Cf", "Co", "Zl", "Zp"):
+            return f"a name may not contain U+{ord(char):04X}"
+    return None

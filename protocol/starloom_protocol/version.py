@@ -1,0 +1,57 @@
+"""Which versions of AIP this side speaks, how two sides agree on one, and what an older peer cannot know.
+
+A new optional field of a frame gets a row in `FIELDS_SINCE`; the encoder leaves it out for peers older than that.
+A released version is never changed, so golden examples are added to and not edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from starloom_protocol.faults import ProtocolFault
+from starloom_protocol.frames import Frame
+from starloom_protocol.vocabulary import Code
+
+PROTOCOL_VERSIONS: Final = (1,)
+
+FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {}
+"""(tag of the frame, name of the field) -> the version it came with; absent means version 1."""
+
+
+def negotiate(offered: Sequence[int], supported: Sequence[int] = PROTOCOL_VERSIONS) -> int:
+    """Return the highest version that the agent offers and the hub supports.
+
+    Raises:
+        ProtocolFault: `agent_too_old` or `hub_too_old` naming the older side; `protocol_error` for an empty offer.
+    """
+    common = set(offered) & set(supported)
+    if common:
+        return max(common)
+    if not offered:
+        raise ProtocolFault(Code.PROTOCOL_ERROR, "the agent offers no protocol version")
+    spoken = _listed(supported)
+    if max(offered) > max(supported):
+        raise ProtocolFault(
+            Code.HUB_TOO_OLD, f"the agent speaks AIP {_listed(offered)}, this hub only {spoken}: the hub is too old"
+        )
+    raise ProtocolFault(
+        Code.AGENT_TOO_OLD, f"the agent speaks AIP {_listed(offered)}, this hub needs {spoken}: the agent is too old"
+    )
+
+
+def _listed(versions: Sequence[int]) -> str:
+    shown = sorted(set(versions))[:8]
+    return ", ".join(str(version) for version in shown)
+
+
+def leave_out(frame: Frame, version: int, since: Mapping[tuple[str, str], int] = FIELDS_SINCE) -> Frame:
+    """Return the frame without the fields that came after `version`: they fall back to their defaults."""
+    tag = frame.__struct_config__.tag
+    changes = {}
+    for field in msgspec.structs.fields(frame) if since else ():
+        if since.get((str(tag), field.name), 1) > version:
+            changes[field.name] = field.default_factory() if callable(field.default_factory) else field.default
+    return msgspec.structs.replace(frame, **changes) if changes else frame

@@ -1,0 +1,629 @@
+"""Every word that crosses a boundary: states, reasons, codes, effects - and how a state is shown.
+
+Owns the names; decides nothing. A state, a reason or an error code that is not here does not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class TaskState(StrEnum):
+    """The life of a task within one round; the last four are final."""
+
+    WAITING = "waiting"
+    READY = "ready"
+    LEASED = "leased"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    UNKNOWN = "unknown"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+FINAL_TASK_STATES = frozenset({TaskState.SUCCEEDED, TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED})
+STARTED_TASK_STATES = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING, TaskState.UNKNOWN})
+
+
+class GroupState(StrEnum):
+    """The life of a group (`for_each`); a group is never leased."""
+
+    WAITING = "waiting"
+    EXPANDED = "expanded"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+FINAL_GROUP_STATES = frozenset({GroupState.SUCCEEDED, GroupState.FAILED, GroupState.CANCELLED, GroupState.SKIPPED})
+
+
+class ConstellationState(StrEnum):
+    PLANNING = "planning"
+    AWAITING_APPROVAL = "awaiting_approval"
+    ACTIVE = "active"
+    PAUSED = "paused"
+    CANCELLING = "cancelling"
+    SUCCEEDED = "succeeded"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+FINAL_CONSTELLATION_STATES = frozenset(
+    {
+        ConstellationState.SUCCEEDED,
+        ConstellationState.PARTIAL,
+        ConstellationState.FAILED,
+        ConstellationState.CANCELLED,
+    }
+)
+
+
+class AttemptEnd(StrEnum):
+    """How one attempt ended; `lost` was given up on silence, `revoked` was taken back by the hub."""
+
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    INTERRUPTED = "interrupted"
+    REFUSED = "refused"
+    NEVER_STARTED = "never_started"
+    LOST = "lost"
+    REVOKED = "revoked"
+
+
+class Outcome(StrEnum):
+    """What a `result` frame says of its attempt."""
+
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    INTERRUPTED = "interrupted"
+    REFUSED = "refused"
+    NEVER_STARTED = "never_started"
+
+
+class EffectSeen(StrEnum):
+    """Whether the attempt may have changed the world before it ended."""
+
+    NONE = "none"
+    MAYBE = "maybe"
+
+
+class DeviceLink(StrEnum):
+    OFFLINE = "offline"
+    HANDSHAKING = "handshaking"
+    ONLINE = "online"
+    SUSPENDED = "suspended"
+
+
+class DeviceLoad(StrEnum):
+    FREE = "free"
+    BUSY = "busy"
+    DRAINING = "draining"
+    QUARANTINED = "quarantined"
+
+
+class Effect(StrEnum):
+    """What a tool may do to the world."""
+
+    READ = "read"
+    WRITE = "write"
+    CHANGE = "change"
+    DESTROY = "destroy"
+    REACH = "reach"
+    CONTROL = "control"
+
+
+RISKY_EFFECTS = frozenset({Effect.CHANGE, Effect.DESTROY, Effect.CONTROL})
+
+
+class Repeatability(StrEnum):
+    PURE = "pure"
+    IDEMPOTENT = "idempotent"
+    VERIFIABLE = "verifiable"
+    COMPENSABLE = "compensable"
+    NEVER = "never"
+
+
+REPEATABLE = frozenset({Repeatability.PURE, Repeatability.IDEMPOTENT})
+
+
+class Profile(StrEnum):
+    """What a device's owner allows there, from least to most."""
+
+    OBSERVE = "observe"
+    FILES = "files"
+    WORK = "work"
+    OPERATE = "operate"
+
+
+class Role(StrEnum):
+    OWNER = "owner"
+    OPERATOR = "operator"
+    APPROVER = "approver"
+    VIEWER = "viewer"
+
+
+class Gate(StrEnum):
+    """The condition of a control dependency; `output` and `data` carry more in their dependency."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    FINISH = "finish"
+    UNLESS_FAILED = "unless_failed"
+    OUTPUT = "output"
+    DATA = "data"
+
+
+class GateState(StrEnum):
+    OPEN = "open"
+    SHUT = "shut"
+    UNDECIDED = "undecided"
+
+
+class Op(StrEnum):
+    EQ = "eq"
+    NE = "ne"
+    LT = "lt"
+    LE = "le"
+    GT = "gt"
+    GE = "ge"
+    IN = "in"
+    NOT_IN = "not_in"
+    CONTAINS = "contains"
+    EMPTY = "empty"
+    NOT_EMPTY = "not_empty"
+    EXISTS = "exists"
+
+
+class Need(StrEnum):
+    """What a group needs of its children; `at_least` carries its number in the group's spec."""
+
+    ALL = "all"
+    ANY = "any"
+    AT_LEAST = "at_least"
+    BEST_EFFORT = "best_effort"
+
+
+class Approval(StrEnum):
+    NEVER = "never"
+    RISKY = "risky"
+    ALWAYS = "always"
+
+
+class Reason(StrEnum):
+    """Why something does not move. Those of a task are stored with it; the rest are joined by `why`."""
+
+    HELD = "held"
+    BACKOFF = "backoff"
+    APPROVAL = "approval"
+    PERSON = "person"
+    MISSING_GRANT = "missing_grant"
+    REVIEW = "review"
+    GATE_CLOSED = "gate_closed"
+    ABSENT = "absent"
+    MAY_HAVE_HAPPENED = "may_have_happened"
+    PAUSED = "paused"
+    NO_CAPABLE_DEVICE = "no_capable_device"
+    DEVICE_AWAY = "device_away"
+    BUSY = "busy"
+    QUOTA = "quota"
+    NOT_CHOSEN = "not_chosen"
+    ENOUGH = "enough"
+    UPSTREAM_FAILED = "upstream_failed"
+    UPSTREAM_CANCELLED = "upstream_cancelled"
+    SKIPPED_BY_PERSON = "skipped_by_person"
+    MARKED = "marked"
+
+
+class Attention(StrEnum):
+    """Why a constellation asks for a person, beside its state."""
+
+    QUESTION_OPEN = "question_open"
+    TASK_UNKNOWN = "task_unknown"
+    NO_CAPABLE_DEVICE = "no_capable_device"
+    WAITS_LONG = "waits_long"
+    RULE_REFUSED = "rule_refused"
+    PLANNING_FAILED = "planning_failed"
+    MISSING_GRANT = "missing_grant"
+
+
+class CodeClass(StrEnum):
+    """Where the ladder goes first: retry here, do not retry, or try another device."""
+
+    TRANSIENT = "transient"
+    PERMANENT = "permanent"
+    DEVICE = "device"
+
+
+class Code(StrEnum):
+    """Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`."""
+
+    # plans and requests
+    PLAN_INVALID = "plan_invalid"
+    PLAN_CYCLE = "plan_cycle"
+    PLAN_TOO_BIG = "plan_too_big"
+    DUPLICATE_ID = "duplicate_id"
+    UNKNOWN_TASK = "unknown_task"
+    UNKNOWN_DEVICE = "unknown_device"
+    UNKNOWN_TOOL = "unknown_tool"
+    UNKNOWN_FIELD = "unknown_field"
+    UNKNOWN_PARAM = "unknown_param"
+    MISSING_PARAM = "missing_param"
+    NOT_REPEATABLE = "not_repeatable"
+    UNKNOWN_RECIPE = "unknown_recipe"
+    REQUEST_AMBIGUOUS = "request_ambiguous"
+    REQUEST_NOT_UNDERSTOOD = "request_not_understood"
+    PLAN_HASH_MISMATCH = "plan_hash_mismatch"
+    NEEDS_APPROVAL = "needs_approval"
+    IDEMPOTENCY_MISMATCH = "idempotency_mismatch"
+    # edits and controls
+    EDIT_CONFLICT = "edit_conflict"
+    TASK_STARTED = "task_started"
+    PERSON_EDITING = "person_editing"
+    ILLEGAL_CONTROL = "illegal_control"
+    DOWNSTREAM_STARTED = "downstream_started"
+    NEEDS_CONFIRM = "needs_confirm"
+    HAS_DEPENDENTS = "has_dependents"
+    # access
+    NOT_SIGNED_IN = "not_signed_in"
+    FORBIDDEN = "forbidden"
+    BAD_TOKEN = "bad_token"
+    BAD_CODE = "bad_code"
+    BAD_HOST = "bad_host"
+    BAD_ORIGIN = "bad_origin"
+    CSRF = "csrf"
+    RATE_LIMITED = "rate_limited"
+    NOT_FOUND = "not_found"
+    TOO_LARGE = "too_large"
+    BAD_REQUEST = "bad_request"
+    CONFLICT = "conflict"
+    # service
+    OVERLOADED = "overloaded"
+    STORE_UNAVAILABLE = "store_unavailable"
+    INTERNAL = "internal"
+    HUB_UNREACHABLE = "hub_unreachable"
+    # running a task
+    TOOL_FAILED = "tool_failed"
+    EXIT_CODE = "exit_code"
+    TIMED_OUT = "timed_out"
+    INTERRUPTED = "interrupted"
+    LOST = "lost"
+    CHECK_FAILED = "check_failed"
+    NO_DEVICE = "no_device"
+    NOT_A_LIST = "not_a_list"
+    NO_VALUE = "no_value"
+    FACT_TOO_BIG = "fact_too_big"
+    BAD_ARGUMENTS = "bad_arguments"
+    POLICY_REFUSED = "policy_refused"
+    MISSING_GRANT = "missing_grant"
+    TOOL_UNAVAILABLE = "tool_unavailable"
+    FENCED = "fenced"
+    FILE_NOT_FOUND = "file_not_found"
+    NO_SPACE = "no_space"
+    OUTPUT_TOO_BIG = "output_too_big"
+    ARTIFACT_CORRUPT = "artifact_corrupt"
+    NETWORK = "network"
+    DECLINED = "declined"
+    GROUP_NEED = "group_need"
+    DEVICE_REVOKED = "device_revoked"
+    QUARANTINED = "quarantined"
+    # the channel
+    PROTOCOL_ERROR = "protocol_error"
+    FRAME_TOO_LARGE = "frame_too_large"
+    BAD_SIGNATURE = "bad_signature"
+    UNKNOWN_KEY = "unknown_key"
+    HUB_TOO_OLD = "hub_too_old"
+    AGENT_TOO_OLD = "agent_too_old"
+    TAKEN_OVER = "taken_over"
+    NOT_APPROVED = "not_approved"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeInfo:
+    """What a code means wherever it shows: ladder class, HTTP status, a title and the way out."""
+
+    code_class: CodeClass
+    status: int
+    title: str
+    hint: str
+
+
+_T, _P, _D = CodeClass.TRANSIENT, CodeClass.PERMANENT, CodeClass.DEVICE
+
+CODES: dict[Code, CodeInfo] = {
+    Code.PLAN_INVALID: CodeInfo(_P, 422, "The plan has faults", "Mend each listed place and send it again."),
+    Code.PLAN_CYCLE: CodeInfo(_P, 422, "The plan has a cycle", "Remove one of the named dependencies."),
+    Code.PLAN_TOO_BIG: CodeInfo(_P, 422, "The plan is too big", "Split it, or use for_each over a list."),
+    Code.DUPLICATE_ID: CodeInfo(_P, 422, "Two tasks have the same id", "Rename one of them."),
+    Code.UNKNOWN_TASK: CodeInfo(_P, 422, "No task has this id", "Use the id of a task in the plan."),
+    Code.UNKNOWN_DEVICE: CodeInfo(_P, 422, "No device has this name", "See `starloom devices` for the names."),
+    Code.UNKNOWN_TOOL: CodeInfo(
+        _P, 422, "No device offers this tool", "See `starloom devices`, or add a device that has it."
+    ),
+    Code.UNKNOWN_FIELD: CodeInfo(_P, 422, "This field does not exist here", "Remove it or correct its name."),
+    Code.UNKNOWN_PARAM: CodeInfo(
+        _P, 422, "The recipe has no such parameter", "See `starloom recipe show` for its parameters."
+    ),
+    Code.MISSING_PARAM: CodeInfo(_P, 422, "A parameter has no value", "Give it with -p name=value."),
+    Code.NOT_REPEATABLE: CodeInfo(
+        _P,
+        422,
+        "This work must not be moved by itself",
+        "Use on_absence wait or fail, or declare it idempotent.",
+    ),
+    Code.UNKNOWN_RECIPE: CodeInfo(_P, 404, "No recipe has this name", "See `starloom recipes`."),
+    Code.REQUEST_AMBIGUOUS: CodeInfo(
+        _P, 422, "The words fit more than one recipe", "Pick a candidate and fill its missing parameters."
+    ),
+    Code.REQUEST_NOT_UNDERSTOOD: CodeInfo(
+        _P,
+        422,
+        "No recipe fits these words",
+        "Pick a recipe, build a plan, or ask your own assistant with `starloom brief`.",
+    ),
+    Code.PLAN_HASH_MISMATCH: CodeInfo(
+        _P, 409, "The plan changed since the preview", "Look at the new preview and approve that."
+    ),
+    Code.NEEDS_APPROVAL: CodeInfo(
+        _P, 409, "This needs an approval", "Approve it on the page or with `starloom approve`."
+    ),
+    Code.IDEMPOTENCY_MISMATCH: CodeInfo(
+        _P, 409, "This key was used with another body", "Use a new Idempotency-Key for a new request."
+    ),
+    Code.EDIT_CONFLICT: CodeInfo(
+        _P, 409, "The plan changed meanwhile", "Read the current version and propose the edit again."
+    ),
+    Code.TASK_STARTED: CodeInfo(_P, 409, "The task has started", "Cancel it first, or edit what comes after it."),
+    Code.PERSON_EDITING: CodeInfo(
+        _P, 409, "A person is editing this part", "Wait until the draft is applied or closed."
+    ),
+    Code.ILLEGAL_CONTROL: CodeInfo(
+        _P,
+        409,
+        "This is not possible in the present state",
+        "See the state it is in; the reason names what is possible.",
+    ),
+    Code.DOWNSTREAM_STARTED: CodeInfo(
+        _P, 409, "Work that depends on it is under way", "Cancel the named tasks first, or wait for them."
+    ),
+    Code.NEEDS_CONFIRM: CodeInfo(
+        _P,
+        409,
+        "Work that may not be repeated would run again",
+        "Confirm the named tasks if running them twice is safe.",
+    ),
+    Code.HAS_DEPENDENTS: CodeInfo(
+        _P, 422, "Other tasks depend on it", "Remove or re-source the named dependencies in the same edit."
+    ),
+    Code.NOT_SIGNED_IN: CodeInfo(
+        _P, 401, "You are not signed in", "Run `starloom open` for a sign-in link, or send a bearer token."
+    ),
+    Code.FORBIDDEN: CodeInfo(_P, 403, "Your role does not allow this", "Ask an owner for a token with the named role."),
+    Code.BAD_TOKEN: CodeInfo(
+        _P,
+        401,
+        "The token is not valid",
+        "It may be expired or revoked; make a new one with `starloom token create`.",
+    ),
+    Code.BAD_CODE: CodeInfo(
+        _P,
+        403,
+        "The code is not valid",
+        "It may be used, expired or mistyped; make a new one with `starloom enroll`.",
+    ),
+    Code.BAD_HOST: CodeInfo(
+        _P,
+        421,
+        "This address is not one of the hub's",
+        "Use the printed address, or set STARLOOM_PUBLIC_URL.",
+    ),
+    Code.BAD_ORIGIN: CodeInfo(_P, 403, "The request came from a foreign page", "Open the hub's own page."),
+    Code.CSRF: CodeInfo(_P, 403, "The page's token is missing or old", "Reload the page."),
+    Code.RATE_LIMITED: CodeInfo(_T, 429, "Too many tries", "Wait for the time named and try again."),
+    Code.NOT_FOUND: CodeInfo(_P, 404, "It does not exist", "Check the id; `starloom ls` lists what exists."),
+    Code.TOO_LARGE: CodeInfo(_P, 413, "The body is too large", "Send at most the size named."),
+    Code.BAD_REQUEST: CodeInfo(_P, 422, "The request has faults", "Mend each listed place and send it again."),
+    Code.CONFLICT: CodeInfo(_P, 409, "It conflicts with what exists", "See the reason."),
+    Code.OVERLOADED: CodeInfo(
+        _T, 503, "The hub cannot take new work now", "Try again after the time named; nothing was accepted."
+    ),
+    Code.STORE_UNAVAILABLE: CodeInfo(
+        _T, 503, "The hub's store does not answer", "Run `starloom doctor`; nothing was accepted."
+    ),
+    Code.INTERNAL: CodeInfo(_P, 500, "The hub has a fault", "Please report it with the id; the log has the details."),
+    Code.HUB_UNREACHABLE: CodeInfo(
+        _T, 503, "The hub does not answer", "Start it with `starloom up`, or name it with --hub."
+    ),
+    Code.TOOL_FAILED: CodeInfo(_P, 422, "The tool failed", "See its message and the log of the attempt."),
+    Code.EXIT_CODE: CodeInfo(_P, 422, "The program ended with an error", "See the log of the attempt."),
+    Code.TIMED_OUT: CodeInfo(
+        _T, 422, "It took longer than allowed", "Raise timeouts.start_to_close_s or make the work smaller."
+    ),
+    Code.INTERRUPTED: CodeInfo(
+        _T,
+        422,
+        "The agent stopped in the middle",
+        "It is retried where that is safe; otherwise retry it by hand.",
+    ),
+    Code.LOST: CodeInfo(
+        _D,
+        422,
+        "The device did not come back in time",
+        "See the device; another one takes over where that is safe.",
+    ),
+    Code.CHECK_FAILED: CodeInfo(
+        _P, 422, "The result did not meet its check", "See the named check and the value found."
+    ),
+    Code.NO_DEVICE: CodeInfo(_P, 422, "No device fits", "Add a device or widen the selector."),
+    Code.NOT_A_LIST: CodeInfo(_P, 422, "The value is not a list", "Point for_each at a list in the output."),
+    Code.NO_VALUE: CodeInfo(_P, 422, "The pointer finds nothing", "See the output of the task for its fields."),
+    Code.FACT_TOO_BIG: CodeInfo(
+        _P,
+        422,
+        "The value is too big to decide on",
+        "Point at something smaller: a scalar up to 1 KiB, a list up to 10,000 items.",
+    ),
+    Code.BAD_ARGUMENTS: CodeInfo(
+        _P,
+        422,
+        "The tool does not accept these arguments",
+        "See the tool's schema in `starloom device show`.",
+    ),
+    Code.POLICY_REFUSED: CodeInfo(
+        _D, 422, "The device's owner does not allow this", "Type the named line on the device to allow it."
+    ),
+    Code.MISSING_GRANT: CodeInfo(
+        _D,
+        422,
+        "A grant is missing on the device",
+        "Type the named line on the device; it goes on by itself.",
+    ),
+    Code.TOOL_UNAVAILABLE: CodeInfo(
+        _D,
+        422,
+        "The device does not offer this tool now",
+        "See the probe's reason in `starloom device show`.",
+    ),
+    Code.FENCED: CodeInfo(
+        _D, 422, "The attempt was given away meanwhile", "Nothing to do; a newer attempt has the work."
+    ),
+    Code.FILE_NOT_FOUND: CodeInfo(_P, 422, "The file does not exist on the device", "Check the path on that device."),
+    Code.NO_SPACE: CodeInfo(
+        _D, 422, "The device has too little free space", "Free some space or choose another device."
+    ),
+    Code.OUTPUT_TOO_BIG: CodeInfo(_P, 422, "The output is too big", "Write it to a file and hand that on."),
+    Code.ARTIFACT_CORRUPT: CodeInfo(
+        _T, 422, "The bytes do not match their hash", "It is fetched again; look at the disk if it repeats."
+    ),
+    Code.NETWORK: CodeInfo(_T, 422, "The network failed", "It is retried; see the log of the attempt."),
+    Code.DECLINED: CodeInfo(_P, 422, "A person declined", "See the answer and its reason."),
+    Code.GROUP_NEED: CodeInfo(
+        _P, 422, "Too few of the group succeeded", "See the failed children; retry of the group retries them."
+    ),
+    Code.DEVICE_REVOKED: CodeInfo(_D, 422, "The device was revoked", "Enroll it again if that was a mistake."),
+    Code.QUARANTINED: CodeInfo(
+        _P, 422, "The task ended two agents and is set aside", "Look at its log before you retry it."
+    ),
+    Code.PROTOCOL_ERROR: CodeInfo(_P, 400, "The other side broke the protocol", "Update the older side."),
+    Code.FRAME_TOO_LARGE: CodeInfo(_P, 413, "A frame is too large", "Send big values as artifacts."),
+    Code.BAD_SIGNATURE: CodeInfo(_P, 403, "The key's proof is wrong", "Join the device again."),
+    Code.UNKNOWN_KEY: CodeInfo(
+        _P, 403, "The hub does not know this device", "Join it with a fresh line from `starloom enroll`."
+    ),
+    Code.HUB_TOO_OLD: CodeInfo(_P, 426, "The hub is too old for this agent", "Update the hub."),
+    Code.AGENT_TOO_OLD: CodeInfo(_P, 426, "The agent is too old for this hub", "Update the agent with the join line."),
+    Code.TAKEN_OVER: CodeInfo(
+        _P,
+        409,
+        "Another connection with the same key took over",
+        "Stop the other agent, or join this one under its own key.",
+    ),
+    Code.NOT_APPROVED: CodeInfo(
+        _P, 403, "The device waits for approval", "Compare the words on both screens and approve it in Fleet."
+    ),
+}
+
+
+class Tone(StrEnum):
+    """The hue group of a shown state; the page's palette and the CLI's colours map it."""
+
+    GREY = "grey"
+    INDIGO = "indigo"
+    VIOLET = "violet"
+    AMBER = "amber"
+    BLUE = "blue"
+    TEAL = "teal"
+    VERMILION = "vermilion"
+
+
+class Glyph(StrEnum):
+    RING = "ring"
+    DOTTED_RING = "dotted_ring"
+    HAND = "hand"
+    BARRIER = "barrier"
+    OPEN_ARC = "open_arc"
+    TURNING_ARC = "turning_arc"
+    BROKEN_ARC = "broken_arc"
+    RINGED_SQUARE = "ringed_square"
+    TICK = "tick"
+    DOUBLE_TICK = "double_tick"
+    CROSS = "cross"
+    CHEVRONS = "chevrons"
+    SQUARE = "square"
+    QUESTION = "question"
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """How a state is shown: a word, a shape and a tone; never the tone alone."""
+
+    word: str
+    glyph: Glyph
+    tone: Tone
+
+
+HELD_WORDS: dict[Reason, str] = {
+    Reason.HELD: "Held by a person",
+    Reason.BACKOFF: "Held, tries again soon",
+    Reason.MISSING_GRANT: "Held, a grant is missing",
+    Reason.REVIEW: "Held, under review",
+    Reason.PAUSED: "Held, paused",
+    Reason.NO_CAPABLE_DEVICE: "Held, no device can do it",
+    Reason.DEVICE_AWAY: "Held, its device is away",
+    Reason.QUOTA: "Held, limit of this group",
+    Reason.GATE_CLOSED: "Held, a gate closed again",
+}
+
+SKIP_WORDS: dict[Reason, str] = {
+    Reason.NOT_CHOSEN: "Skipped, not needed",
+    Reason.ENOUGH: "Skipped, enough done",
+    Reason.UPSTREAM_FAILED: "Skipped, what it needs failed",
+    Reason.UPSTREAM_CANCELLED: "Skipped, what it needs was cancelled",
+    Reason.SKIPPED_BY_PERSON: "Skipped by a person",
+}
+
+
+def presentation(
+    state: TaskState, reason: Reason | None = None, *, attempt: int = 0, checked: bool = False
+) -> Presentation:
+    """The one mapping from a task's state and reason to what people see (dashboard.md C7).
+
+    `reason` is the task's own stored reason or the one joined from its constellation or demand.
+    """
+    match state:
+        case TaskState.WAITING:
+            return Presentation("Waiting", Glyph.RING, Tone.GREY)
+        case TaskState.READY:
+            if reason is None or reason is Reason.BUSY:
+                return Presentation("Ready", Glyph.DOTTED_RING, Tone.INDIGO)
+            if reason in (Reason.APPROVAL, Reason.PERSON):
+                return Presentation("Needs you", Glyph.HAND, Tone.VIOLET)
+            return Presentation(HELD_WORDS.get(reason, "Held"), Glyph.BARRIER, Tone.AMBER)
+        case TaskState.LEASED:
+            return Presentation("Starting", Glyph.OPEN_ARC, Tone.BLUE)
+        case TaskState.RUNNING:
+            if reason is Reason.ABSENT:
+                return Presentation("Out of reach", Glyph.BROKEN_ARC, Tone.AMBER)
+            word = f"Running, attempt {attempt}" if attempt > 1 else "Running"
+            return Presentation(word, Glyph.TURNING_ARC, Tone.BLUE)
+        case TaskState.CANCELLING:
+            return Presentation("Stopping, not yet confirmed", Glyph.RINGED_SQUARE, Tone.BLUE)
+        case TaskState.UNKNOWN:
+            return Presentation("Unknown: may have happened", Glyph.QUESTION, Tone.AMBER)
+        case TaskState.SUCCEEDED:
+            if checked:
+                return Presentation("Done, checked", Glyph.DOUBLE_TICK, Tone.TEAL)
+            return Presentation("Done", Glyph.TICK, Tone.TEAL)
+        case TaskState.FAILED:
+            return Presentation("Failed", Glyph.CROSS, Tone.VERMILION)
+        case TaskState.SKIPPED:
+            return Presentation(SKIP_WORDS.get(reason, "Skipped") if reason else "Skipped", Glyph.CHEVRONS, Tone.GREY)
+        case TaskState.CANCELLED:
+            return Presentation("Cancelled", Glyph.SQUARE, Tone.GREY)

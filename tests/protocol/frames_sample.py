@@ -1,0 +1,121 @@
+"""One full and one least example of every frame, by tag: what golden files and the codec's tests are made from."""
+
+from __future__ import annotations
+
+from starloom_protocol import frames as f
+from starloom_protocol.codec import Side
+from starloom_protocol.entities import FileOut, Offer, ToolOffer
+from starloom_protocol.vocabulary import Code, Effect, EffectSeen, Outcome, Profile, Repeatability
+
+AT = f.LeaseRef(attempt=2, constellation="c-1", incarnation=3, task="send.3")
+HELLO = f.Hello(
+    device="d-5emiyuvagy63ghtdheatwwuhjg",
+    instance="i-1",
+    key="a2V5",
+    ledger="l-1",
+    next_report=7,
+    version="0.1.0",
+    versions=[1],
+)
+CHALLENGE = f.Challenge(hub="h-1", nonce="bm9uY2U", version=1)
+PROVE = f.Prove(signature="c2ln")
+WELCOME = f.Welcome(
+    alive_interval_s=5.0,
+    device_name="laptop",
+    http_token="token",
+    hub_time_ms=1_700_000_000_000,
+    lease_grace_s=5.0,
+    lease_ttl_s=15.0,
+    received=6,
+    session=4,
+)
+REFUSE = f.Refuse(code=Code.UNKNOWN_KEY, fix="Join it.", reason="no such device", retry_after_s=2.5)
+PING = f.Ping(at_ms=12)
+PONG = f.Pong(at_ms=12)
+ERROR = f.ErrorFrame(code=Code.PROTOCOL_ERROR, reason="a gap")
+TOOL = ToolOffer(
+    args='{"type":"object"}',
+    effects=[Effect.READ],
+    grant="files:read",
+    name="fs.find",
+    repeatability=Repeatability.PURE,
+    self_verified=True,
+    title="Find files",
+    unavailable="no folder",
+)
+
+AGENT: list[f.Frame] = [
+    HELLO,
+    PROVE,
+    f.OfferFrame(
+        offer=Offer(digest="0a", facts={"os": "linux"}, grants=["files:read"], slots=3, tools=[TOOL]),
+        os="linux",
+        policy_digest="0b",
+        profile=Profile.FILES,
+    ),
+    f.Alive(running=[AT], sent_ms=5),
+    f.Started(at=AT, report=7),
+    f.ResultFrame(
+        artifact="ab" * 32,
+        at=AT,
+        bytes=40_000,
+        detail="done",
+        effect=EffectSeen.MAYBE,
+        facts={"/equal": "true", "/rows": "[1,2]"},
+        facts_too_big={"/all": 2_000_000},
+        outcome=Outcome.OK,
+        report=8,
+        tail="last line",
+        verified=True,
+    ),
+    f.ResultFrame(at=AT, code=Code.EXIT_CODE, outcome=Outcome.ERROR, report=9, value='{"exit_code":1}'),
+    f.Receipt(at=AT, effect=EffectSeen.MAYBE, known=False, report=10),
+    f.Propose(at=AT, base_version=2, operations='[{"id":"a","op":"remove_task"}]', reason="not needed", report=11),
+    f.ArtifactReady(bytes=3, media="image/png", name="a.png", report=12, sha256="cd" * 32),
+    f.LogChunk(at=AT, offset=4096, stream="stdout", text="h\u00e9llo\n"),
+    f.Progress(at=AT, done_bytes=10, fraction_1000=500, note="half"),
+    f.ConditionFrame(facts={"battery": "80"}),
+    f.LedgerReport(entries=[f.LedgerEntry(at=AT, state="started")]),
+    f.Bye(reason="shutting down"),
+    PING,
+    PONG,
+    ERROR,
+]
+HUB: list[f.Frame] = [
+    CHALLENGE,
+    WELCOME,
+    REFUSE,
+    f.Dispatch(
+        args='{"root":"Pictures"}',
+        at=AT,
+        attempt_of_max=3,
+        fence_after_s=13.0,
+        files_out=[FileOut(output="/index", to="index.html")],
+        inputs=[
+            f.DispatchInput(
+                flatten=True,
+                many=True,
+                name="rows",
+                parts=[f.InputPart(value="[1]"), f.InputPart(artifact="ef" * 32, output="/rows")],
+            )
+        ],
+        repeatability="pure",
+        secrets={"password": "secret"},
+        start_to_close_s=60.0,
+        tool="fs.find",
+        wants=["/folders"],
+    ),
+    f.Cancel(at=AT, reason="a person"),
+    f.Renew(gone=[AT], granted=[AT], sent_ms=5),
+    f.Ack(durable=7, received=9),
+    f.ResumePlan(entries=[f.PlanEntry(action="continue", at=AT)]),
+    f.DrainFrame(draining=True, reason="update"),
+    f.Query(attempts=[AT]),
+    f.FetchFacts(at=AT, wants=["/rows"]),
+    f.UpdateAvailable(version="0.2.0"),
+    f.Goaway(reason="restart", retry_after_s=1.5),
+    PING,
+    PONG,
+    ERROR,
+]
+BY_SIDE: dict[Side, list[f.Frame]] = {Side.AGENT: AGENT, Side.HUB: HUB}

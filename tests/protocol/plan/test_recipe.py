@@ -1,0 +1,168 @@
+"""Recipes: heads with faults, typed values, defaults, and the plan that comes of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starloom_protocol.plan import Recipe, read_recipe, recipe_plan, recipe_values
+from starloom_protocol.plan.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
+from starloom_protocol.vocabulary import Code
+
+RECIPES = sorted((Path(__file__).parents[3] / "recipes").glob("*.yaml"))
+HEAD: dict[str, Any] = {
+    "starloom_recipe": 1,
+    "name": "echo",
+    "title": "Echo",
+    "version": 1,
+    "phrases": ["echo on {where}"],
+    "params": {
+        "where": {"type": "device"},
+        "other": {"type": "device", "optional": True, "not": "where"},
+        "often": {"type": "integer", "default": 2},
+        "loud": {"type": "boolean", "default": False, "true_when_named": "other"},
+    },
+    "effects": ["read"],
+    "plan": {
+        "starloom": 1,
+        "tasks": [{"id": "a", "tool": "lab.echo", "device": {"param": "where"}, "args": {"n": {"param": "often"}}}],
+    },
+}
+
+
+def recipe(**changes: Any) -> Recipe:
+    check = read_recipe(json.dumps({**HEAD, **changes}))
+    assert check.faults == []
+    assert check.recipe is not None
+    return check.recipe
+
+
+@pytest.mark.parametrize("place", RECIPES, ids=lambda place: place.stem)
+def test_the_built_in_recipes_read(place: Path) -> None:
+    check = read_recipe(place.read_bytes())
+    assert check.faults == []
+    assert check.recipe is not None
+    assert check.recipe.name == place.stem
+
+
+def test_values_defaults_and_the_plan() -> None:
+    faults, values = recipe_values(recipe(), {"where": "laptop", "other": {"os": "linux"}})
+    assert faults == []
+    assert values == {"where": {"name": "laptop"}, "other": {"os": "linux"}, "often": 2, "loud": True}
+    check = recipe_plan(recipe(), {"where": "laptop", "often": "5", "loud": "no"})
+    assert check.plan is not None
+    assert check.plan.recipe == "echo"
+    assert check.plan.specs[0].args == '{"n":5}'
+    assert json.loads(check.plan.params) == {"where": {"name": "laptop"}, "other": None, "often": 5, "loud": False}
+
+
+def test_faults_of_values() -> None:
+    found = recipe_plan(recipe(), {"other": "x", "often": "many", "lod": True}).faults
+    assert {(fault.code, fault.place) for fault in found} == {
+        (Code.UNKNOWN_PARAM, "params.lod"),
+        (Code.MISSING_PARAM, "params.where"),
+        (Code.PLAN_INVALID, "params.often"),
+    }
+    same = recipe_plan(recipe(), {"where": "x", "other": "x"}).faults
+    assert [fault.place for fault in same] == ["params.other"]
+    unknown = recipe_plan(recipe(), {"where": "latop"}, known_devices=["laptop"]).faults
+    assert [(fault.place, fault.hint) for fault in unknown] == [("plan.tasks[0].device.name", "Did you mean `laptop`?")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"starloom_recipe": 2}, "starloom_recipe"),
+        ({"name": "Bad Name"}, "name"),
+        ({"phrases": ["echo on {wher}"]}, "phrases[0]"),
+        ({"phrases": ["echo {where} {where}"]}, "phrases[0]"),
+        ({"asks_for": {"wher": ["files:read"]}}, "asks_for.wher"),
+        ({"effects": ["explode"]}, "effects[0]"),
+        ({"params": {**HEAD["params"], "x": {"type": "colour"}}}, "params.x.type"),
+        ({"params": {**HEAD["params"], "x": {"type": "text", "needs": ["fs.find"]}}}, "params.x"),
+        ({"params": {**HEAD["params"], "x": {"type": "device", "not": "x"}}}, "params.x.not"),
+        ({"params": {**HEAD["params"], "x": {"type": "text", "true_when_named": "where"}}}, "params.x.true_when_named"),
+        ({"params": {**HEAD["params"], "x": {"type": "integer", "default": "x"}}}, "params.x.default"),
+        ({"params": {**HEAD["params"], "x": {"type": "integer", "default": None}}}, "params.x.default"),
+        ({"plan": {"starloom": 1, "tasks": [{"id": "a", "tol": "x"}]}}, "plan.tasks[0].tol"),
+        ({"test": {"fixture": "x"}}, "test.answer"),
+    ],
+)
+def test_faulty_heads(changes: dict[str, Any], place: str) -> None:
+    check = read_recipe(json.dumps({**HEAD, **changes}))
+    assert check.recipe is None
+    assert place in [fault.place for fault in check.faults]
+
+
+def test_text_that_is_no_document() -> None:
+    assert read_recipe("[").faults
+
+
+@pytest.mark.parametrize("kind", PARAM_TYPES)
+def test_a_placeholder_is_of_its_type(kind: str) -> None:
+    assert coerce(kind, placeholder(kind, "x")) == placeholder(kind, "x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "kept"),
+    [
+        ("device", "laptop", {"name": "laptop"}),
+        ("device", {"os": "linux"}, {"os": "linux"}),
+        ("integer", " 12 ", 12),
+        ("number", "1.5", 1.5),
+        ("number", "3", 3),
+        ("boolean", "Yes", True),
+        ("boolean", "off", False),
+        ("url", "https://example.org/x", "https://example.org/x"),
+        ("duration", "2h", 7200),
+        ("duration", "90", 90),
+        ("duration", 5, 5),
+        ("date", "2026-01-31", "2026-01-31"),
+        ("hosts", "a.org, b.org:80 10.0.0.1", ["a.org", "b.org:80", "10.0.0.1"]),
+        ("argv", '["ls", "-l"]', ["ls", "-l"]),
+        ("argv", ["ls"], ["ls"]),
+    ],
+)
+def test_values_by_type(kind: str, value: Any, kept: Any) -> None:
+    assert coerce(kind, value) == kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("device", ""),
+        ("device", {}),
+        ("device", {"nam": "x"}),
+        ("path", ""),
+        ("path", "a\0b"),
+        ("path", 3),
+        ("text", "x" * 20_000),
+        ("integer", 1.5),
+        ("integer", True),
+        ("integer", 2**60),
+        ("number", "x"),
+        ("number", float("nan")),
+        ("number", True),
+        ("boolean", 1),
+        ("boolean", "perhaps"),
+        ("url", "ftp://example.org"),
+        ("url", "http://[::1"),
+        ("duration", "soon"),
+        ("duration", True),
+        ("date", "31.1.2026"),
+        ("hosts", []),
+        ("hosts", "http://x"),
+        ("argv", "ls -l"),
+        ("argv", "[oops"),
+        ("argv", []),
+        ("argv", [""]),
+        ("argv", ["a\0"]),
+    ],
+)
+def test_refused_values_by_type(kind: str, value: Any) -> None:
+    with pytest.raises(ParamRefused) as caught:
+        coerce(kind, value)
+    assert caught.value.reason.startswith("must ")

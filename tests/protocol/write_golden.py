@@ -1,0 +1,250 @@
+"""Writes golden examples that are absent: `python -m tests.protocol.write_golden`. It never changes one that is there.
+
+frames/ACCEPTED.json    {sender, authenticated, message}: the message decodes and encodes to the same text
+frames/rejected/*.json  the same with the code of the fault
+sessions/*.json         steps {side, send: [frames] | receive: text | farewell: code, expect: {...}}
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import starloom_protocol
+from starloom_protocol import frames as f
+from starloom_protocol.codec import Side, encode, tag_of
+from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes, short_words
+from starloom_protocol.vocabulary import Code
+from tests.protocol.frames_sample import BY_SIDE, CHALLENGE, HELLO, PING, PROVE, WELCOME
+
+ROOT = Path(starloom_protocol.__file__).parent / "golden" / "v1"
+JOINING = {"hello", "challenge", "prove", "refuse", "welcome"}
+
+
+def accepted() -> dict[str, dict[str, Any]]:
+    made: dict[str, dict[str, Any]] = {}
+    for side, samples in BY_SIDE.items():
+        for n, frame in enumerate(samples, 1):
+            name = f"{side}-{tag_of(frame)}"
+            name = f"{name}-{n}" if name in made else name
+            joining = tag_of(frame) in JOINING
+            text = encode(n, [frame], side, authenticated=not joining).decode()
+            made[name] = {"sender": side, "authenticated": not joining, "message": text}
+        batch = [frame for frame in samples if tag_of(frame) not in JOINING]
+        made[f"{side}-batch"] = {"sender": side, "authenticated": True, "message": encode(9, batch, side).decode()}
+    return made
+
+
+def rejected() -> dict[str, dict[str, Any]]:
+    ping = '{"t":"ping","at_ms":1}'
+    deep = "[" * 40 + "]" * 40
+    at = '{"attempt":1,"constellation":"c","incarnation":1,"task":"t"}'
+    result = '{"n":1,"f":[{"t":"result","at":' + at + ',"outcome":"ok","report":1,"value":%s}]}'
+    cases = {
+        "empty": ("agent", ""),
+        "not-json": ("agent", "hello"),
+        "truncated": ("agent", '{"n":1,"f":['),
+        "trailing": ("agent", '{"n":1,"f":[' + ping + "]} {}"),
+        "list": ("agent", "[]"),
+        "no-number": ("agent", '{"f":[' + ping + "]}"),
+        "number-zero": ("agent", '{"n":0,"f":[' + ping + "]}"),
+        "number-negative": ("agent", '{"n":-1,"f":[' + ping + "]}"),
+        "number-text": ("agent", '{"n":"1","f":[' + ping + "]}"),
+        "number-fraction": ("agent", '{"n":1.5,"f":[' + ping + "]}"),
+        "number-too-big": ("agent", '{"n":9007199254740992,"f":[' + ping + "]}"),
+        "no-frames": ("agent", '{"n":1,"f":[]}'),
+        "frames-null": ("agent", '{"n":1,"f":null}'),
+        "unknown-message-field": ("agent", '{"n":1,"f":[' + ping + '],"x":1}'),
+        "unknown-frame": ("agent", '{"n":1,"f":[{"t":"shutdown"}]}'),
+        "no-tag": ("agent", '{"n":1,"f":[{"at_ms":1}]}'),
+        "unknown-field": ("agent", '{"n":1,"f":[{"t":"ping","at_ms":1,"x":1}]}'),
+        "missing-field": ("agent", '{"n":1,"f":[{"t":"ping"}]}'),
+        "wrong-type": ("agent", '{"n":1,"f":[{"t":"ping","at_ms":"1"}]}'),
+        "bool-for-number": ("agent", '{"n":1,"f":[{"t":"ping","at_ms":true}]}'),
+        "hub-frame-from-agent": ("agent", '{"n":1,"f":[{"t":"ack","durable":1,"received":1}]}'),
+        "agent-frame-from-hub": ("hub", '{"n":1,"f":[{"t":"bye","reason":"x"}]}'),
+        "unknown-code": ("hub", '{"n":1,"f":[{"t":"error","code":"oops","reason":"x"}]}'),
+        "lone-surrogate": ("agent", '{"n":1,"f":[{"t":"bye","reason":"\\ud800"}]}'),
+        "value-not-json": ("agent", result % '"{oops"'),
+        "value-too-deep": ("agent", result % json.dumps(deep)),
+        "value-trailing": ("agent", result % '"1 2"'),
+        "infinity": ("hub", '{"n":1,"f":[{"t":"goaway","reason":"x","retry_after_s":1e999}]}'),
+    }
+    made: dict[str, dict[str, Any]] = {
+        name: {"sender": sender, "authenticated": True, "message": text, "code": Code.PROTOCOL_ERROR}
+        for name, (sender, text) in cases.items()
+    }
+    made["too-large-before-authentication"] = {
+        "sender": "agent",
+        "authenticated": False,
+        "message": '{"n":1,"f":[{"t":"bye","reason":"' + "x" * 4096 + '"}]}',
+        "code": Code.FRAME_TOO_LARGE,
+    }
+    return made
+
+
+class Script:
+    """Records what both sides do as a session script."""
+
+    def __init__(self, about: str, versions: dict[Side, tuple[int, ...]] | None = None) -> None:
+        self.about = about
+        self.versions = versions or {}
+        self.sides = {side: Session(side, versions=self.versions.get(side, (1,))) for side in Side}
+        self.steps: list[dict[str, Any]] = []
+
+    def send(self, side: Side, *batch: f.Frame) -> bytes:
+        step: dict[str, Any] = {"side": side, "send": [msgspec.to_builtins(frame) for frame in batch]}
+        data = b""
+        try:
+            data = self.sides[side].send(batch)
+            step["expect"] = {"text": data.decode(), "state": self.sides[side].state}
+        except ProtocolFault as fault:
+            step["expect"] = {"code": fault.code, "state": self.sides[side].state}
+        self.steps.append(step)
+        return data
+
+    def receive(self, side: Side, data: bytes) -> ProtocolFault | None:
+        step: dict[str, Any] = {"side": side, "receive": data.decode()}
+        found = None
+        try:
+            tags = [tag_of(frame) for frame in self.sides[side].receive(data)]
+            step["expect"] = {"frames": tags, "state": self.sides[side].state}
+        except ProtocolFault as fault:
+            found = fault
+            step["expect"] = {"code": fault.code, "state": self.sides[side].state}
+        self.steps.append(step)
+        return found
+
+    def farewell(self, side: Side, fault: ProtocolFault) -> bytes:
+        data = self.sides[side].farewell(fault)
+        step = {"side": side, "farewell": fault.code, "reason": fault.reason, "fix": fault.fix}
+        self.steps.append({**step, "expect": {"text": data.decode(), "state": self.sides[side].state}})
+        return data
+
+    def turn(self, side: Side, *batch: f.Frame) -> ProtocolFault | None:
+        return self.receive(side.other, self.send(side, *batch))
+
+    def join(self) -> Script:
+        self.turn(Side.AGENT, HELLO)
+        self.turn(Side.HUB, CHALLENGE)
+        self.turn(Side.AGENT, PROVE)
+        self.turn(Side.HUB, WELCOME)
+        return self
+
+    def document(self) -> dict[str, Any]:
+        versions = {side: list(self.versions.get(side, (1,))) for side in Side}
+        return {"about": self.about, "versions": versions, "steps": self.steps}
+
+
+def sessions() -> dict[str, Script]:
+    agent, hub = Side.AGENT, Side.HUB
+    made = {"join": Script("the whole handshake").join()}
+
+    script = Script("work in both directions after joining, then bye").join()
+    for sender in (agent, hub):
+        for frame in BY_SIDE[sender]:
+            if tag_of(frame) not in JOINING | {"bye", "error"}:
+                script.turn(sender, frame)
+    script.turn(agent, f.Bye(reason="done"))
+    script.receive(agent, script.send(hub, PING))
+    made["work-and-bye"] = script
+
+    script = Script("a batch after the welcome in the same message")
+    script.turn(agent, HELLO)
+    script.turn(hub, CHALLENGE)
+    script.turn(agent, PROVE)
+    script.turn(hub, WELCOME, f.Ack(durable=0, received=0), f.ResumePlan(entries=[]))
+    made["welcome-batch"] = script
+
+    script = Script("a duplicate is dropped, a gap closes").join()
+    first = script.send(agent, PING)
+    script.receive(hub, first)
+    script.receive(hub, first)
+    script.send(agent, PING)
+    fault = script.receive(hub, script.send(agent, PING))
+    if fault is not None:
+        script.receive(agent, script.farewell(hub, fault))
+    made["duplicate-and-gap"] = script
+
+    early_work: dict[str, list[f.Frame]] = {"hello": [], "challenge": [HELLO], "prove": [HELLO, CHALLENGE]}
+    for state, frames in early_work.items():
+        script = Script(f"work before the hub awaits it: instead of {state}")
+        for frame in frames:
+            script.turn(agent if frame is HELLO else hub, frame)
+        early = encode(frames.count(HELLO) + 1, [PING], agent)
+        fault = script.receive(hub, early)
+        if fault is not None:
+            script.farewell(hub, fault)
+        made[f"early-work-for-{state}"] = script
+
+    script = Script("the agent may not send work before the welcome")
+    script.send(agent, PING)
+    script.send(agent, HELLO)
+    script.send(agent, PROVE)
+    made["agent-sends-early"] = script
+
+    script = Script("the hub refuses a key it does not know")
+    script.turn(agent, HELLO)
+    refused = ProtocolFault(Code.UNKNOWN_KEY, "this device has not joined")
+    script.receive(agent, script.farewell(hub, refused))
+    script.send(agent, PROVE)
+    made["refused"] = script
+
+    script = Script("the agent speaks only what is older than the hub", {hub: (2, 3)})
+    fault = script.turn(agent, HELLO)
+    if fault is not None:
+        script.receive(agent, script.farewell(hub, fault))
+    made["agent-too-old"] = script
+
+    script = Script("the agent speaks only what is newer than the hub", {agent: (2,)})
+    fault = script.turn(agent, msgspec.structs.replace(HELLO, versions=[2]))
+    if fault is not None:
+        script.receive(agent, script.farewell(hub, fault))
+    made["hub-too-old"] = script
+
+    script = Script("a hub that chooses what was not offered", {hub: (1, 2)})
+    script.turn(agent, msgspec.structs.replace(HELLO, versions=[1, 2]))
+    script.turn(hub, f.Challenge(hub="h", nonce="n", version=2))
+    made["version-not-offered"] = script
+    return made
+
+
+def identity() -> dict[str, Any]:
+    key, hub_key, code_hash = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
+    fields = {"hub": "h-1", "nonce": "bm9uY2U", "device": device_id(key), "key": "a2V5", "version": 1}
+    return {
+        "about": "keys and hashes are hex; proof is the text whose UTF-8 bytes are signed",
+        "public_key": key.hex(),
+        "device_id": device_id(key),
+        "hub_key": hub_key.hex(),
+        "code_hash": code_hash.hex(),
+        "short_words": short_words(hub_key, key, code_hash),
+        "proof_fields": fields,
+        "proof": proof_bytes(hub="h-1", nonce="bm9uY2U", device=device_id(key), key="a2V5", version=1).decode(),
+    }
+
+
+def write_absent() -> list[Path]:
+    documents: dict[Path, Any] = {}
+    for name, example in accepted().items():
+        documents[ROOT / "frames" / f"{name}.json"] = example
+    for name, example in rejected().items():
+        documents[ROOT / "frames" / "rejected" / f"{name}.json"] = example
+    for name, script in sessions().items():
+        documents[ROOT / "sessions" / f"{name}.json"] = script.document()
+    documents[ROOT / "identity.json"] = identity()
+    written = []
+    for place, document in documents.items():
+        if not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(json.dumps(document, indent=1, ensure_ascii=True) + "\n", encoding="utf-8")
+            written.append(place)
+    return written
+
+
+if __name__ == "__main__":
+    for place in write_absent():
+        print("wrote", place.relative_to(ROOT))
