@@ -1,0 +1,23 @@
+"""The pure core: `step(shard, input)` decides, `apply` changes state, nothing here awaits or reads a clock.
+
+model        the shard: fleet, access and constellations as maps of entities, and their derived indexes
+apply        the only code that changes state: put a record, keep the indexes, undo
+inputs       what reached the hub            effects   what the edge is ordered to do
+step         one input to its events, effects and answer: the agenda and its bound
+tables       every (state, trigger) pair of a task: a handler, an ignore with its reason, or never
+gates        when a dependency is open, shut or undecided
+graph        order, cycles, ranks, what is downstream
+edits        structure edits: one atomic batch from version n to n+1
+groups       families: expansion, what a group needs of its children
+rules        edits that a recipe makes by itself
+controls     pause, resume, cancel, retry, skip, mark, hold and release; rounds
+attempts     leases, reports, absence, cancel receipts
+recovery     what becomes of an attempt that did not succeed: the ladder
+placement    which device takes a ready task, and why
+waiting      ready tasks that nobody can take, and when a person should know
+requests     constellations from request to first version; jobs and questions
+fleet        devices, offers, enrollments       access   principals, tokens, sign-in links
+outcome      when a constellation is over, and its answer     story   the answer's sentence
+timers       due moments computed from state    why       one sentence for whatever does not move
+invariants   I1-I13 over a whole shard, and over what a step touched
+"""

@@ -1,0 +1,330 @@
+"""The only code that changes state: put a record (null removes), keep the derived indexes, undo.
+
+`put` is generic: it replaces one record and calls the one index hook with what was and what is. Undoing is the
+same hook the other way round, so an index can not drift from its entities. What a put may have moved is noted in
+`shard.touched` for the step's agenda; noting is all it does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from starloom.core.gates import decide
+from starloom.core.graph import set_ranks
+from starloom.core.model import Constellation, Fleet, Shard, Stream, Tally
+from starloom.core.queues import dequeue, enqueue, queueable
+from starloom_protocol.entities import (
+    Attempt,
+    Dependency,
+    Device,
+    GroupRecord,
+    Head,
+    Offer,
+    Question,
+    Record,
+    RuleRecord,
+    TaskRecord,
+    TaskSpec,
+    encode_entity,
+)
+from starloom_protocol.vocabulary import (
+    FINAL_CONSTELLATION_STATES,
+    FINAL_GROUP_STATES,
+    FINAL_TASK_STATES,
+    GateState,
+    Reason,
+    TaskState,
+)
+
+_HOLDS_SLOT = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
+_EXCUSED = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON})
+
+
+def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:
+    """Replace one record and journal what was there."""
+    table = stream.tables[kind]
+    old = table.get(key)
+    shard.journal.append((stream, kind, key, old, stream.seq))
+    _replace(shard, stream, kind, key, old, record)
+
+
+def undo(shard: Shard, mark: int = 0) -> None:
+    """Take back every put since the journal had `mark` entries, newest first."""
+    journal = shard.journal
+    while len(journal) > mark:
+        stream, kind, key, old, seq = journal.pop()
+        _replace(shard, stream, kind, key, stream.tables[kind].get(key), old)
+        stream.seq = seq
+        if isinstance(stream, Constellation) and not stream.tables["head"]:
+            shard.constellations.pop(stream.name, None)
+
+
+def _replace(shard: Shard, stream: Stream, kind: str, key: str, old: Any, new: Any) -> None:
+    table = stream.tables[kind]
+    if new is None:
+        table.pop(key, None)
+    else:
+        table[key] = new
+    if isinstance(stream, Constellation):
+        if kind == "task":
+            _index_task(shard, stream, key, old, new)
+        else:
+            hook = _CONSTELLATION_HOOKS.get(kind)
+            if hook is not None:
+                hook(shard, stream, key, old, new)
+    elif isinstance(stream, Fleet):
+        _index_fleet(stream, kind, key, old, new)
+
+
+# -- constellations
+
+
+def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head | None, new: Head | None) -> None:
+    was = old is not None and old.state not in FINAL_CONSTELLATION_STATES
+    now = new is not None and new.state not in FINAL_CONSTELLATION_STATES
+    if now and not was:
+        shard.live[constellation.name] = None
+    elif was and not now:
+        shard.live.pop(constellation.name, None)
+    if old is None or new is None or old.state is not new.state:
+        shard.settled[constellation.name] = None
+
+
+def _index_spec(
+    shard: Shard, constellation: Constellation, key: str, old: TaskSpec | None, new: TaskSpec | None
+) -> None:
+    old_group, new_group = (old.group if old else None), (new.group if new else None)
+    if old_group != new_group:
+        record = constellation.tasks.get(key)
+        if old_group:
+            constellation.children[old_group].pop(key, None)
+            _count_child(constellation, old_group, record, -1)
+        if new_group:
+            constellation.children.setdefault(new_group, {})[key] = None
+            _count_child(constellation, new_group, record, +1)
+    old_family = old.family if old and old.for_each else None
+    new_family = new.family if new and new.for_each else None
+    if old_family != new_family:
+        if old_family:
+            constellation.families[old_family].pop(key, None)
+        if new_family:
+            constellation.families.setdefault(new_family, {})[key] = None
+    if old is not None and new is not None:
+        record = constellation.tasks.get(key)
+        if record is not None:
+            dequeue(shard, constellation, key)
+            _enqueue(shard, constellation, key, record)
+        if old.optional != new.optional:
+            _regate(shard, constellation, key)
+    shard.touched[(constellation.name, key)] = None
+
+
+def _count_child(constellation: Constellation, group: str, record: TaskRecord | None, step: int) -> None:
+    if record is None:
+        return
+    tally = constellation.tally.setdefault(group, Tally())
+    tally.children += step
+    if record.state not in FINAL_TASK_STATES:
+        tally.unfinished += step
+    elif record.state is TaskState.SUCCEEDED:
+        tally.succeeded += step
+    elif record.state is TaskState.SKIPPED and record.reason in _EXCUSED:
+        tally.excused += step
+    if record.state in _HOLDS_SLOT:
+        tally.held_slots += step
+
+
+def _index_task(
+    shard: Shard, constellation: Constellation, key: str, old: TaskRecord | None, new: TaskRecord | None
+) -> None:
+    spec = constellation.specs.get(key)
+    group = spec.group if spec else None
+    if group:
+        _count_child(constellation, group, old, -1)
+        _count_child(constellation, group, new, +1)
+        shard.touched[(constellation.name, group)] = None
+    else:
+        was = old is not None and old.state not in FINAL_TASK_STATES
+        now = new is not None and new.state not in FINAL_TASK_STATES
+        constellation.unfinished_top += now - was
+        if was != now or new is None or old is None:
+            shard.settled[constellation.name] = None
+    _index_slots(shard, constellation.name, key, old, new)
+    if old is not None and old.state is TaskState.UNKNOWN:
+        constellation.unknown.pop(key, None)
+    if new is not None and new.state is TaskState.UNKNOWN:
+        constellation.unknown[key] = None
+    if old is not None and queueable(old):
+        dequeue(shard, constellation, key)
+    if new is not None:
+        _enqueue(shard, constellation, key, new)
+    if old is None or new is None or old.state is not new.state or old.marked != new.marked:
+        _regate(shard, constellation, key)
+        shard.touched[(constellation.name, key)] = None
+
+
+def _index_slots(shard: Shard, name: str, key: str, old: TaskRecord | None, new: TaskRecord | None) -> None:
+    fleet = shard.fleet
+    old_device = old.device if old is not None and old.state in _HOLDS_SLOT else None
+    new_device = new.device if new is not None and new.state in _HOLDS_SLOT else None
+    if old_device == new_device:
+        return
+    if old_device is not None:
+        fleet.used[old_device] = fleet.used.get(old_device, 0) - 1
+        fleet.holders.get(old_device, {}).pop((name, key), None)
+    if new_device is not None:
+        fleet.used[new_device] = fleet.used.get(new_device, 0) + 1
+        fleet.holders.setdefault(new_device, {})[(name, key)] = None
+
+
+def _index_group(
+    shard: Shard, constellation: Constellation, key: str, old: GroupRecord | None, new: GroupRecord | None
+) -> None:
+    was = old is not None and old.state not in FINAL_GROUP_STATES
+    now = new is not None and new.state not in FINAL_GROUP_STATES
+    constellation.unfinished_top += now - was
+    if was != now or new is None or old is None:
+        shard.settled[constellation.name] = None
+    if old is None or new is None or old.state is not new.state:
+        _regate(shard, constellation, key)
+        shard.touched[(constellation.name, key)] = None
+
+
+def _index_dep(
+    shard: Shard, constellation: Constellation, key: str, old: Dependency | None, new: Dependency | None
+) -> None:
+    if old is not None:
+        constellation.outgoing[old.source].pop(key, None)
+        constellation.incoming[old.target].pop(key, None)
+        _count_gate(constellation, old.target, constellation.gate.pop(key), -1)
+        shard.touched[(constellation.name, old.target)] = None
+    if new is not None:
+        constellation.outgoing.setdefault(new.source, {})[key] = new
+        constellation.incoming.setdefault(new.target, {})[key] = new
+        state = constellation.gate[key] = decide(constellation, new)
+        _count_gate(constellation, new.target, state, +1)
+        shard.touched[(constellation.name, new.target)] = None
+
+
+def _count_gate(constellation: Constellation, target: str, state: GateState, step: int) -> None:
+    if state is GateState.UNDECIDED:
+        constellation.undecided[target] = constellation.undecided.get(target, 0) + step
+    elif state is GateState.SHUT:
+        constellation.shut[target] = constellation.shut.get(target, 0) + step
+
+
+def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
+    """Decide again every gate that leaves `source`: O(its outgoing dependencies)."""
+    outgoing = constellation.outgoing.get(source)
+    if not outgoing:
+        return
+    gate, touched, name = constellation.gate, shard.touched, constellation.name
+    for key, dependency in outgoing.items():
+        was, now = gate[key], decide(constellation, dependency)
+        if was is not now:
+            gate[key] = now
+            _count_gate(constellation, dependency.target, was, -1)
+            _count_gate(constellation, dependency.target, now, +1)
+            touched[(name, dependency.target)] = None
+
+
+def _index_attempt(
+    shard: Shard, constellation: Constellation, key: str, _old: Attempt | None, new: Attempt | None
+) -> None:
+    if new is not None and new.end is None:
+        constellation.open_attempts[key] = None
+    else:
+        constellation.open_attempts.pop(key, None)
+    task = key.rpartition("/")[0]
+    record = constellation.tasks.get(task)
+    if record is not None and record.state is TaskState.SUCCEEDED:
+        _regate(shard, constellation, task)
+
+
+def _index_question(
+    _shard: Shard, constellation: Constellation, key: str, _old: Question | None, new: Question | None
+) -> None:
+    if new is not None and new.answer is None:
+        constellation.open_questions[key] = None
+    else:
+        constellation.open_questions.pop(key, None)
+
+
+def _index_rule(
+    _shard: Shard, constellation: Constellation, key: str, old: RuleRecord | None, new: RuleRecord | None
+) -> None:
+    if old is not None and (new is None or new.task != old.task):
+        constellation.rules_by_task[old.task].pop(key, None)
+    if new is not None:
+        constellation.rules_by_task.setdefault(new.task, {})[key] = None
+
+
+_CONSTELLATION_HOOKS: dict[str, Any] = {
+    "head": _index_head,
+    "spec": _index_spec,
+    "group": _index_group,
+    "dep": _index_dep,
+    "attempt": _index_attempt,
+    "question": _index_question,
+    "rule": _index_rule,
+}
+
+
+def _enqueue(shard: Shard, constellation: Constellation, key: str, record: TaskRecord) -> None:
+    spec = constellation.specs.get(key)
+    if spec is not None and queueable(record):
+        enqueue(shard, constellation, spec)
+        shard.queued_now[(constellation.name, key)] = None
+
+
+# -- the fleet
+
+
+def _index_fleet(fleet: Fleet, kind: str, key: str, old: Record | None, new: Record | None) -> None:
+    if kind == "device":
+        if isinstance(old, Device) and fleet.by_name.get(old.name) == key:
+            del fleet.by_name[old.name]
+        if isinstance(new, Device) and not new.revoked:
+            fleet.by_name[new.name] = key
+        fleet.revision += 1
+    elif kind == "offer":
+        if isinstance(new, Offer):
+            fleet.tools[key] = {tool.name: tool for tool in new.tools}
+        else:
+            fleet.tools.pop(key, None)
+        fleet.revision += 1
+
+
+# -- loading
+
+
+def load(shard: Shard, stream_name: str, seq: int, entities: dict[str, Record]) -> None:
+    """Put a stream's entities as they were stored, in an order that the hooks can take."""
+    stream = shard.stream(stream_name)
+    by_kind: dict[str, list[tuple[str, Record]]] = {}
+    for full, record in entities.items():
+        kind, _, key = full.partition("/")
+        by_kind.setdefault(kind, []).append((key, record))
+    # Tasks and groups last: each decides its gates anew, which reads attempts, and queues by rank, which reads all.
+    for kind in (*[k for k in by_kind if k not in _LOAD_LAST], *_LOAD_LAST):
+        if kind == "task" and isinstance(stream, Constellation):
+            set_ranks(stream)
+        for key, record in by_kind.get(kind, ()):
+            _replace(shard, stream, kind, key, None, record)
+    stream.seq = seq
+    shard.journal.clear()
+
+
+_LOAD_LAST = ("spec", "attempt", "dep", "task", "group")
+
+
+def encode(record: Record | None) -> msgspec.Raw | None:
+    """Return the canonical bytes of a record for an event."""
+    return None if record is None else msgspec.Raw(encode_entity(record))
+
+
+def full_key(kind: str, key: str) -> str:
+    """Return the key of a record as it stands in events and in the store."""
+    return kind if kind in ("head", "answer") else f"{kind}/{key}"

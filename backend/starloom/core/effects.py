@@ -1,0 +1,108 @@
+"""What the core orders the edge to do; they leave after their events are committed.
+
+`after` says how safe the events must be first: `commit` (in Redis) or `durable` (in SQL). `Send`, `StartJob` and
+`StoreCheck` are kept in the commit's outbox and sent again after a crash; `Answer` and `ArmTimer` die with the
+process, because the asker is gone and timers are computed from state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from starloom_protocol.entities import Fault, FileOut
+from starloom_protocol.frames import LeaseRef
+from starloom_protocol.vocabulary import Repeatability
+
+COMMIT = "commit"
+DURABLE = "durable"
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k"):
+    after: str = COMMIT
+
+
+class InputSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where one part of an input lies: the attempt of a task, or a person's answer or mark (`text`)."""
+
+    attempt: int = 0
+    output: str = ""
+    task: str = ""
+    text: str | None = None
+
+
+class InputPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    flatten: bool = False
+    many: bool = False
+    name: str
+    sources: list[InputSource] = []
+
+
+class SendDispatch(Effect, frozen=True, kw_only=True, tag="dispatch"):
+    """Assemble and send a dispatch: values are read from the shard by reference just before sending.
+
+    `args` may still hold `{"each": pointer}` (resolved with `item`) and `{"secret": name}` nodes.
+    """
+
+    args: str
+    at: LeaseRef
+    attempt_of_max: int
+    device: str
+    fence_after_ms: int
+    files_out: list[FileOut] = []
+    inputs: list[InputPlan] = []
+    item: str | None = None
+    repeatability: Repeatability
+    start_to_close_s: int
+    tool: str
+    wants: list[str] = []
+
+
+class SendCancel(Effect, frozen=True, kw_only=True, tag="cancel"):
+    at: LeaseRef
+    device: str
+    reason: str
+
+
+class CloseDevice(Effect, frozen=True, kw_only=True, tag="close_device"):
+    """Cut the device's open connection (revoked, or taken over by a newer one when `session` is given)."""
+
+    code: str
+    device: str
+    reason: str
+    session: int = 0
+
+
+class CloseToken(Effect, frozen=True, kw_only=True, tag="close_token"):
+    """Cut every socket that was let in by this token."""
+
+    token: str
+
+
+class StartJob(Effect, frozen=True, kw_only=True, tag="job"):
+    constellation: str
+    job: str
+    kind: str
+
+
+class ArmTimer(Effect, frozen=True, kw_only=True, tag="timer"):
+    attempt: int = 0
+    constellation: str
+    due_ms: int
+    entity: str
+    kind: str
+    round: int = 0
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The one reply to the input that asked; `faults` mean it was refused and changed nothing."""
+
+    after: str = COMMIT
+    faults: list[Fault] = []
+    input_id: str
+    value: Any = None
+
+
+OutboxEffect = SendDispatch | SendCancel | CloseDevice | CloseToken | StartJob
+AnyEffect = OutboxEffect | ArmTimer

@@ -1,0 +1,299 @@
+"""Devices: pairing, connections, what they offer, and what becomes of their work when they come, go or are revoked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core import recovery
+from starloom.core.attempts import dispatch_of, heard, lease_ref
+from starloom.core.effects import CloseDevice
+from starloom.core.inputs import (
+    ConditionReceived,
+    DeviceConnected,
+    DeviceControlled,
+    DeviceDisconnected,
+    EnrollmentAsked,
+    EnrollmentDecided,
+    EnrollmentOpened,
+    OfferReceived,
+)
+from starloom.core.model import Constellation
+from starloom.core.tables import Trigger, Verdict, look_up
+from starloom.core.work import Put, Refusal, Work, change_task, fault, moved, unattend
+from starloom_protocol.entities import Device, Enrollment
+from starloom_protocol.frames import LeaseRef
+from starloom_protocol.values import name_fault, parse
+from starloom_protocol.vocabulary import (
+    REPEATABLE,
+    AttemptEnd,
+    Attention,
+    Code,
+    DeviceLink,
+    EffectSeen,
+    Profile,
+    Reason,
+    TaskState,
+)
+
+
+def _device(work: Work, device: str) -> Device:
+    found = work.shard.fleet.devices.get(device)
+    if found is None:
+        raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {device}"))
+    return found
+
+
+def _put_device(work: Work, kind: str, device: Device, note: str = "", also: list[Put] | None = None) -> None:
+    work.emit(work.shard.fleet, kind, device.id, [*(also or []), ("device", device.id, device)], note=note)
+
+
+# -- pairing
+
+
+def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
+    """A person made a code."""
+    enrollment = item.enrollment
+    work.emit(work.shard.fleet, "enrollment_opened", enrollment.id, [("enrollment", enrollment.id, enrollment)])
+    work.answer({"id": enrollment.id})
+
+
+def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
+    """A device redeems a code: it waits for a person, unless the code was made for it beforehand."""
+    shard = work.shard
+    enrollment = shard.fleet.enrollments.get(item.enrollment)
+    if enrollment is None or enrollment.state != "open" or enrollment.expires_ms <= work.at_ms:
+        why = "is used" if enrollment is not None and enrollment.state != "open" else "has expired"
+        raise Refusal(fault(Code.BAD_CODE, f"the code {why}"))
+    existing = shard.fleet.devices.get(item.device)
+    if existing is not None and not existing.revoked:
+        raise Refusal(fault(Code.CONFLICT, f"this key has joined as {existing.name}; leave first"))
+    wrong = name_fault(item.name, most=63)
+    if wrong is not None:
+        raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
+    asking = replace(
+        enrollment,
+        state="asking",
+        device=item.device,
+        key=item.key,
+        name=_free_name(work, enrollment.label or item.name),
+        os=item.os,
+        words=item.words,
+        attempts=enrollment.attempts + 1,
+    )
+    work.emit(shard.fleet, "enrollment_asked", enrollment.id, [("enrollment", enrollment.id, asking)])
+    if enrollment.preapproved:
+        _approve(work, asking, item.profile)
+    work.answer(
+        {"device": item.device, "name": asking.name, "state": "approved" if enrollment.preapproved else "asking"}
+    )
+
+
+def _free_name(work: Work, wanted: str) -> str:
+    names = work.shard.fleet.by_name
+    name, number = wanted, 2
+    while name in names:
+        name, number = f"{wanted}-{number}", number + 1
+    return name
+
+
+def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSERVE) -> None:
+    approved = replace(enrollment, state="approved")
+    device = Device(
+        demo=enrollment.demo,
+        id=enrollment.device or "",
+        joined_ms=work.at_ms,
+        key=enrollment.key or "",
+        link_since_ms=work.at_ms,
+        name=_free_name(work, enrollment.name),
+        os=enrollment.os,
+        profile=profile,
+    )
+    _put_device(work, "device_joined", device, also=[("enrollment", enrollment.id, approved)])
+
+
+def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
+    """A person compared the words and approved or denied."""
+    enrollment = work.shard.fleet.enrollments.get(item.enrollment)
+    if enrollment is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no enrollment {item.enrollment}"))
+    if enrollment.state not in ("asking", "open") or (item.allow and enrollment.state != "asking"):
+        raise Refusal(fault(Code.CONFLICT, f"the enrollment is {enrollment.state}"))
+    if item.allow:
+        _approve(work, enrollment)
+    else:
+        denied = replace(enrollment, state="denied", reason=item.reason)
+        note = item.reason or "denied by a person"
+        work.emit(
+            work.shard.fleet, "enrollment_denied", enrollment.id, [("enrollment", enrollment.id, denied)], note=note
+        )
+    work.answer({"state": "approved" if item.allow else "denied"})
+
+
+# -- connections
+
+
+def on_connected(work: Work, item: DeviceConnected) -> None:
+    """A device proved its key: the newest session wins, and every open attempt of it is restated."""
+    device = _device(work, item.device)
+    if device.revoked:
+        raise Refusal(fault(Code.DEVICE_REVOKED, f"{device.name} was revoked"))
+    if device.link is DeviceLink.ONLINE and device.session:
+        work.order(
+            CloseDevice(
+                device=device.id, code=Code.TAKEN_OVER, reason="a newer connection took over", session=device.session
+            )
+        )
+    new_ledger = device.ledger is not None and device.ledger != item.ledger
+    online = replace(
+        device,
+        link=DeviceLink.ONLINE,
+        link_since_ms=work.at_ms,
+        session=device.session + 1,
+        instance=item.instance,
+        ledger=item.ledger,
+        version=item.version,
+    )
+    _put_device(work, "device_online", online)
+    entries = []
+    for name, task in list(work.shard.fleet.holders.get(device.id, {})):
+        entry = _resume(work, work.shard.constellations[name], task, new_ledger=new_ledger)
+        if entry is not None:
+            entries.append(entry)
+    for name in list(work.shard.live):
+        constellation = work.shard.constellations[name]
+        for task in list(constellation.unknown):
+            attempt = constellation.last_attempt(task)
+            if attempt is not None and attempt.device == device.id and attempt.end is None:
+                at = lease_ref(constellation, task, constellation.tasks[task].attempt, attempt)
+                entries.append({"action": "resend", "at": at})
+    work.answer(
+        {
+            "entries": [{"action": item["action"], "at": msgspec.to_builtins(item["at"])} for item in entries],
+            "name": device.name,
+            "session": online.session,
+        },
+        after="commit",
+    )
+
+
+def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: bool) -> dict[str, Any] | None:
+    record = constellation.tasks[task]
+    attempt = constellation.attempt(task, record.attempt)
+    at: LeaseRef = lease_ref(constellation, task, record.attempt, attempt)
+    if record.state is TaskState.CANCELLING:
+        return {"action": "cancel", "at": at}
+    heard(work, constellation, task)
+    record = constellation.tasks[task]
+    if record.state is TaskState.LEASED:
+        if new_ledger and attempt.repeatability not in REPEATABLE:
+            # Its ledger is gone, so nobody can say whether this was begun.
+            recovery.uncertain(work, constellation, constellation.specs[task], record, attempt)
+            return None
+        # The dispatch may not have arrived; the agent answers a repeated one from its ledger.
+        work.order(dispatch_of(work, constellation, constellation.specs[task], record, attempt))
+        return None
+    return {"action": "continue", "at": at}
+
+
+def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
+    """A socket is gone, which is not absence: leases run on."""
+    device = work.shard.fleet.devices.get(item.device)
+    if device is None or device.session != item.session or device.link is DeviceLink.OFFLINE:
+        work.ignore("a newer session has taken over")
+        return
+    offline = replace(device, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
+    _put_device(work, "device_offline", offline, note=item.reason)
+
+
+def on_offer(work: Work, item: OfferReceived) -> None:
+    """What a device says it can do now; tasks that waited for a grant look again."""
+    device = _device(work, item.device)
+    if device.session != item.session:
+        work.ignore("a newer session has taken over")
+        return
+    known = work.shard.fleet.offers.get(device.id)
+    if known == item.offer and device.os == item.os and device.profile is item.profile:
+        return
+    changed = replace(device, os=item.os, profile=item.profile)
+    _put_device(work, "device_offer", changed, also=[("offer", device.id, item.offer)])
+    for name in list(work.shard.live):
+        constellation = work.shard.constellations[name]
+        if Attention.MISSING_GRANT in constellation.head.attention:
+            for task, record in list(constellation.tasks.items()):
+                if record.reason is Reason.MISSING_GRANT:
+                    free = replace(record, reason=Reason.HELD if record.held else None)
+                    change_task(work, constellation, task, "task_ready", free, by="engine")
+            unattend(work, constellation, Attention.MISSING_GRANT)
+
+
+def on_condition(work: Work, item: ConditionReceived) -> None:
+    """Battery, owner present, suspending."""
+    device = _device(work, item.device)
+    if device.session != item.session:
+        work.ignore("a newer session has taken over")
+        return
+    facts = dict(sorted({**device.condition, **item.facts}.items()))
+    link = DeviceLink.SUSPENDED if item.facts.get("suspending") == "true" else DeviceLink.ONLINE
+    if facts != device.condition or link is not device.link:
+        _put_device(work, "device_condition", replace(device, condition=facts, link=link))
+
+
+# -- a person's hand
+
+
+def on_device_control(work: Work, item: DeviceControlled) -> None:
+    """Rename, drain, resume, label, revoke, remove."""
+    device = _device(work, item.device)
+    if item.action == "rename":
+        wrong = name_fault(item.value, most=63)
+        if wrong is not None:
+            raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
+        if work.shard.fleet.by_name.get(item.value, device.id) != device.id:
+            raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
+        _put_device(work, "device_renamed", replace(device, name=item.value))
+    elif item.action in ("drain", "resume"):
+        _put_device(work, f"device_{item.action}", replace(device, draining=item.action == "drain"), item.reason)
+    elif item.action == "label":
+        labels = _labels(item.value)
+        _put_device(work, "device_labelled", replace(device, labels=labels))
+    elif item.action == "revoke":
+        _revoke(work, device, item.reason)
+    else:
+        raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a device", "action"))
+    work.answer({"id": device.id})
+
+
+def _labels(value: str) -> list[str]:
+    """Return labels from canonical text: a list of short names."""
+    found = parse(value)
+    if not isinstance(found, list) or len(found) > 32:
+        raise Refusal(fault(Code.BAD_REQUEST, "labels are a list of at most 32 names", "labels"))
+    for position, label in enumerate(found):
+        wrong = name_fault(label, most=63) if isinstance(label, str) else "a label is a text"
+        if wrong is not None:
+            raise Refusal(fault(Code.BAD_REQUEST, wrong, f"labels[{position}]"))
+    return sorted(dict.fromkeys(found))
+
+
+def _revoke(work: Work, device: Device, reason: str) -> None:
+    revoked = replace(device, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
+    _put_device(work, "device_revoked", revoked, reason)
+    work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))
+    for name, task in list(work.shard.fleet.holders.get(device.id, {})):
+        constellation = work.shard.constellations[name]
+        record = constellation.tasks[task]
+        if look_up(record.state, Trigger.GIVEN_UP).verdict is not Verdict.ACT:
+            continue
+        attempt = constellation.attempt(task, record.attempt)
+        if attempt.repeatability not in REPEATABLE:
+            recovery.uncertain(work, constellation, constellation.specs[task], record, attempt)
+        elif record.state is TaskState.CANCELLING:
+            ended = replace(attempt, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=EffectSeen.MAYBE)
+            cancelled = moved(work, record, TaskState.CANCELLED)
+            also = ("attempt", f"{task}/{record.attempt}", ended)
+            change_task(work, constellation, task, "task_cancelled", cancelled, also, by="engine")
+        else:
+            recovery.lost(work, constellation, constellation.specs[task], record, attempt, "reassign")

@@ -1,0 +1,115 @@
+"""When a dependency is open, shut or undecided: a total function of its source's record (plan.md, Dependencies).
+
+Reads facts of attempts; never parses more than the one fact a condition names.
+"""
+
+from __future__ import annotations
+
+from starloom.core.model import Constellation
+from starloom_protocol.entities import Condition, Dependency, GroupRecord, TaskRecord
+from starloom_protocol.values import MISSING, holds, parse, point
+from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
+
+_FINAL = frozenset({"succeeded", "failed", "cancelled", "skipped"})
+_NOT_CHOSEN = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON})
+
+
+def excused(constellation: Constellation, task: str, record: TaskRecord | GroupRecord) -> bool:
+    """Whether an end that is no success counts as not chosen downstream: by choice, or an optional task's."""
+    if record.state == "skipped" and record.reason in _NOT_CHOSEN:
+        return True
+    spec = constellation.specs.get(task)
+    return spec is not None and spec.optional and record.state in ("failed", "skipped")
+
+
+def decide(constellation: Constellation, dependency: Dependency) -> GateState:
+    """Return the state of one gate now."""
+    source = dependency.source
+    record = constellation.tasks.get(source) or constellation.groups.get(source)
+    if record is None or record.state not in _FINAL:
+        return GateState.UNDECIDED
+    state = record.state
+    match dependency.gate:
+        case Gate.FINISH:
+            return GateState.OPEN
+        case Gate.SUCCESS:
+            return GateState.OPEN if state == "succeeded" else GateState.SHUT
+        case Gate.FAILURE:
+            return GateState.OPEN if state == "failed" else GateState.SHUT
+        case Gate.UNLESS_FAILED:
+            is_open = state == "succeeded" or excused(constellation, source, record)
+            return GateState.OPEN if is_open else GateState.SHUT
+        case Gate.DATA:
+            if state == "succeeded":
+                return GateState.OPEN
+            by_choice = dependency.optional and excused(constellation, source, record)
+            return GateState.OPEN if by_choice else GateState.SHUT
+        case Gate.OUTPUT:
+            if state != "succeeded" or dependency.condition is None:
+                return GateState.SHUT
+            met = condition_met(constellation, source, dependency.condition)
+            if met is None:
+                return GateState.UNDECIDED
+            return GateState.OPEN if met else GateState.SHUT
+
+
+def fact(constellation: Constellation, task: str, pointer: str) -> object:
+    """Return what a pointer finds in the result of a succeeded task, or MISSING.
+
+    A fact that was never asked for is MISSING too; `asked` tells the two apart.
+    """
+    record = constellation.tasks[task]
+    if record.marked is not None:
+        return point(parse(record.marked), pointer)
+    attempt = constellation.attempts.get(f"{task}/{record.attempt}")
+    if attempt is None:
+        return MISSING
+    text = attempt.facts.get(pointer)
+    if text is not None:
+        return parse(text)
+    if attempt.value is not None:
+        return point(parse(attempt.value), pointer)
+    return MISSING
+
+
+def asked(constellation: Constellation, task: str, pointer: str) -> bool:
+    """Whether the result of a task can say what a pointer finds: inline, marked, or brought as a fact."""
+    record = constellation.tasks[task]
+    attempt = constellation.attempts.get(f"{task}/{record.attempt}")
+    if record.marked is not None or attempt is None or attempt.artifact is None:
+        return True
+    return pointer in attempt.facts or f"!{pointer}" in attempt.facts
+
+
+def condition_met(constellation: Constellation, task: str, condition: Condition) -> bool | None:
+    """Decide a condition on a succeeded task's output; None while its fact is being fetched."""
+    if task in constellation.groups:
+        return False
+    if not asked(constellation, task, condition.output):
+        return None
+    value = parse(condition.value) if condition.value is not None else None
+    return holds(condition.op, fact(constellation, task, condition.output), value)
+
+
+def shut_cause(constellation: Constellation, task: str) -> tuple[Reason, str]:
+    """Return why a task is skipped: the first failed or cancelled task on the way, else not chosen.
+
+    A failure cause wins over one that was merely not chosen.
+    """
+    found: tuple[Reason, str] | None = None
+    for key, dependency in constellation.incoming.get(task, {}).items():
+        if constellation.gate[key] is not GateState.SHUT:
+            continue
+        source = dependency.source
+        record = constellation.tasks.get(source) or constellation.groups[source]
+        if record.state == TaskState.SUCCEEDED or dependency.gate is Gate.FAILURE:
+            continue
+        if excused(constellation, source, record):
+            continue
+        if record.state == "skipped" and record.cause:
+            return record.reason or Reason.UPSTREAM_FAILED, record.cause
+        if record.state == "failed":
+            return Reason.UPSTREAM_FAILED, source
+        if record.state == "cancelled":
+            found = found or (Reason.UPSTREAM_CANCELLED, source)
+    return found or (Reason.NOT_CHOSEN, "not_chosen")

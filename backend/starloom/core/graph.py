@@ -1,0 +1,116 @@
+"""Order in the graph: cycles, ranks on the critical path, what lies downstream. Iterative throughout.
+
+A cycle can only pass through a target of an edge that was added, so only what those targets reach is ordered:
+one topological pass over the affected part (Kahn 1962), never a walk per edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starloom.core.model import Constellation
+
+
+def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str, None]:
+    """Return `starts` and everything reached from them, in order of discovery.
+
+    A group stands before its children, a child before its group: what waits for one waits for the other.
+    """
+    found: dict[str, None] = dict.fromkeys(starts)
+    stack = list(found)
+    while stack:
+        task = stack.pop()
+        for following in _following(constellation, task):
+            if following not in found:
+                found[following] = None
+                stack.append(following)
+    return found
+
+
+def _following(constellation: Constellation, task: str) -> list[str]:
+    after = [dependency.target for dependency in constellation.outgoing.get(task, {}).values()]
+    spec = constellation.specs.get(task)
+    if spec is not None and spec.group:
+        after.append(spec.group)
+    return after
+
+
+def find_cycle(constellation: Constellation, targets: Iterable[str]) -> list[str] | None:
+    """Return the tasks of one cycle through what `targets` reach, in order, or None."""
+    part = downstream(constellation, targets)
+    waiting = dict.fromkeys(part, 0)
+    for task in part:
+        for following in _following(constellation, task):
+            waiting[following] += 1
+    free = [task for task, count in waiting.items() if count == 0]
+    while free:
+        task = free.pop()
+        del waiting[task]
+        for following in _following(constellation, task):
+            waiting[following] -= 1
+            if waiting[following] == 0:
+                free.append(following)
+    if not waiting:
+        return None
+    path: dict[str, None] = {}
+    task = next(iter(waiting))
+    # Everything left has a predecessor that is left: walking back must come round.
+    before = {follower: task for task in waiting for follower in _following(constellation, task) if follower in waiting}
+    while task not in path:
+        path[task] = None
+        task = before[task]
+    names = list(path)
+    return list(reversed(names[names.index(task) :]))
+
+
+def set_ranks(constellation: Constellation) -> None:
+    """Set the rank (edges to the farthest end) of every task, in one pass."""
+    rank = constellation.rank
+    for task in _reverse_order(constellation, list(constellation.specs)):
+        rank[task] = 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
+
+
+def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
+    """Raise the rank of changed tasks and of their ancestors, as far as an edit made the way longer.
+
+    A way that became shorter keeps its old rank: ranks order a queue, they decide nothing else.
+    """
+    rank = constellation.rank
+    stack = [task for task in changed if task in constellation.specs]
+    while stack:
+        task = stack.pop()
+        now = 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
+        if task in rank and now <= rank[task]:
+            continue
+        rank[task] = now
+        stack.extend(_preceding(constellation, task))
+
+
+def _reverse_order(constellation: Constellation, starts: list[str]) -> list[str]:
+    """Return `starts` and all their ancestors, followers first."""
+    part: dict[str, None] = dict.fromkeys(starts)
+    stack = list(part)
+    while stack:
+        task = stack.pop()
+        for before in _preceding(constellation, task):
+            if before not in part:
+                part[before] = None
+                stack.append(before)
+    left = {task: sum(1 for item in _following(constellation, task) if item in part) for task in part}
+    free = [task for task, count in left.items() if count == 0]
+    order: list[str] = []
+    while free:
+        task = free.pop()
+        order.append(task)
+        for before in _preceding(constellation, task):
+            if before in left:
+                left[before] -= 1
+                if left[before] == 0:
+                    free.append(before)
+    return order
+
+
+def _preceding(constellation: Constellation, task: str) -> list[str]:
+    before = [dependency.source for dependency in constellation.incoming.get(task, {}).values()]
+    before.extend(constellation.children.get(task, ()))
+    return before

@@ -1,0 +1,340 @@
+"""Families: when their list is known they expand, whole, in one commit and one version; then children decide.
+
+A child's id is `GROUP.KEY`; keys are positions, or device ids. A dependency between two groups of a family becomes
+one from child to child with the same key; from anything else it stands for the whole group or task.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.attempts import ask_to_stop
+from starloom.core.gates import asked, fact, shut_cause
+from starloom.core.graph import raise_ranks
+from starloom.core.model import Constellation, Tally
+from starloom.core.placement import selects
+from starloom.core.wants import ITEMS
+from starloom.core.work import Put, Work, change_task, close_question, moved
+from starloom_protocol.entities import (
+    Dependency,
+    Input,
+    Item,
+    Selector,
+    TaskRecord,
+    TaskSpec,
+    Version,
+    dependency_id,
+)
+from starloom_protocol.values import MISSING, canonical
+from starloom_protocol.vocabulary import (
+    Code,
+    DeviceLink,
+    Gate,
+    GateState,
+    GroupState,
+    Need,
+    Reason,
+    TaskState,
+)
+
+
+def reconsider_group(work: Work, constellation: Constellation, group: str) -> None:
+    """Derive what a group should be now: skipped, expanded, or final by its children."""
+    if constellation.groups[group].state is GroupState.WAITING and constellation.shut.get(group):
+        _skip(work, constellation, group, group)
+    root = constellation.specs[group].family or group
+    list_gate = _list_gate(constellation, root)
+    if list_gate is GateState.SHUT:
+        # Only the root has the gate of the list; without a list no member of the family can be.
+        for member in _waiting_members(constellation, root):
+            _skip(work, constellation, member, root)
+    elif list_gate is not GateState.UNDECIDED and _waiting_members(constellation, root):
+        _try_expand(work, constellation, root)
+    if list_gate is GateState.UNDECIDED:
+        # The list is being made anew: what it will say decides whether the children that stand are all.
+        return
+    for member in list(constellation.families[root]) if group == root else [group]:
+        if constellation.groups[member].state is GroupState.EXPANDED:
+            _judge(work, constellation, member)
+
+
+def _list_gate(constellation: Constellation, root: str) -> GateState | None:
+    """Return the gate of a family's list; None where the list is the fleet."""
+    for key, dependency in constellation.incoming.get(root, {}).items():
+        if dependency.input == ITEMS:
+            return constellation.gate[key]
+    return None
+
+
+def _skip(work: Work, constellation: Constellation, group: str, because_of: str) -> None:
+    reason, cause = shut_cause(constellation, because_of)
+    _end(work, constellation, group, GroupState.SKIPPED, "group_skipped", reason=reason, cause=cause)
+
+
+def _end(
+    work: Work,
+    constellation: Constellation,
+    group: str,
+    state: GroupState,
+    kind: str,
+    *,
+    reason: Reason | None = None,
+    cause: str | None = None,
+    code: Code | None = None,
+    note: str = "",
+) -> None:
+    record = constellation.groups[group]
+    ended = replace(record, state=state, reason=reason, cause=cause, code=code, since_ms=work.at_ms)
+    work.emit(constellation, kind, group, [("group", group, ended)], by="engine", note=note)
+
+
+# -- expansion
+
+
+def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
+    stored = _stored_items(constellation, root)
+    if stored is not None and any(constellation.children.get(member) for member in constellation.families[root]):
+        _expand(work, constellation, root, _waiting_members(constellation, root), stored, keep=True)
+        return
+    source = constellation.specs[root].for_each
+    if source is None:
+        return
+    if source.devices is not None:
+        if constellation.head.version:
+            _expand_over_devices(work, constellation, root, source.devices)
+        return
+    task = source.source or ""
+    origin = constellation.tasks.get(task)
+    if origin is None or origin.state is not TaskState.SUCCEEDED or not asked(constellation, task, source.output):
+        return
+    found = fact(constellation, task, source.output)
+    if not isinstance(found, list):
+        what = "finds nothing" if found is MISSING else "is not a list"
+        _fail_family(work, constellation, root, Code.NOT_A_LIST, f"{source.output} of {task} {what}")
+        return
+    items = [Item(key=str(position), value=canonical(value)) for position, value in enumerate(found)]
+    _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
+
+
+def _stored_items(constellation: Constellation, root: str) -> list[Item] | None:
+    prefix = f"{root}/"
+    keys = [key for key in constellation.items if key.startswith(prefix)]
+    return [constellation.items[key] for key in keys] or None
+
+
+def _waiting_members(constellation: Constellation, root: str) -> list[str]:
+    members = constellation.families.get(root, {})
+    return [member for member in members if constellation.groups[member].state is GroupState.WAITING]
+
+
+def _expand_over_devices(work: Work, constellation: Constellation, root: str, selector: Selector) -> None:
+    fleet = work.shard.fleet
+    fitting = [
+        device
+        for device in fleet.devices.values()
+        if not device.revoked
+        and device.link is DeviceLink.ONLINE
+        and selects(selector, device, fleet.tools.get(device.id, {}))
+    ]
+    real = [device for device in fitting if not device.demo]
+    chosen = real or fitting
+    if not chosen:
+        _fail_family(work, constellation, root, Code.NO_DEVICE, "no device that is online fits the group's selector")
+        return
+    items = [
+        Item(key=device.id, value=canonical({"id": device.id, "name": device.name, "os": device.os}))
+        for device in sorted(chosen, key=lambda device: device.name)
+    ]
+    _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
+
+
+def _fail_family(work: Work, constellation: Constellation, root: str, code: Code, note: str) -> None:
+    for member in _waiting_members(constellation, root):
+        _end(work, constellation, member, GroupState.FAILED, "group_failed", code=code, note=note)
+
+
+def _expand(
+    work: Work, constellation: Constellation, root: str, members: list[str], items: list[Item], *, keep: bool
+) -> None:
+    """Expand `members` over `items` in one event that is also a version; `keep` when the items are stored."""
+    if len(constellation.tasks) + len(members) * len(items) > work.shard.settings.tasks_most:
+        most = work.shard.settings.tasks_most
+        note = f"{len(items)} items in {len(members)} groups make more than {most} tasks"
+        for member in members:
+            _end(work, constellation, member, GroupState.FAILED, "group_failed", code=Code.PLAN_TOO_BIG, note=note)
+        return
+    head = constellation.head
+    number = head.version + 1
+    by_device = constellation.specs[root].for_each
+    over_devices = by_device is not None and by_device.devices is not None
+    expanded = [name for name in constellation.families[root] if name in members or constellation.children.get(name)]
+    puts: list[Put] = [] if keep else [("item", f"{root}/{item.key}", item) for item in items]
+    edges: list[Put] = []
+    added: list[str] = []
+    for member in members:
+        for item in items:
+            if not _siblings_stand(constellation, member, item.key, members, expanded):
+                continue
+            child = _child(constellation, member, item.key, number, expanded, over_devices)
+            puts.append(("spec", child.id, child))
+            puts.append(("task", child.id, _fresh(work, constellation, child.id)))
+            added.append(child.id)
+            edges.extend(_child_edges(constellation, member, child, item.key, number, expanded))
+        state = GroupState.EXPANDED if items else GroupState.SUCCEEDED
+        grown = replace(constellation.groups[member], state=state, count=len(items), since_ms=work.at_ms)
+        puts.append(("group", member, grown))
+    version = Version(
+        added=added,
+        at_ms=work.at_ms,
+        author="expand",
+        changed=list(members),
+        number=number,
+        reason=f"{len(items)} items for {', '.join(members)}",
+        trigger=root,
+    )
+    # Children first, then the gates between them, then the groups: a gate reads the record of its source.
+    groups = [item for item in puts if item[0] == "group"]
+    rest = [item for item in puts if item[0] != "group"]
+    tail: list[Put] = [("version", str(number), version), ("head", "", replace(head, version=number))]
+    note = version.reason
+    work.emit(constellation, "group_expanded", root, [*rest, *edges, *groups, *tail], by="expand", note=note)
+    raise_ranks(constellation, added)
+
+
+def _siblings_stand(constellation: Constellation, group: str, key: str, members: list[str], family: list[str]) -> bool:
+    """Whether each child that a child of `group` would follow exists: one may have been removed by itself."""
+    followed = [
+        dependency.source
+        for dependency in constellation.incoming.get(group, {}).values()
+        if dependency.source in family and dependency.source not in members and not dependency.all
+    ]
+    return all(f"{source}.{key}" in constellation.specs for source in followed)
+
+
+def _fresh(work: Work, constellation: Constellation, task: str) -> TaskRecord:
+    """Return a task's first record; its attempts go on from whatever an earlier task of that id left."""
+    last = 0
+    while f"{task}/{last + 1}" in constellation.attempts:
+        last += 1
+    return TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms, attempt=last)
+
+
+def _child(
+    constellation: Constellation, group: str, key: str, number: int, family: list[str], over_devices: bool
+) -> TaskSpec:
+    spec = constellation.specs[group]
+    inputs = [
+        replace(item, source=f"{item.source}.{key}") if item.source in family and not item.all else item
+        for item in spec.inputs
+    ]
+    device = spec.device
+    if over_devices and device is None:
+        device = Selector(id=key)
+    return replace(
+        spec,
+        id=f"{group}.{key}",
+        group=group,
+        key=key,
+        for_each=None,
+        inputs=inputs,
+        device=device,
+        changed_in=number,
+        family=spec.family or group,
+    )
+
+
+def _child_edges(
+    constellation: Constellation, group: str, child: TaskSpec, key: str, number: int, family: list[str]
+) -> list[Put]:
+    edges: list[Put] = []
+    for dependency in constellation.incoming.get(group, {}).values():
+        if dependency.input == ITEMS:
+            continue
+        sibling = dependency.source in family and not dependency.all
+        source = f"{dependency.source}.{key}" if sibling else dependency.source
+        edge = replace(dependency, source=source, target=child.id, changed_in=number)
+        edges.append(("dep", dependency_id(edge), edge))
+    return edges
+
+
+# -- what a group needs
+
+
+def _judge(work: Work, constellation: Constellation, group: str) -> None:
+    for_each = constellation.specs[group].for_each
+    tally = constellation.tally.get(group) or Tally()
+    if for_each is None:
+        return
+    enough = {Need.ANY: 1, Need.AT_LEAST: for_each.need_count}.get(for_each.need, 0)
+    if enough and tally.succeeded >= enough and tally.unfinished:
+        _enough(work, constellation, group)
+        return
+    if tally.unfinished:
+        return
+    counted = tally.children - tally.excused
+    met = {
+        Need.ALL: tally.succeeded == counted,
+        Need.ANY: tally.succeeded >= 1 or counted == 0,
+        Need.AT_LEAST: tally.succeeded >= for_each.need_count,
+        Need.BEST_EFFORT: True,
+    }[for_each.need]
+    if met:
+        _end(work, constellation, group, GroupState.SUCCEEDED, "group_succeeded")
+        return
+    state, reason, cause = _cause(constellation, group)
+    kind = {GroupState.FAILED: "group_failed", GroupState.CANCELLED: "group_cancelled"}.get(state, "group_skipped")
+    code = Code.GROUP_NEED if state is GroupState.FAILED else None
+    note = f"{tally.succeeded} of {counted} succeeded; first cause: {cause}"
+    _end(work, constellation, group, state, kind, reason=reason, cause=cause, code=code, note=note)
+
+
+def _cause(constellation: Constellation, group: str) -> tuple[GroupState, Reason | None, str]:
+    """Return how an unmet group ends: failed by a child's failure, else cancelled, else skipped with its cause."""
+    cancelled = skipped = None
+    for child in constellation.children.get(group, {}):
+        record = constellation.tasks[child]
+        if record.state is TaskState.FAILED:
+            return GroupState.FAILED, None, child
+        if record.state is TaskState.CANCELLED:
+            cancelled = cancelled or child
+        elif record.state is TaskState.SKIPPED and record.cause != "not_chosen":
+            skipped = skipped or (record.reason, record.cause or child)
+    if cancelled:
+        return GroupState.CANCELLED, None, cancelled
+    if skipped:
+        return GroupState.SKIPPED, skipped[0], skipped[1]
+    return GroupState.FAILED, None, group
+
+
+def _enough(work: Work, constellation: Constellation, group: str) -> None:
+    """Enough children succeeded: the unstarted are skipped, the running asked to stop."""
+    for child in list(constellation.children.get(group, {})):
+        record = constellation.tasks[child]
+        if record.state in (TaskState.WAITING, TaskState.READY):
+            close_question(work, constellation, child)
+            skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.ENOUGH, cause="not_chosen")
+            change_task(work, constellation, child, "task_skipped", skipped, by="engine")
+        elif record.state in (TaskState.LEASED, TaskState.RUNNING):
+            ask_to_stop(work, constellation, child, "enough of its group succeeded")
+
+
+def data_edges(spec: TaskSpec, number: int) -> list[Dependency]:
+    """Return the data dependencies that a spec implies: its inputs, and the list its family is made over."""
+    edges = [_data_edge(item, spec.id, number) for item in spec.inputs]
+    if spec.for_each is not None and spec.for_each.source is not None:
+        edges.append(
+            Dependency(changed_in=number, gate=Gate.DATA, input=ITEMS, source=spec.for_each.source, target=spec.id)
+        )
+    return edges
+
+
+def _data_edge(item: Input, target: str, number: int) -> Dependency:
+    return Dependency(
+        all=item.all,
+        changed_in=number,
+        gate=Gate.DATA,
+        input=item.name,
+        optional=item.optional,
+        source=item.source,
+        target=target,
+    )

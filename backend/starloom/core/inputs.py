@@ -1,0 +1,290 @@
+"""What reaches the hub: requests, reports, timers. The only way to change state is to step one of these.
+
+Time, ids and randomness arrive inside an input: `at_ms` is stamped by the engine when it is taken (never read
+from a peer), `id` names it, `by` says who asked (the connection's identity and nothing else), `scope` is the role
+under which it was let in.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from starloom_protocol.edits import EditOperation, LoweredPlan
+from starloom_protocol.entities import (
+    Enrollment,
+    Fault,
+    Offer,
+    Principal,
+    SignIn,
+    Token,
+)
+from starloom_protocol.frames import ArtifactReady, LeaseRef, Propose, Receipt, ResultFrame, Started
+from starloom_protocol.vocabulary import Profile
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k"):
+    """`roll` is a random number 0..2^32-1 for jitter; the engine fills `at_ms` and `roll`."""
+
+    at_ms: int = 0
+    by: str
+    id: str
+    roll: int = 0
+    scope: str = ""
+
+
+# -- requests
+
+
+class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
+    """A new constellation. With `plan` it is lowered already; else `request` or `recipe` is planned by a job."""
+
+    constellation: str
+    deadline_s: int = 0
+    hold: bool = False
+    idempotency: tuple[str, str] | None = None
+    labels: dict[str, str] = {}
+    name: str = ""
+    params: str = "{}"
+    plan: LoweredPlan | None = None
+    plan_hash: str | None = None
+    principal: str = ""
+    recipe: str | None = None
+    request: str = ""
+
+
+class JobClaimed(Input, frozen=True, kw_only=True, tag="job_claimed"):
+    """A worker takes or renews a job; answered by whether it may go on."""
+
+    constellation: str
+    job: str
+    ttl_ms: int
+    worker: str
+
+
+class PlanProposed(Input, frozen=True, kw_only=True, tag="plan_proposed"):
+    """The planner's plan for version 0, or why there is none."""
+
+    constellation: str
+    fault: Fault | None = None
+    job: str
+    plan: LoweredPlan | None = None
+    worker: str
+
+
+class EditProposed(Input, frozen=True, kw_only=True, tag="edit"):
+    base_version: int
+    constellation: str
+    operations: list[EditOperation]
+    reason: str = ""
+    trigger: str = "edit"
+
+
+class ControlRequested(Input, frozen=True, kw_only=True, tag="control"):
+    """`action`: pause resume cancel | (task) retry retry_from skip mark cancel hold release.
+
+    `value` and `state` belong to `mark`; `confirm` names work that a person lets run again.
+    """
+
+    action: str
+    confirm: list[str] = []
+    constellation: str
+    reason: str = ""
+    state: str = "succeeded"
+    task: str | None = None
+    value: str | None = None
+
+
+class QuestionAnswered(Input, frozen=True, kw_only=True, tag="answer"):
+    """`value` is a choice's value; for approvals allow, deny or always."""
+
+    constellation: str
+    question: str
+    reason: str = ""
+    value: str
+
+
+# -- devices
+
+
+class EnrollmentOpened(Input, frozen=True, kw_only=True, tag="enrollment_opened"):
+    enrollment: Enrollment
+
+
+class EnrollmentAsked(Input, frozen=True, kw_only=True, tag="enrollment_asked"):
+    """A device redeems a code with its key; wrong codes never reach the core."""
+
+    device: str
+    enrollment: str
+    key: str
+    name: str
+    os: str
+    profile: Profile
+    words: str
+
+
+class EnrollmentDecided(Input, frozen=True, kw_only=True, tag="enrollment_decided"):
+    allow: bool
+    enrollment: str
+    reason: str = ""
+
+
+class DeviceConnected(Input, frozen=True, kw_only=True, tag="device_connected"):
+    """A device proved its key on a new connection; answered with session number and resume plan."""
+
+    device: str
+    instance: str
+    ledger: str
+    version: str
+
+
+class DeviceDisconnected(Input, frozen=True, kw_only=True, tag="device_disconnected"):
+    device: str
+    reason: str
+    session: int
+
+
+class OfferReceived(Input, frozen=True, kw_only=True, tag="offer"):
+    device: str
+    offer: Offer
+    os: str
+    profile: Profile
+    session: int
+
+
+class ConditionReceived(Input, frozen=True, kw_only=True, tag="condition"):
+    device: str
+    facts: dict[str, str]
+    session: int
+
+
+class StartedReported(Input, frozen=True, kw_only=True, tag="started"):
+    device: str
+    frame: Started
+
+
+class ResultReported(Input, frozen=True, kw_only=True, tag="result"):
+    """`sender` is the device that the connection proved, whatever the frame says."""
+
+    device: str
+    frame: ResultFrame
+
+
+class ReceiptReported(Input, frozen=True, kw_only=True, tag="receipt"):
+    device: str
+    frame: Receipt
+
+
+class ProposalReported(Input, frozen=True, kw_only=True, tag="propose"):
+    device: str
+    frame: Propose
+    operations: list[EditOperation]
+
+
+class ArtifactReported(Input, frozen=True, kw_only=True, tag="artifact"):
+    device: str
+    frame: ArtifactReady
+
+
+class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):
+    """What a device's ledger says of one attempt: unknown, accepted, started, finished."""
+
+    at: LeaseRef
+    device: str
+    state: str
+
+
+class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
+    """`action`: rename drain resume revoke label remove."""
+
+    action: str
+    device: str
+    reason: str = ""
+    value: str = ""
+
+
+# -- time
+
+
+class TimerFired(Input, frozen=True, kw_only=True, tag="timer"):
+    """A due moment computed from state; judged against state, so a stale one does nothing."""
+
+    attempt: int = 0
+    constellation: str
+    entity: str
+    kind: str
+    round: int = 0
+
+
+class LeaseExpired(Input, frozen=True, kw_only=True, tag="lease_expired"):
+    """No `alive` named this attempt for ttl + grace: it is absent, not lost."""
+
+    at: LeaseRef
+
+
+# -- access
+
+
+class PrincipalAdded(Input, frozen=True, kw_only=True, tag="principal"):
+    principal: Principal
+    token: Token | None = None
+
+
+class TokenAdded(Input, frozen=True, kw_only=True, tag="token"):
+    token: Token
+
+
+class TokenRevoked(Input, frozen=True, kw_only=True, tag="token_revoked"):
+    token: str
+
+
+class SignInOpened(Input, frozen=True, kw_only=True, tag="signin"):
+    signin: SignIn
+
+
+class SignInUsed(Input, frozen=True, kw_only=True, tag="signin_used"):
+    """A sign-in link is exchanged for a session; answered by whether it was still good."""
+
+    signin: str
+    token: Token
+
+
+# -- the lab
+
+
+class FaultNoted(Input, frozen=True, kw_only=True, tag="fault"):
+    """The lab did something to the fleet; an event in the constellation, so that a reader sees why."""
+
+    constellation: str
+    note: str
+
+
+AnyInput = (
+    RequestReceived
+    | JobClaimed
+    | PlanProposed
+    | EditProposed
+    | ControlRequested
+    | QuestionAnswered
+    | EnrollmentOpened
+    | EnrollmentAsked
+    | EnrollmentDecided
+    | DeviceConnected
+    | DeviceDisconnected
+    | OfferReceived
+    | ConditionReceived
+    | StartedReported
+    | ResultReported
+    | ReceiptReported
+    | ProposalReported
+    | ArtifactReported
+    | LedgerReported
+    | DeviceControlled
+    | TimerFired
+    | LeaseExpired
+    | PrincipalAdded
+    | TokenAdded
+    | TokenRevoked
+    | SignInOpened
+    | SignInUsed
+    | FaultNoted
+)

@@ -1,0 +1,291 @@
+"""The shard as the loop holds it: entities by kind and id, and indexes derived from them.
+
+Only `apply` writes here. Indexes are functions of the entities: never stored, never hashed, rebuilt on load.
+Nothing iterates a set; maps keep insertion order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from starloom_protocol.entities import (
+    Attempt,
+    Dependency,
+    Device,
+    Enrollment,
+    GroupRecord,
+    Head,
+    Idempotency,
+    Item,
+    Job,
+    Offer,
+    Principal,
+    Question,
+    Record,
+    RuleRecord,
+    SignIn,
+    TaskRecord,
+    TaskSpec,
+    Token,
+    ToolOffer,
+    Version,
+)
+from starloom_protocol.vocabulary import GateState
+
+CONSTELLATION_KINDS = (
+    "head",
+    "answer",
+    "spec",
+    "task",
+    "group",
+    "item",
+    "dep",
+    "attempt",
+    "rule",
+    "question",
+    "version",
+    "job",
+)
+FLEET_KINDS = ("device", "offer", "enrollment")
+ACCESS_KINDS = ("principal", "token", "signin", "idem")
+
+
+class Stream:
+    """One stream's entities: `tables[kind][id]`, and the number of its last event."""
+
+    __slots__ = ("name", "seq", "tables")
+
+    def __init__(self, name: str, kinds: tuple[str, ...]) -> None:
+        self.name = name
+        self.seq = 0
+        self.tables: dict[str, dict[str, Any]] = {kind: {} for kind in kinds}
+
+    def records(self) -> Iterator[tuple[str, str, Record]]:
+        """Yield (kind, id, record) of everything."""
+        for kind, table in self.tables.items():
+            for key, record in table.items():
+                yield kind, key, record
+
+
+class Tally:
+    """How the children of a group stand."""
+
+    __slots__ = ("children", "excused", "held_slots", "succeeded", "unfinished")
+
+    def __init__(self) -> None:
+        self.children = 0
+        self.unfinished = 0
+        self.succeeded = 0
+        self.excused = 0
+        self.held_slots = 0
+
+
+class Constellation(Stream):
+    """A constellation's entities and indexes.
+
+    Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency.
+    """
+
+    __slots__ = (
+        "attempts",
+        "children",
+        "deps",
+        "families",
+        "gate",
+        "groups",
+        "incoming",
+        "items",
+        "jobs",
+        "open_attempts",
+        "open_questions",
+        "outgoing",
+        "parked",
+        "questions",
+        "rank",
+        "rules",
+        "rules_by_task",
+        "shut",
+        "specs",
+        "tally",
+        "tasks",
+        "undecided",
+        "unfinished_top",
+        "unknown",
+        "versions",
+    )
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, CONSTELLATION_KINDS)
+        tables = self.tables
+        self.specs = cast(dict[str, TaskSpec], tables["spec"])
+        self.tasks = cast(dict[str, TaskRecord], tables["task"])
+        self.groups = cast(dict[str, GroupRecord], tables["group"])
+        self.items = cast(dict[str, Item], tables["item"])
+        self.deps = cast(dict[str, Dependency], tables["dep"])
+        self.attempts = cast(dict[str, Attempt], tables["attempt"])
+        self.rules = cast(dict[str, RuleRecord], tables["rule"])
+        self.questions = cast(dict[str, Question], tables["question"])
+        self.versions = cast(dict[str, Version], tables["version"])
+        self.jobs = cast(dict[str, Job], tables["job"])
+        self.outgoing: dict[str, dict[str, Dependency]] = {}
+        self.incoming: dict[str, dict[str, Dependency]] = {}
+        self.gate: dict[str, GateState] = {}
+        self.undecided: dict[str, int] = {}
+        self.shut: dict[str, int] = {}
+        self.children: dict[str, dict[str, None]] = {}
+        self.families: dict[str, dict[str, None]] = {}
+        self.tally: dict[str, Tally] = {}
+        self.parked: dict[str, dict[str, None]] = {}
+        self.rank: dict[str, int] = {}
+        self.rules_by_task: dict[str, dict[str, None]] = {}
+        self.open_attempts: dict[str, None] = {}
+        self.open_questions: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}
+        self.unfinished_top = 0
+
+    @property
+    def head(self) -> Head:
+        """The constellation's own record."""
+        return cast(Head, self.tables["head"][""])
+
+    def attempt(self, task: str, number: int) -> Attempt:
+        """Return attempt `number` of a task."""
+        return self.attempts[f"{task}/{number}"]
+
+    def last_attempt(self, task: str) -> Attempt | None:
+        """Return the newest attempt of a task, if it ever had one."""
+        record = self.tasks.get(task)
+        return self.attempts.get(f"{task}/{record.attempt}") if record and record.attempt else None
+
+
+class Fleet(Stream):
+    """Devices and what they offer; `used` counts slots, `tools` is each device's offer by tool name."""
+
+    __slots__ = ("by_key", "by_name", "devices", "enrollments", "holders", "offers", "revision", "tools", "used")
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, FLEET_KINDS)
+        self.devices = cast(dict[str, Device], self.tables["device"])
+        self.offers = cast(dict[str, Offer], self.tables["offer"])
+        self.enrollments = cast(dict[str, Enrollment], self.tables["enrollment"])
+        self.by_name: dict[str, str] = {}
+        self.tools: dict[str, dict[str, ToolOffer]] = {}
+        self.used: dict[str, int] = {}
+        self.holders: dict[str, dict[tuple[str, str], None]] = {}
+        self.revision = 0
+
+
+class Access(Stream):
+    """Principals, tokens, sign-in links and idempotency keys; never streamed live."""
+
+    __slots__ = ("idempotency", "principals", "signins", "tokens")
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, ACCESS_KINDS)
+        self.principals = cast(dict[str, Principal], self.tables["principal"])
+        self.tokens = cast(dict[str, Token], self.tables["token"])
+        self.signins = cast(dict[str, SignIn], self.tables["signin"])
+        self.idempotency = cast(dict[str, Idempotency], self.tables["idem"])
+
+
+class Demand:
+    """Ready tasks that want the same: a heap of (-rank, order, constellation, task), lazily pruned."""
+
+    __slots__ = ("feasible", "heap", "key", "revision", "selector", "tool")
+
+    def __init__(self, key: tuple[str, bytes], tool: str, selector: Any) -> None:
+        self.key = key
+        self.tool = tool
+        self.selector = selector
+        self.heap: list[tuple[int, int, str, str]] = []
+        self.feasible: list[str] = []
+        self.revision = -1
+
+
+class Shard:
+    """Everything one engine loop owns.
+
+    `touched` collects tasks and groups whose gates or children moved, in order, for the step's agenda; `queued_now`
+    those that joined a queue since the step began; `journal` what `apply` replaced since then, so that a refused
+    input can be undone.
+    """
+
+    __slots__ = (
+        "access",
+        "constellations",
+        "demands",
+        "fleet",
+        "incarnation",
+        "journal",
+        "live",
+        "order",
+        "queued",
+        "queued_now",
+        "settings",
+        "settled",
+        "touched",
+    )
+
+    def __init__(self, settings: ShardSettings | None = None) -> None:
+        self.settings = settings or ShardSettings()
+        self.incarnation = 1
+        self.fleet = Fleet("fleet")
+        self.access = Access("access")
+        self.constellations: dict[str, Constellation] = {}
+        self.live: dict[str, None] = {}
+        self.demands: dict[tuple[str, bytes], Demand] = {}
+        self.queued: dict[tuple[str, str], tuple[str, bytes]] = {}
+        self.queued_now: dict[tuple[str, str], None] = {}
+        self.order = 0
+        self.touched: dict[tuple[str, str], None] = {}
+        self.settled: dict[str, None] = {}
+        self.journal: list[tuple[Stream, str, str, Any, int]] = []
+
+    def stream(self, name: str) -> Stream:
+        """Return a stream by name, a new constellation where there is none."""
+        if name == "fleet":
+            return self.fleet
+        if name == "access":
+            return self.access
+        found = self.constellations.get(name)
+        if found is None:
+            found = self.constellations[name] = Constellation(name)
+        return found
+
+
+class ShardSettings:
+    """The limits and durations that decisions need; durations in milliseconds."""
+
+    __slots__ = (
+        "absence_margin_ms",
+        "attempts_default",
+        "backoff_first_ms",
+        "backoff_most_ms",
+        "dependencies_most",
+        "grace_ms",
+        "refusals_most",
+        "rule_firings_most",
+        "tasks_most",
+        "ttl_ms",
+    )
+
+    def __init__(
+        self,
+        *,
+        ttl_ms: int = 15_000,
+        grace_ms: int = 5_000,
+        absence_margin_ms: int = 2_000,
+        backoff_first_ms: int = 1_000,
+        backoff_most_ms: int = 30_000,
+    ) -> None:
+        self.ttl_ms = ttl_ms
+        self.grace_ms = grace_ms
+        self.absence_margin_ms = absence_margin_ms
+        self.backoff_first_ms = backoff_first_ms
+        self.backoff_most_ms = backoff_most_ms
+        self.attempts_default = 3
+        self.refusals_most = 10
+        self.rule_firings_most = 100
+        self.tasks_most = 10_000
+        self.dependencies_most = 100_000

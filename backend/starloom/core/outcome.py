@@ -1,0 +1,135 @@
+"""When a constellation is over, how it ended, and the answer it gives back (plan.md, Outcome and answer)."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.gates import fact
+from starloom.core.model import Constellation
+from starloom.core.story import sentence
+from starloom.core.work import Work
+from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
+from starloom_protocol.values import MISSING, canonical
+from starloom_protocol.vocabulary import (
+    ConstellationState,
+    GroupState,
+    Reason,
+    TaskState,
+)
+
+_STATE = ConstellationState
+_CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON})
+_SHOWN_BYTES_MAX = 4096
+
+
+def settle(work: Work, name: str) -> None:
+    """Draw the outcome if every top-level task is final and nothing else is open."""
+    constellation = work.shard.constellations.get(name)
+    if constellation is None or name not in work.shard.live or constellation.unfinished_top:
+        return
+    head = constellation.head
+    if head.version == 0 and head.state is not _STATE.CANCELLING:
+        return
+    if head.state not in (_STATE.ACTIVE, _STATE.CANCELLING):
+        return
+    state = _STATE.CANCELLED if head.state is _STATE.CANCELLING else judge(constellation)
+    ended = replace(head, state=state, ended_ms=work.at_ms, attention=[])
+    answer = answer_of(work, constellation, state, final=True)
+    work.emit(
+        constellation,
+        "ended",
+        "",
+        [("answer", "", answer), ("head", "", ended)],
+        note=answer.sentence,
+        by="engine",
+    )
+
+
+def judge(constellation: Constellation) -> ConstellationState:
+    """Return how a constellation whose top-level tasks are all final has ended."""
+    useful = False
+    clean = True
+    for task, spec in constellation.specs.items():
+        if spec.group is not None:
+            continue
+        record = constellation.tasks.get(task) or constellation.groups[task]
+        succeeded = record.state in (TaskState.SUCCEEDED, GroupState.SUCCEEDED)
+        skipped = record.state == "skipped" and (record.reason in _CLEAN_SKIPS or record.reason is None)
+        if not (succeeded or skipped or spec.optional):
+            clean = False
+        if succeeded and not spec.optional and not constellation.outgoing.get(task):
+            useful = True
+    if clean:
+        return _STATE.SUCCEEDED
+    return _STATE.PARTIAL if constellation.head.policy.partial and useful else _STATE.FAILED
+
+
+def grow(work: Work, constellation: Constellation, task: str) -> None:
+    """Add a finished task's part to the answer, if the plan names it as a result."""
+    owner = constellation.specs[task].group or task
+    if not any(result.source in (task, owner) for result in constellation.head.results):
+        return
+    answer = answer_of(work, constellation, constellation.head.state, final=False)
+    work.emit(constellation, "answer_grew", task, [("answer", "", answer)], by="engine")
+
+
+def answer_of(work: Work, constellation: Constellation, state: ConstellationState, *, final: bool) -> Answer:
+    """Return the answer as it stands: items in the plan's order, and the sentence."""
+    results = constellation.head.results or _leaves(constellation)
+    items = [item for result in results for item in _items(constellation, result)]
+    return Answer(
+        items=items,
+        sentence=sentence(constellation, work.shard.fleet, state),
+        state="final" if final else ("partial" if items else "none"),
+    )
+
+
+def _leaves(constellation: Constellation) -> list[ResultSpec]:
+    """Return results for the tasks that nothing depends on, when a plan names none."""
+    leaves = [
+        task
+        for task, spec in constellation.specs.items()
+        if spec.group is None and not constellation.outgoing.get(task)
+    ]
+    return [ResultSpec(source=task, title=task) for task in leaves[:100]]
+
+
+def _items(constellation: Constellation, result: ResultSpec) -> list[AnswerItem]:
+    if result.source in constellation.groups:
+        children = list(constellation.children.get(result.source, ()))
+        made = [_item(constellation, result, child, f"{result.title}, {child}") for child in children[:1000]]
+        return [item for item in made if item is not None]
+    item = _item(constellation, result, result.source, result.title)
+    return [] if item is None else [item]
+
+
+def _item(constellation: Constellation, result: ResultSpec, task: str, title: str) -> AnswerItem | None:
+    record = constellation.tasks.get(task)
+    if record is None or record.state is not TaskState.SUCCEEDED:
+        return None
+    attempt = constellation.last_attempt(task)
+    found = fact(constellation, task, result.output)
+    common = AnswerItem(
+        attempt=record.attempt,
+        checked=record.checked,
+        device=attempt.device if attempt else None,
+        show=result.show,
+        task=task,
+        title=title,
+    )
+    if isinstance(found, dict) and isinstance(found.get("artifact"), str):
+        size, media = found.get("bytes"), found.get("media")
+        return replace(
+            common,
+            artifact=found["artifact"],
+            bytes=size if isinstance(size, int) else 0,
+            media=media if isinstance(media, str) else None,
+        )
+    if found is MISSING:
+        if attempt is not None and attempt.artifact is not None and result.output == "":
+            return replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
+        return common
+    text = canonical(found)
+    if len(text) > _SHOWN_BYTES_MAX and result.output == "" and attempt is not None and attempt.artifact is not None:
+        return replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
+    return replace(common, value=text)

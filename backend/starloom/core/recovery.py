@@ -1,0 +1,187 @@
+"""What becomes of an attempt that did not succeed: the recovery ladder of engine.md, rungs 1, 2, 5 and 7.
+
+Rung 4 (a rule's edit) hangs on the events decided here. Attempts are bounded by a round's budget, so runs end.
+Work that is neither pure nor idempotent is repeated by itself only where no effect can have happened.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.effects import ArmTimer
+from starloom.core.model import Constellation
+from starloom.core.work import Work, attend, change_task, moved
+from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.vocabulary import (
+    CODES,
+    REPEATABLE,
+    AttemptEnd,
+    Attention,
+    Code,
+    CodeClass,
+    EffectSeen,
+    Reason,
+    TaskState,
+)
+
+_CODE_OF_END = {
+    AttemptEnd.TIMEOUT: Code.TIMED_OUT,
+    AttemptEnd.INTERRUPTED: Code.INTERRUPTED,
+    AttemptEnd.LOST: Code.LOST,
+    AttemptEnd.REFUSED: Code.POLICY_REFUSED,
+}
+_AT_ONCE = frozenset({AttemptEnd.INTERRUPTED, AttemptEnd.LOST})
+
+
+def attempts_most(spec: TaskSpec, attempt: Attempt) -> int:
+    """Return how many started attempts a round may have."""
+    return spec.retry.max_attempts or (3 if attempt.repeatability in REPEATABLE else 1)
+
+
+def backoff_ms(work: Work, tries: int) -> int:
+    """Return the wait before the next try: 1, 2, 4 ... 30 s, each between half and whole by the input's roll."""
+    settings = work.shard.settings
+    whole = min(settings.backoff_first_ms << max(tries - 1, 0), settings.backoff_most_ms)
+    return whole // 2 + (whole // 2) * work.roll // (1 << 32)
+
+
+def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+    """An attempt ended in error, timeout or interruption."""
+    end = ended.end or AttemptEnd.ERROR
+    code = ended.code or _CODE_OF_END.get(end, Code.TOOL_FAILED)
+    ended = replace(ended, code=code)
+    repeatable = ended.repeatability in REPEATABLE
+    harmless = repeatable or ended.effect is EffectSeen.NONE
+    if end is AttemptEnd.INTERRUPTED and not harmless:
+        uncertain(work, constellation, spec, record, ended)
+        return
+    if record.state is TaskState.CANCELLING:
+        # Asked to stop, it is not tried again; the result that it made all the same decides.
+        _fail(work, constellation, spec, record, ended)
+        return
+    code_class = CODES[code].code_class
+    on_check = code is Code.CHECK_FAILED and spec.retry.on_check
+    may_again = end in _AT_ONCE or on_check or code_class is not CodeClass.PERMANENT
+    if _kills_agents(constellation, spec, record, ended):
+        _fail(work, constellation, spec, record, replace(ended, code=Code.QUARANTINED))
+    elif may_again and harmless and record.started < attempts_most(spec, ended):
+        _again(work, constellation, spec, record, ended, at_once=end in _AT_ONCE)
+    else:
+        _fail(work, constellation, spec, record, ended)
+
+
+def _kills_agents(constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> bool:
+    if ended.end not in _AT_ONCE:
+        return False
+    devices = {ended.device: None}
+    for number in range(record.attempt - 1, 0, -1):
+        earlier = constellation.attempts.get(f"{spec.id}/{number}")
+        if earlier is None or earlier.round != record.round:
+            break
+        if earlier.end is AttemptEnd.INTERRUPTED:
+            devices[earlier.device] = None
+    return ended.end is AttemptEnd.INTERRUPTED and len(devices) >= 2
+
+
+def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+    """A device refused an attempt or never began it: no try is used up, at most ten of them."""
+    refusals = record.refusals + 1
+    code = ended.code or (Code.POLICY_REFUSED if ended.end is AttemptEnd.REFUSED else None)
+    ended = replace(ended, code=code)
+    record = replace(record, started=max(record.started - 1, 0), refusals=refusals)
+    if refusals >= work.shard.settings.refusals_most:
+        _fail(work, constellation, spec, record, ended)
+        return
+    if code is not None and CODES[code].code_class is CodeClass.PERMANENT:
+        _fail(work, constellation, spec, record, ended)
+        return
+    if code is Code.MISSING_GRANT:
+        key = f"{spec.id}/{record.attempt}"
+        held = moved(work, record, TaskState.READY, reason=Reason.MISSING_GRANT)
+        change_task(work, constellation, spec.id, "attempt_refused", held, ("attempt", key, ended), note=ended.detail)
+        attend(work, constellation, Attention.MISSING_GRANT, note=ended.detail)
+        return
+    if code is not None and _all_refused(work, constellation, spec, record, ended):
+        _fail(work, constellation, spec, record, ended)
+        return
+    _again(work, constellation, spec, record, ended, at_once=refusals < 2)
+
+
+def _all_refused(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> bool:
+    """Whether every device that offers the tool has refused this task in this round."""
+    refused = {ended.device: None}
+    for number in range(record.attempt - 1, 0, -1):
+        earlier = constellation.attempts.get(f"{spec.id}/{number}")
+        if earlier is None or earlier.round != record.round:
+            break
+        if earlier.end is AttemptEnd.REFUSED:
+            refused[earlier.device] = None
+    others = [
+        device for device, tools in work.shard.fleet.tools.items() if spec.tool in tools and device not in refused
+    ]
+    pinned = spec.device is not None and (spec.device.name is not None or spec.device.id is not None)
+    return pinned or not others
+
+
+def lost(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt, then: str
+) -> None:
+    """T has passed for an absent attempt: repeatable work moves on, other work may have happened."""
+    if attempt.repeatability not in REPEATABLE:
+        uncertain(work, constellation, spec, record, attempt)
+        return
+    ended = replace(attempt, end=AttemptEnd.LOST, ended_ms=work.at_ms, code=Code.LOST)
+    if then == "fail" or record.started >= attempts_most(spec, ended):
+        _fail(work, constellation, spec, record, ended)
+    else:
+        _again(work, constellation, spec, record, ended, at_once=True)
+
+
+def uncertain(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
+    """Work that must not be repeated may have had its effect: it waits for proof or for a person."""
+    if record.state is TaskState.UNKNOWN:
+        work.ignore("it is known that it may have happened")
+        return
+    open_still = replace(attempt, end=None, ended_ms=0, effect=EffectSeen.MAYBE)
+    unknown = moved(work, record, TaskState.UNKNOWN, reason=Reason.MAY_HAVE_HAPPENED)
+    key = f"{spec.id}/{record.attempt}"
+    change_task(work, constellation, spec.id, "task_unknown", unknown, ("attempt", key, open_still))
+    attend(work, constellation, Attention.TASK_UNKNOWN, note=f"{spec.id} may have happened; mark or retry it")
+
+
+def _again(
+    work: Work,
+    constellation: Constellation,
+    spec: TaskSpec,
+    record: TaskRecord,
+    ended: Attempt,
+    *,
+    at_once: bool,
+) -> None:
+    key = f"{spec.id}/{record.attempt}"
+    if at_once:
+        ready = moved(work, record, TaskState.READY)
+    else:
+        due = work.at_ms + backoff_ms(work, record.started + record.refusals)
+        ready = moved(work, record, TaskState.READY, reason=Reason.BACKOFF, not_before_ms=due)
+    change_task(work, constellation, spec.id, "task_retried", ready, ("attempt", key, ended), note=ended.detail)
+    if not at_once:
+        work.order(
+            ArmTimer(
+                attempt=record.attempt,
+                constellation=constellation.name,
+                due_ms=ready.not_before_ms,
+                entity=spec.id,
+                kind="backoff",
+                round=record.round,
+            )
+        )
+    work.rules_due.append((constellation.name, spec.id, "attempt_ended"))
+
+
+def _fail(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+    key = f"{spec.id}/{record.attempt}"
+    failed = moved(work, record, TaskState.FAILED, code=ended.code, checked=False)
+    change_task(work, constellation, spec.id, "task_failed", failed, ("attempt", key, ended), note=ended.detail)
+    work.rules_due.append((constellation.name, spec.id, "attempt_ended"))
+    work.rules_due.append((constellation.name, spec.id, "failed"))

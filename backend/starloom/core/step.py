@@ -1,0 +1,243 @@
+"""`step`: one input to what it decides. A handler emits events; the agenda settles what they moved; placement is last.
+
+The agenda is bounded: a step that does not settle is a fault of ours and is refused whole, with its story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from starloom.core import access, attempts, controls, edits, fleet, requests, waiting
+from starloom.core import inputs as i
+from starloom.core.edits import apply_edit
+from starloom.core.effects import Answer
+from starloom.core.gates import shut_cause
+from starloom.core.groups import reconsider_group
+from starloom.core.inputs import AnyInput, ProposalReported, TimerFired
+from starloom.core.model import Constellation
+from starloom.core.outcome import grow, settle
+from starloom.core.placement import next_lease, requeue
+from starloom.core.rules import fire_due
+from starloom.core.work import Refusal, Work, change_task, close_question, moved
+from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
+
+_STATE = ConstellationState
+SETTLE_MOST = 1_000_000
+
+
+class Unsettled(Exception):
+    """The agenda of one step did not come to rest; `story` has its last events."""
+
+    def __init__(self, story: list[str]) -> None:
+        super().__init__("a step did not settle: " + "; ".join(story))
+        self.story = story
+
+
+def step(work: Work, item: AnyInput) -> None:
+    """Decide one input within a batch: its events, effects and answer are added to `work`.
+
+    A refused input adds only its answer.
+    """
+    marks = work.marks()
+    answers = len(work.answers)
+    work.begin(item)
+    try:
+        _HANDLERS[type(item)](work, item)
+        _settle(work)
+    except Refusal as refusal:
+        work.back_to(marks)
+        del work.answers[answers:]
+        work.answers.append(Answer(input_id=item.id, faults=refusal.faults))
+        return
+    if len(work.answers) == answers:
+        work.answer(None, after="commit")
+
+
+def _settle(work: Work) -> None:
+    shard = work.shard
+    turns = 0
+    while True:
+        while shard.touched or work.rules_due:
+            # Rules first: they edit what a cascade would otherwise skip or start.
+            for due in _taken(work.rules_due):
+                fire_due(work, *due)
+                if due[2] == "succeeded":
+                    _grow(work, due[0], due[1])
+            touched, shard.touched = shard.touched, {}
+            for name, key in touched:
+                turns += 1
+                _reconsider(work, name, key)
+            if turns > SETTLE_MOST:
+                raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
+        if not _place(work):
+            break
+    _say_ready(work)
+    waiting.watch(work)
+    for name in list(shard.settled):
+        settle(work, name)
+    shard.settled.clear()
+    shard.touched.clear()
+
+
+def _taken(due: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    taken = list(due)
+    due.clear()
+    return taken
+
+
+def _grow(work: Work, name: str, task: str) -> None:
+    constellation = work.shard.constellations.get(name)
+    if constellation is not None and constellation.head.results and name in work.shard.live:
+        grow(work, constellation, task)
+
+
+def _reconsider(work: Work, name: str, key: str) -> None:
+    """Derive what an unstarted task or a group should be from its gates and holds."""
+    constellation = work.shard.constellations.get(name)
+    if constellation is None:
+        return
+    if key in constellation.groups:
+        state = constellation.groups[key].state
+        reconsider_group(work, constellation, key)
+        _unpark(work, constellation, key)
+        now = constellation.groups[key].state
+        if now is not state and now in ("succeeded", "failed"):
+            work.rules_due.append((name, key, str(now)))
+        return
+    record = constellation.tasks.get(key)
+    if record is None or record.state not in (TaskState.WAITING, TaskState.READY):
+        return
+    if constellation.head.state is _STATE.CANCELLING:
+        attempts.ask_to_stop(work, constellation, key, "the constellation was cancelled")
+    elif constellation.shut.get(key):
+        close_question(work, constellation, key)
+        reason, cause = shut_cause(constellation, key)
+        skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
+        change_task(work, constellation, key, "task_skipped", skipped, by="engine")
+    elif constellation.undecided.get(key):
+        if record.state is TaskState.READY:
+            close_question(work, constellation, key)
+            closed = moved(work, record, TaskState.WAITING)
+            change_task(work, constellation, key, "task_waiting", closed, by="engine")
+    elif record.state is TaskState.WAITING:
+        spec = constellation.specs[key]
+        if spec.person is not None:
+            if constellation.head.state is not _STATE.AWAITING_APPROVAL:
+                requests.open_person_task(work, constellation, spec)
+            return
+        reason_now = Reason.HELD if record.held else None
+        # Its event is told with all others that became ready in this step and were not leased in it.
+        work.quietly(constellation, "task", key, moved(work, record, TaskState.READY, reason=reason_now))
+        work.ready[(name, key)] = None
+
+
+def _say_ready(work: Work) -> None:
+    """Tell, in one event a constellation, which tasks became ready and still are."""
+    by_name: dict[str, list[str]] = {}
+    for name, task in work.ready:
+        constellation = work.shard.constellations[name]
+        record = constellation.tasks.get(task)
+        if record is not None and record.state is TaskState.READY:
+            by_name.setdefault(name, []).append(task)
+    work.ready.clear()
+    for name, tasks in by_name.items():
+        constellation = work.shard.constellations[name]
+        about = tasks[0] if len(tasks) == 1 else ""
+        puts: list[Any] = [("task", task, constellation.tasks[task]) for task in tasks]
+        work.emit(constellation, "tasks_ready", about, puts, by="engine")
+
+
+def _unpark(work: Work, constellation: Constellation, group: str) -> None:
+    """Let tasks that waited for room in their group be placed again."""
+    parked = constellation.parked.get(group)
+    if not parked:
+        return
+    for_each = constellation.specs[group].for_each
+    room = (for_each.max_parallel if for_each else 0) - constellation.tally[group].held_slots
+    for task in list(parked)[: max(room, 0)]:
+        del parked[task]
+        requeue(work.shard, constellation, task)
+
+
+def _place(work: Work) -> bool:
+    """Lease what can be placed now; True if anything was."""
+    placed = False
+    while True:
+        found = next_lease(work.shard)
+        if found is None:
+            return placed
+        attempts.grant(work, *found)
+        waiting.granted(work, found[0])
+        placed = True
+
+
+def _on_proposal(work: Work, item: ProposalReported) -> None:
+    """An agent proposes an edit from within its own open attempt; it has no more authority than a person's edit."""
+    at = item.frame.at
+    constellation = work.shard.constellations.get(at.constellation)
+    attempt = constellation.attempts.get(f"{at.task}/{at.attempt}") if constellation else None
+    if constellation is None or attempt is None or attempt.device != item.device or attempt.end is not None:
+        work.ignore("a proposal from outside an open attempt")
+        return
+    apply_edit(
+        work,
+        constellation,
+        item.operations,
+        author=f"agent:{item.device}",
+        reason=item.frame.reason,
+        trigger=at.task,
+        base_version=item.frame.base_version,
+    )
+
+
+def _on_timer(work: Work, item: TimerFired) -> None:
+    if item.kind != "deadline":
+        attempts.on_timer(work, item)
+        return
+    if item.constellation in work.shard.live:
+        request = i.ControlRequested(
+            id=item.id,
+            by=item.by,
+            at_ms=item.at_ms,
+            action="cancel",
+            constellation=item.constellation,
+            reason="its deadline has passed",
+        )
+        controls.on_control(work, request)
+
+
+def _on_artifact(work: Work, _item: i.ArtifactReported) -> None:
+    work.ignore("artifacts are known by their bytes in the store")
+
+
+_HANDLERS: dict[type, Callable[[Work, Any], None]] = {
+    i.RequestReceived: requests.on_request,
+    i.JobClaimed: requests.on_job_claimed,
+    i.PlanProposed: requests.on_plan_proposed,
+    i.QuestionAnswered: requests.on_answer,
+    i.FaultNoted: requests.on_fault_noted,
+    i.EditProposed: edits.on_edit,
+    i.ControlRequested: controls.on_control,
+    i.EnrollmentOpened: fleet.on_enrollment_opened,
+    i.EnrollmentAsked: fleet.on_enrollment_asked,
+    i.EnrollmentDecided: fleet.on_enrollment_decided,
+    i.DeviceConnected: fleet.on_connected,
+    i.DeviceDisconnected: fleet.on_disconnected,
+    i.OfferReceived: fleet.on_offer,
+    i.ConditionReceived: fleet.on_condition,
+    i.DeviceControlled: fleet.on_device_control,
+    i.StartedReported: attempts.on_started,
+    i.ResultReported: attempts.on_result,
+    i.ReceiptReported: attempts.on_receipt,
+    i.LedgerReported: attempts.on_ledger,
+    i.LeaseExpired: attempts.on_lease_expired,
+    i.ProposalReported: _on_proposal,
+    i.ArtifactReported: _on_artifact,
+    i.TimerFired: _on_timer,
+    i.PrincipalAdded: access.on_principal,
+    i.TokenAdded: access.on_token,
+    i.TokenRevoked: access.on_token_revoked,
+    i.SignInOpened: access.on_signin,
+    i.SignInUsed: access.on_signin_used,
+}

@@ -1,0 +1,126 @@
+"""The answer's sentence, made without a model: what was done, where, what failed and recovered, what was skipped."""
+
+from __future__ import annotations
+
+from starloom.core.model import Constellation, Fleet
+from starloom_protocol.entities import TaskRecord
+from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, Reason, TaskState
+
+
+def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationState) -> str:
+    """Return one or a few plain sentences on how a constellation ended (or stands)."""
+    done = [task for task, record in constellation.tasks.items() if record.state is TaskState.SUCCEEDED]
+    total = len(constellation.tasks)
+    parts = [_opening(constellation.head.name, state, len(done), total, _where(constellation, fleet, done))]
+    checked = sum(1 for task in done if constellation.tasks[task].checked)
+    if checked:
+        parts.append(f"{checked} {'result was' if checked == 1 else 'results were'} checked.")
+    parts.extend(_failures(constellation))
+    parts.extend(_recoveries(constellation))
+    parts.extend(_changes(constellation))
+    parts.extend(_skips(constellation))
+    return " ".join(parts)
+
+
+def _opening(name: str, state: ConstellationState, done: int, total: int, where: str) -> str:
+    tasks = f"{done} of {total} task{'s' if total != 1 else ''}"
+    match state:
+        case ConstellationState.SUCCEEDED:
+            count = f"{done} task{'s' if done != 1 else ''}"
+            return f"{name} is done: {count}{where}." if done else f"{name} is done; nothing had to be done."
+        case ConstellationState.PARTIAL:
+            return f"{name} is done in part: {tasks} succeeded{where}."
+        case ConstellationState.FAILED:
+            return f"{name} failed: {tasks} succeeded{where}."
+        case ConstellationState.CANCELLED:
+            return f"{name} was cancelled after {tasks}{where}."
+        case _:
+            return f"{name}: {tasks} done so far{where}."
+
+
+def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:
+    devices: dict[str, None] = {}
+    for task in done:
+        device = constellation.tasks[task].device
+        if device is not None:
+            known = fleet.devices.get(device)
+            devices[known.name if known else device] = None
+    names = list(devices)
+    if not names:
+        return ""
+    if len(names) > 4:
+        return f" on {len(names)} devices"
+    return " on " + (names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1])
+
+
+def _failures(constellation: Constellation) -> list[str]:
+    failed = [task for task, record in constellation.tasks.items() if record.state is TaskState.FAILED]
+    if not failed:
+        return []
+    first = failed[0]
+    attempt = constellation.last_attempt(first)
+    record = constellation.tasks[first]
+    title = CODES[record.code].title.lower() if record.code else "failed"
+    detail = f": {attempt.detail.splitlines()[0][:160]}" if attempt and attempt.detail else ""
+    more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
+    return [f"First cause: {first} - {title}{detail}{more}."]
+
+
+def _recoveries(constellation: Constellation) -> list[str]:
+    again = []
+    for task, record in constellation.tasks.items():
+        if record.state is not TaskState.SUCCEEDED or record.started < 2:
+            continue
+        how = _broken_by(constellation, task, record)
+        again.append(f"{task} ({how})" if how else task)
+    if not again:
+        return []
+    shown = ", ".join(again[:3]) + (f" and {len(again) - 3} more" if len(again) > 3 else "")
+    return [f"Recovered by itself: {shown}."]
+
+
+def _broken_by(constellation: Constellation, task: str, record: TaskRecord) -> str:
+    for number in range(record.attempt - 1, 0, -1):
+        earlier = constellation.attempts.get(f"{task}/{number}")
+        if earlier is None or earlier.round != record.round:
+            break
+        if earlier.end is AttemptEnd.INTERRUPTED:
+            return "its device stopped in the middle"
+        if earlier.end is AttemptEnd.LOST:
+            return "its device went away"
+    return "tried again"
+
+
+def _changes(constellation: Constellation) -> list[str]:
+    said = []
+    for version in constellation.versions.values():
+        if version.removed:
+            count = len(version.removed)
+            said.append(f"{count} task{'s' if count != 1 else ''} dropped: {version.reason}.")
+    return said[:3]
+
+
+def _skips(constellation: Constellation) -> list[str]:
+    by_cause: dict[str, list[str]] = {}
+    for task, record in constellation.tasks.items():
+        if record.state is TaskState.SKIPPED:
+            by_cause.setdefault(_skip_words(record), []).append(task)
+    said = []
+    for words, tasks in by_cause.items():
+        shown = ", ".join(tasks[:3]) + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")
+        said.append(f"Skipped {words}: {shown}.")
+    return said[:3]
+
+
+def _skip_words(record: TaskRecord) -> str:
+    match record.reason:
+        case Reason.UPSTREAM_FAILED:
+            return f"because {record.cause} failed"
+        case Reason.UPSTREAM_CANCELLED:
+            return f"because {record.cause} was cancelled"
+        case Reason.ENOUGH:
+            return "because enough was done"
+        case Reason.SKIPPED_BY_PERSON:
+            return "by a person"
+        case _:
+            return "as not needed"

@@ -1,0 +1,149 @@
+"""Every (state, trigger) pair of a task: acted on, ignored with a reason, or never with a reason.
+
+The handlers look a pair up here before they act; a test walks the whole product. `never` from a person is a
+refusal (409), from a peer it is counted and dropped, from the core itself it is a fault of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from starloom_protocol.vocabulary import TaskState
+
+
+class Trigger(StrEnum):
+    GATES_OPEN = "gates_open"
+    GATE_SHUT = "gate_shut"
+    GATE_CLOSED = "gate_closed"
+    GRANTED = "granted"
+    STARTED = "started"
+    FINISHED = "finished"
+    BROKE = "broke"
+    NOT_BEGUN = "not_begun"
+    SILENT = "silent"
+    HEARD = "heard"
+    ABSENCE_OVER = "absence_over"
+    CANCEL = "cancel"
+    RECEIPT = "receipt"
+    FENCE_PASSED = "fence_passed"
+    GIVEN_UP = "given_up"
+    BACKOFF_OVER = "backoff_over"
+    SKIP = "skip"
+    MARK = "mark"
+    RETRY = "retry"
+    HOLD = "hold"
+    RELEASE = "release"
+
+
+class Verdict(StrEnum):
+    ACT = "act"
+    IGNORE = "ignore"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    verdict: Verdict
+    reason: str = ""
+
+
+ACT = Row(Verdict.ACT)
+
+
+def ignore(reason: str) -> Row:
+    """A pair that changes nothing, and why that is right."""
+    return Row(Verdict.IGNORE, reason)
+
+
+def never(reason: str) -> Row:
+    """A pair that must not come up, and what it would mean."""
+    return Row(Verdict.NEVER, reason)
+
+
+_S = TaskState
+_UNSTARTED = (_S.WAITING, _S.READY)
+_LIVE = (_S.LEASED, _S.RUNNING, _S.CANCELLING)
+_FINAL = (_S.SUCCEEDED, _S.FAILED, _S.CANCELLED, _S.SKIPPED)
+
+
+def _row(default: Row, **states: Row) -> dict[TaskState, Row]:
+    return {state: states.get(state.value, default) for state in TaskState}
+
+
+_NO_LEASE = "no lease is open"
+_OVER = "the task is final in this round"
+_STARTED = "the task has started; cancel it first"
+
+_BY_TRIGGER: dict[Trigger, dict[TaskState, Row]] = {
+    Trigger.GATES_OPEN: _row(ignore("only a waiting task waits for gates"), waiting=ACT),
+    Trigger.GATE_SHUT: _row(ignore("the task has left its gates behind"), waiting=ACT, ready=ACT),
+    Trigger.GATE_CLOSED: _row(ignore("the task has left its gates behind"), ready=ACT),
+    Trigger.GRANTED: _row(never("only a ready task may be leased"), ready=ACT),
+    Trigger.STARTED: _row(
+        ignore(_NO_LEASE),
+        leased=ACT,
+        running=ignore("it is known to run"),
+        cancelling=ignore("it is being stopped"),
+        unknown=ignore("it is known to have started"),
+    ),
+    Trigger.FINISHED: _row(ignore(_NO_LEASE), leased=ACT, running=ACT, cancelling=ACT, unknown=ACT),
+    Trigger.BROKE: _row(ignore(_NO_LEASE), leased=ACT, running=ACT, cancelling=ACT, unknown=ACT),
+    Trigger.NOT_BEGUN: _row(ignore(_NO_LEASE), leased=ACT, running=ACT, cancelling=ACT, unknown=ACT),
+    Trigger.SILENT: _row(ignore(_NO_LEASE), leased=ACT, running=ACT, cancelling=ignore("its own fence decides")),
+    Trigger.HEARD: _row(ignore("nothing was absent"), leased=ACT, running=ACT),
+    Trigger.ABSENCE_OVER: _row(ignore("nothing is absent"), leased=ACT, running=ACT),
+    Trigger.CANCEL: _row(
+        ignore(_OVER),
+        waiting=ACT,
+        ready=ACT,
+        leased=ACT,
+        running=ACT,
+        cancelling=ignore("it is being stopped"),
+        unknown=never("it may have happened; mark or retry it"),
+    ),
+    Trigger.RECEIPT: _row(ignore("nothing was asked to stop"), cancelling=ACT),
+    Trigger.FENCE_PASSED: _row(ignore("nothing waits for its fence"), cancelling=ACT),
+    Trigger.GIVEN_UP: _row(ignore(_NO_LEASE), leased=ACT, running=ACT, cancelling=ACT),
+    Trigger.BACKOFF_OVER: _row(ignore("nothing backs off"), ready=ACT),
+    Trigger.SKIP: _row(
+        never(_STARTED),
+        waiting=ACT,
+        ready=ACT,
+        succeeded=never(_OVER),
+        failed=never(_OVER),
+        cancelled=never(_OVER),
+        skipped=never(_OVER),
+    ),
+    Trigger.MARK: _row(
+        never(_STARTED),
+        unknown=ACT,
+        succeeded=ACT,
+        failed=ACT,
+        cancelled=ACT,
+        skipped=ACT,
+        waiting=never("the task has not run; skip it instead"),
+        ready=never("the task has not run; skip it instead"),
+    ),
+    Trigger.RETRY: _row(
+        never("the task is under way"),
+        failed=ACT,
+        cancelled=ACT,
+        skipped=ACT,
+        unknown=ACT,
+        succeeded=never("the task succeeded; use retry-from to run it and what follows again"),
+        waiting=never("the task has not run yet"),
+        ready=never("the task is about to run"),
+    ),
+    Trigger.HOLD: _row(never(_STARTED), waiting=ACT, ready=ACT, **{s.value: never(_OVER) for s in _FINAL}),
+    Trigger.RELEASE: _row(ignore("nothing is held"), waiting=ACT, ready=ACT),
+}
+
+TASK_TABLE: dict[tuple[TaskState, Trigger], Row] = {
+    (state, trigger): _BY_TRIGGER[trigger][state] for trigger in Trigger for state in TaskState
+}
+
+
+def look_up(state: TaskState, trigger: Trigger) -> Row:
+    """Return what is decided of a pair."""
+    return TASK_TABLE[(state, trigger)]

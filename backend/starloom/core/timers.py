@@ -1,0 +1,54 @@
+"""Every due moment that state implies: what a starting owner must arm again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starloom.core.attempts import absence_of, fence_after_ms
+from starloom.core.effects import ArmTimer
+from starloom.core.model import Constellation, Shard
+from starloom.core.work import Work
+from starloom_protocol.vocabulary import Reason, TaskState
+
+
+def due_moments(shard: Shard) -> Iterator[ArmTimer]:
+    """Yield a timer for everything live that waits for a moment."""
+    work = Work(shard)
+    for name in shard.live:
+        constellation = shard.constellations[name]
+        head = constellation.head
+        if head.deadline_s:
+            due = head.created_ms + head.deadline_s * 1000
+            yield ArmTimer(constellation=name, due_ms=due, entity="", kind="deadline")
+        yield from _of_tasks(work, constellation)
+
+
+def _of_tasks(work: Work, constellation: Constellation) -> Iterator[ArmTimer]:
+    settings = work.shard.settings
+    for task, record in constellation.tasks.items():
+        kind, due = "", 0
+        if record.reason is Reason.BACKOFF:
+            kind, due = "backoff", record.not_before_ms
+        elif record.absent_since_ms:
+            attempt = constellation.attempt(task, record.attempt)
+            after_ms, then = absence_of(constellation.specs[task], attempt)
+            if then == "wait":
+                continue
+            kind, due = "absence", record.absent_since_ms + after_ms
+        elif record.state is TaskState.CANCELLING:
+            attempt = constellation.attempt(task, record.attempt)
+            fence = fence_after_ms(work, constellation.specs[task], attempt)
+            if not fence:
+                continue
+            kind, due = "fence", record.since_ms + settings.ttl_ms + fence + settings.grace_ms
+        elif record.state is TaskState.READY and record.reason is None:
+            kind, due = "waits_long", record.since_ms + constellation.specs[task].timeouts.schedule_to_start_s * 1000
+        if kind:
+            yield ArmTimer(
+                attempt=record.attempt,
+                constellation=constellation.name,
+                due_ms=due,
+                entity=task,
+                kind=kind,
+                round=record.round,
+            )

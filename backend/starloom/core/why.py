@@ -1,0 +1,205 @@
+"""Why a task stands where it stands: one sentence, every candidate device with its reason, and the way out.
+
+Works on entities alone, so that the edge can explain committed state without the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from starloom.core.apply import load
+from starloom.core.model import Constellation, Shard
+from starloom.core.placement import Candidate, full, judge
+from starloom_protocol.entities import Record, Selector, TaskSpec, decode_entity
+from starloom_protocol.vocabulary import (
+    CODES,
+    FINAL_TASK_STATES,
+    ConstellationState,
+    GateState,
+    Presentation,
+    Reason,
+    TaskState,
+    presentation,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The explanation of one task. `actions` are controls or lines to type, most useful first."""
+
+    task: str
+    state: str
+    reason: str | None
+    shown: Presentation
+    sentence: str
+    candidates: list[Candidate] = field(default_factory=list)
+    waits_for: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
+
+
+def shard_of(fleet: Mapping[str, bytes], constellation: str, entities: Mapping[str, bytes]) -> Shard:
+    """Return a shard holding the fleet and one constellation, from stored bytes.
+
+    Slots are counted from this constellation alone: what others use of a device is not seen.
+    """
+    shard = Shard()
+    load(shard, "fleet", 0, {key: decode_entity(key, raw) for key, raw in fleet.items()})
+    records: dict[str, Record] = {key: decode_entity(key, raw) for key, raw in entities.items()}
+    load(shard, constellation, 0, records)
+    return shard
+
+
+def explain(shard: Shard, name: str, task: str) -> Why:
+    """Explain a task of a constellation.
+
+    Raises:
+        KeyError: if there is no such task.
+    """
+    constellation = shard.constellations[name]
+    spec = constellation.specs[task]
+    group = constellation.groups.get(task)
+    if group is not None:
+        children = len(constellation.children.get(task, ()))
+        tally = constellation.tally.get(task)
+        done = tally.succeeded if tally else 0
+        waits = _waits(constellation, task)
+        sentence = (
+            f"{task} is a group of {children}; {done} are done."
+            if children
+            else f"{task} is a group that waits for its list{_for(waits)}."
+        )
+        return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
+    record = constellation.tasks[task]
+    reason = _joined_reason(shard, constellation, spec)
+    shown = presentation(record.state, reason, attempt=record.attempt, checked=record.checked)
+    candidates: list[Candidate] = []
+    waits = []
+    actions: list[str] = []
+    if record.state is TaskState.WAITING:
+        waits = _waits(constellation, task)
+        sentence = f"{task} waits{_for(waits)}."
+    elif record.state is TaskState.READY:
+        candidates = candidates_of(shard, spec)
+        sentence, actions = _ready(shard, constellation, spec, reason, candidates)
+    elif record.state in FINAL_TASK_STATES:
+        sentence, actions = _ended(constellation, task)
+    else:
+        attempt = constellation.attempt(task, record.attempt)
+        device = shard.fleet.devices.get(attempt.device)
+        where = device.name if device else attempt.device
+        sentence = f"{task} is on {where} because {attempt.why}; attempt {record.attempt}."
+        candidates = candidates_of(shard, spec)
+        if record.state is TaskState.UNKNOWN:
+            sentence = (
+                f"{task} was started on {where} and may have happened; it must not run twice by itself. "
+                f"Look there, then mark it, or retry it with confirm."
+            )
+            actions = ["mark", "retry"]
+        elif record.absent_since_ms:
+            sentence = f"{task} is on {where}, which does not answer; its work {_absent_words(spec)}."
+        elif record.state is TaskState.CANCELLING:
+            sentence = f"{task} is being stopped on {where}; it counts as cancelled once {where} confirms."
+    return Why(task, str(record.state), reason, shown, sentence, candidates, waits, actions)
+
+
+def _absent_words(spec: TaskSpec) -> str:
+    if spec.on_absence.then == "reassign":
+        return f"is moved after {spec.on_absence.after_s} s"
+    return "goes on there or is given up by its policy"
+
+
+def _for(waits: list[str]) -> str:
+    if not waits:
+        return ""
+    return " for " + (waits[0] if len(waits) == 1 else ", ".join(waits[:-1]) + " and " + waits[-1])
+
+
+def _waits(constellation: Constellation, task: str) -> list[str]:
+    found: dict[str, None] = {}
+    for key, dependency in constellation.incoming.get(task, {}).items():
+        if constellation.gate[key] is GateState.UNDECIDED:
+            found[dependency.source] = None
+    return list(found)
+
+
+def _joined_reason(shard: Shard, constellation: Constellation, spec: TaskSpec) -> Reason | None:
+    record = constellation.tasks[spec.id]
+    if record.state is not TaskState.READY or record.reason is not None:
+        return record.reason
+    if constellation.head.state is ConstellationState.PAUSED:
+        return Reason.PAUSED
+    if constellation.head.state is ConstellationState.AWAITING_APPROVAL:
+        return Reason.APPROVAL
+    if full(constellation, spec):
+        return Reason.QUOTA
+    reasons = [candidate.reason for candidate in candidates_of(shard, spec)]
+    for reason in (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.MISSING_GRANT):
+        if reason in reasons:
+            return reason
+    return Reason.NO_CAPABLE_DEVICE
+
+
+def candidates_of(shard: Shard, spec: TaskSpec) -> list[Candidate]:
+    """Return every device with whether it fits and why, the fitting ones first."""
+    selector = spec.device or Selector()
+    found = [
+        judge(shard.fleet, device, spec.tool or "", selector)
+        for device in shard.fleet.devices.values()
+        if not device.revoked
+    ]
+    return sorted(found, key=lambda candidate: (not candidate.fits, shard.fleet.devices[candidate.device].name))
+
+
+def _ready(
+    shard: Shard,
+    constellation: Constellation,
+    spec: TaskSpec,
+    reason: Reason | None,
+    candidates: list[Candidate],
+) -> tuple[str, list[str]]:
+    names = {device.id: device.name for device in shard.fleet.devices.values()}
+    said = "; ".join(f"{names[item.device]} {item.words}" for item in candidates)
+    record = constellation.tasks[spec.id]
+    match reason:
+        case Reason.PERSON:
+            return f"{spec.id} waits for a person: {spec.person}", ["answer"]
+        case Reason.HELD:
+            return f"{spec.id} is held by a person.", ["release"]
+        case Reason.BACKOFF:
+            return f"{spec.id} is tried again soon, after attempt {record.attempt} did not succeed.", []
+        case Reason.PAUSED:
+            return f"{spec.id} is ready, but the constellation is paused.", ["resume"]
+        case Reason.APPROVAL:
+            return f"{spec.id} waits until the plan is approved.", ["approve"]
+        case Reason.QUOTA:
+            return f"{spec.id} waits because its group runs as many at once as it may.", []
+        case Reason.MISSING_GRANT:
+            return f"{spec.id} waits for a grant: {said}.", [item.words for item in candidates if item.reason is reason]
+        case Reason.DEVICE_AWAY:
+            return f"{spec.id} waits for a device that is away: {said}.", ["reassign"]
+        case Reason.NO_CAPABLE_DEVICE:
+            return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ["enroll"]
+        case Reason.BUSY:
+            return f"{spec.id} waits for a free slot: {said}.", []
+        case _:
+            return f"{spec.id} is about to start: {said}.", []
+
+
+def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
+    record = constellation.tasks[task]
+    attempt = constellation.last_attempt(task)
+    match record.state:
+        case TaskState.SKIPPED:
+            cause = record.cause or "not_chosen"
+            words = "it was not needed" if cause == "not_chosen" else f"{cause} did not succeed"
+            return f"{task} was skipped because {words}.", ["retry"]
+        case TaskState.FAILED:
+            title = CODES[record.code].title if record.code else "it failed"
+            hint = CODES[record.code].hint if record.code else ""
+            detail = f": {attempt.detail}" if attempt and attempt.detail else ""
+            return f"{task} failed: {title}{detail}. {hint}", ["retry", "skip"]
+        case TaskState.CANCELLED:
+            return f"{task} was cancelled.", ["retry"]
+        case _:
+            return f"{task} is done{', and its result was checked' if record.checked else ''}.", []

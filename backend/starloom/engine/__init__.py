@@ -1,0 +1,6 @@
+"""The only owner of state: one loop, one inbox, one sequence of commits.
+
+loop     take inputs, step, commit, then act          inbox    bounded; requests are refused first, reports never
+pump     effects to frames and wake-ups               leases   when leases run out; renewed by `alive`, never events
+timers   the heap of due moments                      ports    what the engine needs from others and gives them
+"""

@@ -1,0 +1,76 @@
+"""The way into the engine: a bounded queue of inputs, each with the promise of an answer or without one.
+
+Requests are refused first, when the queue is long, the store is away or history lags; reports are never refused,
+because their agents hold the only other copy and bound themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+from starloom.core.inputs import AnyInput, ControlRequested, EditProposed, RequestReceived
+from starloom.engine.leases import Leases
+from starloom.engine.ports import Overloaded, Reply
+from starloom_protocol.frames import LeaseRef, Renew
+
+QUEUE_MOST = 10_000
+BATCH_MOST = 256
+_NEW_WORK = (RequestReceived, EditProposed)
+_ALWAYS = (ControlRequested,)
+
+Entry = tuple[AnyInput, "asyncio.Future[Reply] | None"]
+
+
+class EngineInbox:
+    """Implements `ports.Inbox`; the loop takes batches from it."""
+
+    def __init__(self, leases: Leases) -> None:
+        self._leases = leases
+        self._queue: deque[Entry] = deque()
+        self._filled = asyncio.Event()
+        self.refusing: str | None = None
+        self.closed = False
+
+    async def ask(self, item: AnyInput) -> Reply:
+        """Queue an input and wait for its answer (see `ports.Inbox`)."""
+        if self.closed:
+            raise Overloaded("the hub is stopping", 5)
+        if isinstance(item, _NEW_WORK) and self.refusing is not None:
+            raise Overloaded(self.refusing, 2)
+        if len(self._queue) >= QUEUE_MOST and not isinstance(item, _ALWAYS):
+            raise Overloaded(f"{len(self._queue)} inputs are waiting", 1)
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._put(item, future)
+        return await future
+
+    def post(self, item: AnyInput) -> None:
+        """Queue an input without an answer."""
+        self._put(item, None)
+
+    def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
+        """Renew leases at once, from memory."""
+        renew, heard = self._leases.alive(device, running, sent_ms)
+        for item in heard:
+            self.post(item)
+        return renew
+
+    def _put(self, item: AnyInput, future: asyncio.Future[Reply] | None) -> None:
+        self._queue.append((item, future))
+        self._filled.set()
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    async def batch(self) -> list[Entry]:
+        """Wait for at least one input and take all that queued, up to a bound."""
+        while not self._queue:
+            self._filled.clear()
+            await self._filled.wait()
+        queue = self._queue
+        return [queue.popleft() for _ in range(min(len(queue), BATCH_MOST))]
+
+    def wake(self) -> None:
+        """Let a waiting `batch` look again."""
+        self._filled.set()

@@ -1,0 +1,119 @@
+"""When leases run out: receipt of the last `alive` + ttl + grace, credited with the loop's own lag.
+
+Renewals are not events. Expiry is an input, judged by the core; this module decides nothing about a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from starloom.core.inputs import LeaseExpired, TimerFired
+from starloom.core.model import Shard
+from starloom.engine.ports import Clock
+from starloom_protocol.frames import LeaseRef, Renew
+from starloom_protocol.vocabulary import TaskState
+
+Key = tuple[str, str, int]
+_RENEWABLE = (TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING)
+
+
+class Leases:
+    """The expiry of every open lease, in hub time."""
+
+    def __init__(self, clock: Clock, *, ttl_ms: int, grace_ms: int) -> None:
+        self._clock = clock
+        self._span_ms = ttl_ms + grace_ms
+        self._sweep_ms = max(ttl_ms // 15, 20)
+        self._expiry: dict[Key, int] = {}
+        self._said: dict[Key, None] = {}
+        self._swept_ms = clock.now_ms()
+        self._ids = 0
+        self.shard: Shard | None = None
+
+    @property
+    def sweep_ms(self) -> int:
+        """How often `expired` wants to be asked."""
+        return self._sweep_ms
+
+    def begin(self, at: LeaseRef) -> None:
+        """A dispatch was handed to its device's connection: its clock starts now."""
+        self._expiry[(at.constellation, at.task, at.attempt)] = self._clock.now_ms() + self._span_ms
+
+    def grant_all(self) -> None:
+        """Give every open lease a full span: this hub has just started and heard nobody yet."""
+        self._expiry.clear()
+        self._said.clear()
+        self._swept_ms = self._clock.now_ms()
+
+    def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> tuple[Renew, list[TimerFired]]:
+        """Renew what this device still has; return the answer, and inputs for those it was absent from."""
+        due = self._clock.now_ms() + self._span_ms
+        granted: list[LeaseRef] = []
+        gone: list[LeaseRef] = []
+        heard: list[TimerFired] = []
+        for at in running:
+            if not self._holds(device, at):
+                gone.append(at)
+                continue
+            key = (at.constellation, at.task, at.attempt)
+            self._expiry[key] = due
+            granted.append(at)
+            if self._said.pop(key, 0) is None:
+                heard.append(self._heard(at))
+        return Renew(granted=granted, gone=gone, sent_ms=sent_ms), heard
+
+    def _holds(self, device: str, at: LeaseRef) -> bool:
+        constellation = self.shard.constellations.get(at.constellation) if self.shard else None
+        attempt = constellation.attempts.get(f"{at.task}/{at.attempt}") if constellation else None
+        if constellation is None or attempt is None:
+            return False
+        return attempt.end is None and attempt.device == device and attempt.incarnation == at.incarnation
+
+    def _heard(self, at: LeaseRef) -> TimerFired:
+        assert self.shard is not None  # noqa: S101 - `_holds` looked into it
+        record = self.shard.constellations[at.constellation].tasks[at.task]
+        return TimerFired(
+            id=self._next_id("heard"),
+            by="engine",
+            constellation=at.constellation,
+            entity=at.task,
+            kind="heard",
+            attempt=at.attempt,
+            round=record.round,
+        )
+
+    def _next_id(self, kind: str) -> str:
+        self._ids += 1
+        return f"{kind}-{self._ids}"
+
+    def expired(self) -> list[LeaseExpired]:
+        """Return an input for every lease that ran out since it was last asked; each lease once until renewed."""
+        now = self._clock.now_ms()
+        lag = now - self._swept_ms - self._sweep_ms
+        self._swept_ms = now
+        if lag > self._sweep_ms:
+            # The loop itself stood still: nobody's `alive` could have been heard meanwhile.
+            self._expiry = {key: due + lag for key, due in self._expiry.items()}
+        kept: dict[Key, int] = {}
+        out: list[LeaseExpired] = []
+        for key, at in self._open():
+            due = kept[key] = self._expiry.get(key, now + self._span_ms)
+            if due <= now and key not in self._said:
+                self._said[key] = None
+                out.append(LeaseExpired(id=self._next_id("expired"), by="engine", at=at))
+        self._expiry = kept
+        self._said = {key: None for key in self._said if key in kept}
+        return out
+
+    def _open(self) -> Iterator[tuple[Key, LeaseRef]]:
+        if self.shard is None:
+            return
+        for holders in self.shard.fleet.holders.values():
+            for name, task in holders:
+                constellation = self.shard.constellations[name]
+                record = constellation.tasks[task]
+                if record.state not in _RENEWABLE:
+                    continue
+                attempt = constellation.attempt(task, record.attempt)
+                at = LeaseRef(attempt=record.attempt, constellation=name, incarnation=attempt.incarnation, task=task)
+                yield (name, task, record.attempt), at

@@ -1,0 +1,68 @@
+"""The heap of due moments, computed from state; firing one is an input that state judges again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from heapq import heapify, heappop, heappush
+
+from starloom.core.effects import ArmTimer
+from starloom.core.inputs import TimerFired
+from starloom.engine.ports import Clock
+
+
+class Timers:
+    """Posts a `TimerFired` at each moment that was armed; keeps no other state."""
+
+    def __init__(self, clock: Clock, post: Callable[[TimerFired], None]) -> None:
+        self._clock = clock
+        self._post = post
+        self._heap: list[tuple[int, int, ArmTimer]] = []
+        self._count = 0
+        self._changed = asyncio.Event()
+
+    def arm(self, timer: ArmTimer) -> None:
+        """Fire at `timer.due_ms`, or at once if that has passed."""
+        self._count += 1
+        heappush(self._heap, (timer.due_ms, self._count, timer))
+        if self._heap[0][2] is timer:
+            self._changed.set()
+
+    def replace(self, timers: Iterable[ArmTimer]) -> None:
+        """Forget all and arm these: a starting owner."""
+        self._heap = [(timer.due_ms, number, timer) for number, timer in enumerate(timers, self._count + 1)]
+        self._count += len(self._heap)
+        heapify(self._heap)
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Fire what is due, for ever."""
+        while True:
+            self._changed.clear()
+            now = self._clock.now_ms()
+            while self._heap and self._heap[0][0] <= now:
+                self._fire(heappop(self._heap)[2])
+            if not self._heap:
+                await self._changed.wait()
+                continue
+            wait = asyncio.ensure_future(self._clock.wait(self._heap[0][0] - now))
+            changed = asyncio.ensure_future(self._changed.wait())
+            try:
+                await asyncio.wait({wait, changed}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                wait.cancel()
+                changed.cancel()
+
+    def _fire(self, timer: ArmTimer) -> None:
+        self._count += 1
+        self._post(
+            TimerFired(
+                id=f"timer-{self._count}",
+                by="engine",
+                constellation=timer.constellation,
+                entity=timer.entity,
+                kind=timer.kind,
+                attempt=timer.attempt,
+                round=timer.round,
+            )
+        )

@@ -1,0 +1,296 @@
+"""Writes the golden logs that Python and TypeScript fold alike: `python -m tests.core.golden_logs`.
+
+A log that stands is never written again: what was decided once must fold to the same bytes for ever. To add one,
+add a scenario here and run this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+
+from starloom.core import inputs as i
+from starloom_protocol.edits import AddDependency, AddTask, DropItems, RemoveTask, SetPolicy
+from starloom_protocol.entities import Choice, Condition, Enrollment, ForEach, Offer, Policy, ResultSpec, RuleRecord
+from starloom_protocol.feed import FLEET, encode_event, state_hash
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code, Gate, Op, Outcome, Profile
+from tests.builders import MAYBE, TOOLS, Driver, edge, plan, task, when
+
+FOLDER = Path(str(files("starloom_protocol"))) / "golden" / "v1" / "logs"
+
+
+def rule(name: str, on: str, operations: list[object], order: int = 0, **fields: object) -> RuleRecord:
+    """A rule on the success of a task."""
+    text = canonical(msgspec.to_builtins(operations))
+    return RuleRecord(name=name, task=on, event="succeeded", operations=text, order=order, **fields)  # type: ignore[arg-type]
+
+
+def chain() -> Driver:
+    driver = Driver("one")
+    driver.submit(
+        plan(task("a"), task("b", "x=a/v"), task("c", "x=b"), edge("a>c"), name="A chain", params='{"n":1}'),
+        request="do a, then b, then c",
+        labels={"kind": "golden"},
+    )
+    while taken := driver.take():
+        driver.now_ms += 1_500
+        driver.started(taken[0])
+        driver.now_ms += 2_500
+        driver.result(taken[0], {"v": 1, "text": "Grüße, 世界 🌱"})
+    return driver
+
+
+def failure_and_skip() -> Driver:
+    driver = Driver("one", "two")
+    driver.submit(
+        plan(
+            task("a"),
+            task("b"),
+            task("mend"),
+            task("d"),
+            task("e"),
+            edge("a>b"),
+            edge("a>mend", Gate.FAILURE),
+            edge("b>d"),
+            edge("d>e", Gate.FINISH),
+            policy=Policy(partial=True),
+            name="A failure",
+        )
+    )
+    (first,) = driver.take()
+    driver.started(first)
+    driver.now_ms += 3_000
+    driver.result(first, outcome=Outcome.ERROR, code=Code.NETWORK, detail="no route to host")
+    driver.fire(driver.timers.pop())
+    (second,) = driver.take()
+    driver.result(second, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom\nsecond line", tail="…last words")
+    driver.run(value={"ok": True})
+    return driver
+
+
+def photo_backup() -> Driver:
+    driver = Driver("phone", "server", slots=3)
+    drop = rule(
+        "duplicates",
+        "digest",
+        [DropItems(of="send", keys='{"output":"/duplicates"}')],
+        condition=Condition(op=Op.NOT_EMPTY, output="/duplicates"),
+        reason="the same pictures are in another folder",
+    )
+    recheck = rule(
+        "recheck",
+        "send",
+        [
+            AddTask(spec=task("recheck", "files=copy/files", device="server")),
+            AddDependency(dependency=edge("recheck>proof")),
+        ],
+        1,
+        attempts=Condition(op=Op.GT, output="", value="1"),
+        reason="this copy was interrupted and made again",
+    )
+    choices = [Choice(value="go", label="Copy"), Choice(value="stop", label="Stop", fails=True)]
+    driver.submit(
+        plan(
+            task("list", device="phone"),
+            task("digest", "folders=list/folders", device="phone"),
+            task("space", "need=list/total_bytes", device="server"),
+            task("ask-room", person="There is little room. Copy all the same?", choices=choices),
+            task(
+                "send",
+                tool="t.idem",
+                device="phone",
+                for_each=ForEach(source="list", output="/folders", max_parallel=2),
+                args='{"paths":{"each":"/files"}}',
+            ),
+            task("copy", "files=send/files", tool="t.idem", device="server", for_each=ForEach(same="send")),
+            task("proof", "catalogue=copy/files", device="server"),
+            task("tell", "count=proof/files", device="phone", optional=True),
+            when("space>ask-room", "/enough", Op.EQ, False),
+            edge("ask-room>send", Gate.UNLESS_FAILED),
+            rules=[drop, recheck],
+            results=[ResultSpec(source="proof", title="Proof", output="/files", show="table")],
+            policy=Policy(partial=True),
+            name="Photo backup",
+        ),
+        request="back up the pictures of phone to server",
+    )
+    (listed,) = driver.take()
+    folders = [{"path": f"p{n}", "files": [f"p{n}/{m}.png" for m in range(2)]} for n in range(4)]
+    driver.result(
+        listed,
+        {"folders": folders, "total_bytes": 12},
+        facts={"/folders": canonical(folders)},
+    )
+    by_task = {item.at.task: item for item in driver.take()}
+    driver.result(by_task["space"], {"enough": True}, facts={"/enough": "true"})
+    by_task |= {item.at.task: item for item in driver.take()}
+    driver.started(by_task["send.0"])
+    driver.started(by_task["send.1"])
+    driver.now_ms += 4_000
+    driver.result(by_task["digest"], {"duplicates": [3]}, facts={"/duplicates": "[3]"})
+    driver.result(by_task["send.1"], outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    driver.run(value={"files": ["a", "b"]})
+    return driver
+
+
+def cancel() -> Driver:
+    driver = Driver("one", slots=2)
+    driver.submit(plan(task("a"), task("n", tool="t.never"), task("b", "x=a"), task("ask", person="Well?")))
+    first, second = driver.take()
+    driver.started(first)
+    driver.started(second)
+    driver.control("cancel", reason="changed my mind")
+    driver.now_ms += 1_000
+    driver.receipt(first)
+    driver.result(second, {"done": 1})
+    return driver
+
+
+def retry_round() -> Driver:
+    driver = Driver("one")
+    driver.submit(
+        plan(task("a"), task("b", "x=a"), task("c", "x=b"), task("g", "x=b", for_each=ForEach(source="b", output="/l")))
+    )
+    (dispatch,) = driver.take()
+    driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    driver.now_ms += 60_000
+    driver.control("retry", "a", reason="it is mended")
+    (dispatch,) = driver.take()
+    driver.control("hold", "c")
+    driver.result(dispatch, {"v": 1})
+    driver.do(
+        i.EditProposed(
+            id=driver.ident(),
+            by="person:ann",
+            constellation="c1",
+            base_version=1,
+            operations=[
+                AddTask(spec=task("d", "x=a")),
+                AddTask(spec=task("gone")),
+                AddDependency(dependency=edge("d>c")),
+                SetPolicy(policy=Policy(partial=True)),
+            ],
+            reason="one more look",
+        )
+    )
+    driver.control("pause")
+    driver.control("release", "c")
+    driver.control("resume")
+    driver.run(value={"l": [{"k": 1}, {"k": 2}]})
+    driver.control("retry_from", "b")
+    driver.run(value={"l": [{"k": 1}, {"k": 2}]})
+    return driver
+
+
+def unknown() -> Driver:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool="t.never"), task("b", "x=a"), name="May have happened"))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    driver.expire(dispatch.at)
+    driver.connect("one")
+    driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE, detail="the agent was killed")
+    driver.control("mark", "a", value='{"n":7}', reason="looked there: it was done")
+    driver.run(value=1)
+    return driver
+
+
+def rejected_rule_and_removal() -> Driver:
+    driver = Driver("one", slots=1)
+    driver.submit(
+        plan(
+            task("a"),
+            task("b", "x=a"),
+            task("c"),
+            rules=[rule("bad", "a", [RemoveTask(id="nothing")], reason="cannot work")],
+        )
+    )
+    driver.do(
+        i.EditProposed(
+            id=driver.ident(),
+            by="person:ann",
+            constellation="c1",
+            base_version=1,
+            operations=[RemoveTask(id="c")],
+            reason="not wanted",
+        )
+    )
+    driver.run(value=1)
+    return driver
+
+
+def fleet() -> Driver:
+    driver = Driver()
+    enrollment = Enrollment(id="e1", code_hash="x", created_ms=0, expires_ms=9_000_000, owner="ann", label="laptop")
+    driver.do(i.EnrollmentOpened(id=driver.ident(), by="person:ann", enrollment=enrollment))
+    asked = i.EnrollmentAsked(
+        id=driver.ident(),
+        by="device",
+        device="d-laptop",
+        enrollment="e1",
+        key="k",
+        name="box",
+        os="linux",
+        profile=Profile.WORK,
+        words="one two",
+    )
+    driver.do(asked)
+    driver.do(i.EnrollmentDecided(id=driver.ident(), by="person:ann", enrollment="e1", allow=True))
+    driver.connect("laptop")
+    driver.do(
+        i.OfferReceived(
+            id=driver.ident(),
+            by="device:d-laptop",
+            device="d-laptop",
+            offer=Offer(digest="x", slots=2, tools=TOOLS, facts={"arch": "x86_64"}),
+            os="linux",
+            profile=Profile.WORK,
+            session=1,
+        )
+    )
+    condition = i.ConditionReceived(
+        id=driver.ident(), by="device:d-laptop", device="d-laptop", facts={"battery": "80"}, session=1
+    )
+    driver.do(condition)
+    for action, value in (("rename", "läptop"), ("label", "b, a"), ("drain", ""), ("resume", ""), ("revoke", "")):
+        driver.do(i.DeviceControlled(id=driver.ident(), by="person:ann", device="d-laptop", action=action, value=value))
+    return driver
+
+
+SCENARIOS: dict[str, tuple[Callable[[], Driver], str]] = {
+    "chain": (chain, "c1"),
+    "failure-and-skip": (failure_and_skip, "c1"),
+    "photo-backup": (photo_backup, "c1"),
+    "cancel": (cancel, "c1"),
+    "retry-round": (retry_round, "c1"),
+    "unknown": (unknown, "c1"),
+    "rejected-rule-and-removal": (rejected_rule_and_removal, "c1"),
+    "fleet": (fleet, FLEET),
+}
+
+
+def render(name: str, driver: Driver, stream: str) -> str:
+    """Return the text of a log: one event and one entity a line, their bytes as they stand everywhere."""
+    events = [encode_event(event).decode() for event in driver.events if event.stream == stream]
+    entities = driver.folded[stream]
+    lines = [f"{canonical(key)}:{entities[key].decode()}" for key in sorted(entities)]
+    head = f'{{"name":{canonical(name)},\n"stream":{canonical(stream)},\n"hash":"{state_hash(entities)}",\n'
+    return head + '"events":[\n' + ",\n".join(events) + '\n],\n"entities":{\n' + ",\n".join(lines) + "\n}}\n"
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, (scenario, stream) in SCENARIOS.items():
+        path = FOLDER / f"{name}.json"
+        if path.exists():
+            continue
+        path.write_text(render(name, scenario(), stream), encoding="utf-8")
+        print(f"wrote {path.name}")
+
+
+if __name__ == "__main__":
+    main()
