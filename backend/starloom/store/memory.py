@@ -1,0 +1,379 @@
+"""The twin of the real store, in memory: the same ports and semantics, with failures on order.
+
+`MemoryRedis` and `MemoryHistory` are what outlives a hub; a `MemoryStore` is one hub's way to them. Tests and the
+simulator stop, wipe, shorten or silence either and hand both to the next store. Nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from starloom.store.history import Meta, PastCommit, Projected, Superseded, past_of, rows_of
+from starloom.store.inbox import INBOX_MOST
+from starloom.store.port import Commit, Damaged, Loaded, Ownership, Refused, StreamRow, Unavailable
+from starloom.store.projector import Projector, Sleep
+from starloom_protocol.feed import decode_event, fold
+
+
+class CommitFailure(StrEnum):
+    """What goes wrong with a commit: it never arrives, or its reply does not come back."""
+
+    REQUEST_LOST = "request_lost"
+    REPLY_LOST = "reply_lost"
+
+
+class MemoryRedis:
+    """What Redis would hold. `down` makes every call `Unavailable`; `failures` are used up by the next commits."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.failures: deque[CommitFailure] = deque()
+        self.runs = 1
+        self.term = 0
+        self.incarnation = 0
+        self.pos = 0
+        self.sent_pos = 0
+        self.owner = ""
+        self.log: list[Commit] = []
+        self.heads: dict[str, int] = {}
+        self.entities: dict[str, dict[str, bytes]] = {}
+        self.inbox: dict[int, tuple[bytes, bool]] = {}
+        self.answers: dict[int, asyncio.Future[bytes]] = {}
+        self.arrived = asyncio.Event()
+        self.posted = 0
+
+    @property
+    def run_id(self) -> str:
+        return f"run-{self.runs}"
+
+    def restart(self, *, lose_commits: int = 0) -> None:
+        """Come back as another process, without the last commits if its append-only file was cut."""
+        self.runs += 1
+        self.down = False
+        kept = self.log[: max(0, len(self.log) - lose_commits)]
+        self._forget()
+        for commit in kept:
+            self.put(commit)
+
+    def wipe(self) -> None:
+        """Come back as another process with nothing."""
+        self.runs += 1
+        self.down = False
+        self.term = self.incarnation = 0
+        self.inbox.clear()
+        self._forget()
+
+    def put(self, commit: Commit) -> None:
+        self.log.append(commit)
+        self.pos = commit.pos
+        self.sent_pos = commit.sent_pos
+        self.heads.update(commit.heads)
+        for stream, key, raw in commit.entities:
+            entities = self.entities.setdefault(stream, {})
+            if raw is None:
+                entities.pop(key, None)
+            else:
+                entities[key] = raw
+
+    def reach(self) -> None:
+        if self.down:
+            raise Unavailable("Redis in memory is down")
+
+    def _forget(self) -> None:
+        self.pos = self.sent_pos = 0
+        self.log, self.heads, self.entities = [], {}, {}
+
+
+class MemoryHistory:
+    """What SQL would hold; what is in it is durable. `down` makes every call `Unavailable`."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.meta = Meta(0, "", 0, 0)
+        self.commits: list[PastCommit] = []
+        self.streams: dict[str, list[bytes]] = {}
+        self.rows: dict[str, StreamRow] = {}
+        self.devices: dict[str, set[str]] = {}
+
+    def reach(self) -> None:
+        if self.down:
+            raise Unavailable("the history in memory is down")
+
+    def write(self, batch: Sequence[PastCommit], term: int) -> None:
+        """Append commits, as `history.write_commits` does and with the same refusal."""
+        self.reach()
+        if term != self.meta.term or batch[0].pos != self.meta.watermark + 1:
+            raise Superseded(f"commit {batch[0].pos} of term {term} does not follow {self.meta}")
+        rows = rows_of(batch)
+        self.commits.extend(batch)
+        for event in rows.events:
+            self.streams.setdefault(event[0], []).append(event[4])
+        self._list(rows)
+        self.meta = msgspec.structs.replace(self.meta, watermark=rows.last)
+
+    def _list(self, rows: Projected) -> None:
+        for row in rows.heads:
+            self.rows[row["id"]] = StreamRow(**row)
+        for pair in rows.devices:
+            self.devices.setdefault(pair["device"], set()).add(pair["constellation"])
+
+
+class MemoryInbox:
+    """`InboxPort` in memory; what is not settled is given again to the next `take`."""
+
+    def __init__(self, redis: MemoryRedis, *, most: int = INBOX_MOST) -> None:
+        self._redis = redis
+        self._most = most
+
+    async def post(self, raw: bytes, *, answer_within_s: float | None) -> bytes | None:
+        redis = self._redis
+        redis.reach()
+        if len(redis.inbox) >= self._most:
+            raise Unavailable(f"the inbox of the hub is full ({self._most} inputs); nothing was accepted, try again")
+        redis.posted += 1
+        number = redis.posted
+        redis.inbox[number] = (raw, answer_within_s is not None)
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        if answer_within_s is not None:
+            redis.answers[number] = future
+        redis.arrived.set()
+        if answer_within_s is None:
+            return None
+        try:
+            return await asyncio.wait_for(future, answer_within_s)
+        except TimeoutError as error:
+            raise Unavailable(
+                f"no hub answered within {answer_within_s:g} s; the input stays in the inbox and may still be taken"
+            ) from error
+        finally:
+            redis.answers.pop(number, None)
+
+    async def take(self) -> AsyncIterator[tuple[str, bytes]]:
+        given = 0
+        while True:
+            waiting = [number for number in self._redis.inbox if number > given]
+            for number in waiting:
+                given = number
+                found = self._redis.inbox.get(number)
+                if found is not None:
+                    yield str(number), found[0]
+            if not waiting:
+                self._redis.arrived.clear()
+                await self._redis.arrived.wait()
+
+    async def settle(self, delivery: str, answer: bytes) -> None:
+        self._redis.reach()
+        self._redis.inbox.pop(int(delivery), None)
+        future = self._redis.answers.get(int(delivery))
+        if future is not None and not future.done():
+            future.set_result(answer)
+
+
+class MemoryStore:
+    """`CommitPort` and `ReadPort` over the two; `inbox` is the `InboxPort`."""
+
+    def __init__(
+        self,
+        redis: MemoryRedis | None = None,
+        history: MemoryHistory | None = None,
+        *,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self.redis: Final = redis or MemoryRedis()
+        self.history: Final = history or MemoryHistory()
+        self.inbox: Final = MemoryInbox(self.redis)
+        self._own: Ownership | None = None
+        self._doubt: Commit | None = None
+        self._projector = Projector(self._project, sleep=sleep)
+
+    async def take(self, owner: str, at_ms: int) -> Ownership:
+        if self._own is not None:
+            if self._projector.runs:
+                await self._projector.drained()
+            await self._projector.stop()
+            self._own = None
+        redis, history = self.redis, self.history
+        redis.reach()
+        history.reach()
+        redis.term = max(redis.term, history.meta.term) + 1
+        redis.owner = f"{owner}@{at_ms}"
+        meta = history.meta = msgspec.structs.replace(history.meta, term=redis.term)
+        replaced = False
+        if meta.run_id != redis.run_id or redis.pos < meta.watermark:
+            replaced = meta.run_id != ""
+            history.meta = msgspec.structs.replace(meta, incarnation=meta.incarnation + 1, run_id=redis.run_id)
+        rest = [past_of(commit) for commit in redis.log if commit.pos > meta.watermark]
+        if redis.pos > meta.watermark and (not rest or rest[0].pos != meta.watermark + 1):
+            raise Damaged(f"the history ends at commit {meta.watermark}, the log in Redis does not go on from there")
+        if rest:
+            history.write(rest, redis.term)
+        if redis.pos < meta.watermark:
+            for commit in history.commits[redis.pos :]:
+                redis.put(whole_of(commit))
+        redis.incarnation = history.meta.incarnation
+        self._own = Ownership(
+            incarnation=redis.incarnation,
+            replaced=replaced,
+            run_id=redis.run_id,
+            term=redis.term,
+            watermark=history.meta.watermark,
+        )
+        self._doubt = None
+        self._projector.start(history.meta.watermark)
+        return self._own
+
+    async def renew(self, owner: str, term: int, at_ms: int) -> bool:
+        self.redis.reach()
+        if self.redis.term != term:
+            return False
+        self.redis.owner = f"{owner}@{at_ms}"
+        return True
+
+    async def load(self) -> Loaded:
+        self.redis.reach()
+        redis = self.redis
+        return Loaded(
+            entities={stream: dict(redis.entities.get(stream, {})) for stream in redis.heads},
+            heads=dict(redis.heads),
+            outbox=[(c.pos, raw) for c in redis.log if c.pos > redis.sent_pos for raw in c.outbox],
+            pos=redis.pos,
+            sent_pos=redis.sent_pos,
+        )
+
+    async def commit(self, commit: Commit) -> None:
+        await asyncio.sleep(0)
+        own, redis = self._own, self.redis
+        if own is None:
+            raise Refused("not_taken", found_pos=0, found_term=0)
+        await self.position()
+        if redis.run_id != own.run_id:
+            raise Refused("replaced", found_pos=redis.pos, found_term=redis.term)
+        failure = redis.failures.popleft() if redis.failures else None
+        self._doubt = commit if failure is not None else None
+        if failure is CommitFailure.REQUEST_LOST:
+            raise Unavailable("the commit did not reach Redis in memory")
+        self._apply(commit, commit.term, commit.incarnation)
+        if failure is CommitFailure.REPLY_LOST:
+            raise Unavailable("the reply of Redis in memory was lost")
+        self._projector.add(past_of(commit))
+
+    async def position(self) -> tuple[int, int, str]:
+        self.redis.reach()
+        commit, self._doubt = self._doubt, None
+        if commit is not None and self.redis.pos >= commit.pos:
+            self._projector.add(past_of(commit))
+        return self.redis.pos, self.redis.term, self.redis.run_id
+
+    async def restore(self, commits: Sequence[Commit]) -> None:
+        own = self._own
+        if own is None:
+            raise Refused("not_taken", found_pos=0, found_term=0)
+        self.redis.reach()
+        for commit in commits:
+            if commit.pos > self.redis.pos:
+                self._apply(commit, own.term, own.incarnation)
+                self._projector.add(past_of(commit))
+
+    async def watermark(self, after: int) -> int:
+        return await self._projector.passed(after)
+
+    def lag_ms(self, now_ms: int) -> int:
+        return self._projector.lag_ms(now_ms)
+
+    async def close(self) -> None:
+        await self._projector.stop()
+
+    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+        self.redis.reach()
+        seq = self.redis.heads.get(stream)
+        if seq is not None:
+            return seq, dict(self.redis.entities.get(stream, {}))
+        self.history.reach()
+        events = self.history.streams.get(stream)
+        return (len(events), await self.entities_at(stream, len(events))) if events else None
+
+    async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
+        events = await self.events(stream, 0, seq) if seq > 0 else []
+        if len(events) < seq:
+            raise ValueError(f"stream {stream} ends at {len(events)}; there is no state at {seq}")
+        return fold({}, (decode_event(raw) for raw in events))
+
+    async def events(self, stream: str, after: int, limit: int) -> list[bytes]:
+        self.redis.reach()
+        self.history.reach()
+        found = self.history.streams.get(stream, [])[after : after + limit]
+        last = after + len(found)
+        for commit in self.redis.log[self.history.meta.watermark :]:
+            for raw in commit.events:
+                event = decode_event(raw)
+                if event.stream == stream and event.seq == last + 1 and len(found) < limit:
+                    found.append(raw)
+                    last += 1
+        return found
+
+    async def constellations(
+        self,
+        *,
+        state: str | None,
+        text: str | None,
+        device: str | None,
+        before: tuple[int, str] | None,
+        limit: int,
+    ) -> list[StreamRow]:
+        self.history.reach()
+        wanted = (text or "").lower()
+        fitting = [
+            row
+            for row in self.history.rows.values()
+            if (state is None or row.state == state)
+            and (not wanted or wanted in row.name.lower() or wanted in row.request.lower() or text == row.id)
+            and (device is None or row.id in self.history.devices.get(device, ()))
+            and (before is None or (row.created_ms, row.id) < before)
+        ]
+        return sorted(fitting, key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
+
+    def _apply(self, commit: Commit, term: int, incarnation: int) -> None:
+        redis = self.redis
+        why = ""
+        if redis.term != term:
+            why = "term"
+        elif redis.incarnation != incarnation:
+            why = "incarnation"
+        elif redis.pos + 1 != commit.pos:
+            why = "pos"
+        if why:
+            raise Refused(why, found_pos=redis.pos, found_term=redis.term)
+        redis.put(commit)
+
+    async def _project(self, batch: Sequence[PastCommit]) -> None:
+        if self._own is None:
+            raise Superseded("the shard is not taken")
+        self.history.write(batch, self._own.term)
+
+
+def whole_of(past: PastCommit) -> Commit:
+    """Return a durable commit as Redis had it: its entities are the fold of its events."""
+    heads: dict[str, int] = {}
+    entities: dict[tuple[str, str], bytes | None] = {}
+    for raw in past.events:
+        event = decode_event(raw)
+        heads[event.stream] = event.seq
+        for key, record in event.puts.items():
+            entities[event.stream, key] = None if record is None else bytes(record)
+    return Commit(
+        at_ms=past.at_ms,
+        entities=[(stream, key, record) for (stream, key), record in entities.items()],
+        events=list(past.events),
+        heads=list(heads.items()),
+        incarnation=past.incarnation,
+        outbox=list(past.outbox),
+        pos=past.pos,
+        sent_pos=past.sent_pos,
+        term=past.term,
+    )

@@ -1,0 +1,1 @@
+"""Migrations of the durable history, run by `starloom.store.database` when an owner starts."""

@@ -1,0 +1,186 @@
+"""The ports of persistence. `CommitPort` is the engine's alone; `ReadPort` and `InboxPort` are for everyone.
+
+A commit is the unit of the log: checked (`term`, `incarnation`, `pos` as expected), appended, its entities
+written, its outbox kept - in one script, whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """One commit. `events` are encoded events in order; `entities` (stream, key, record bytes or null to remove);
+    `outbox` encoded `OutboxEffect`s. `sent_pos`: all outbox entries up to this position have been handed over.
+    `waited_for`: an answer or an effect waits until it is durable; else the history may gather it with others.
+    """
+
+    at_ms: int
+    entities: list[tuple[str, str, bytes | None]]
+    events: list[bytes]
+    heads: list[tuple[str, int]]  # (stream, its last seq after this commit)
+    incarnation: int
+    outbox: list[bytes]
+    pos: int
+    sent_pos: int
+    term: int
+    waited_for: bool = True
+
+
+class Refused(Exception):
+    """The commit was not applied: another owner has the shard, Redis was replaced, or the position is taken.
+
+    `why` is `term`, `incarnation`, `pos`, `link` (a newer connection of the owner stands), `replaced` (another run id)
+    or `not_taken`.
+    """
+
+    def __init__(self, why: str, *, found_pos: int, found_term: int) -> None:
+        super().__init__(f"commit refused: {why} (log at {found_pos}, term {found_term})")
+        self.why = why
+        self.found_pos = found_pos
+        self.found_term = found_term
+
+
+class Unavailable(Exception):
+    """Redis or SQL does not answer; the fate of a commit in flight is unknown until `position` says it."""
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is live: entities and last seq by stream, and the outbox entries after `sent_pos`."""
+
+    entities: dict[str, dict[str, bytes]]
+    heads: dict[str, int]
+    outbox: list[tuple[int, bytes]]
+    pos: int
+    sent_pos: int
+
+
+class Ownership(msgspec.Struct, frozen=True, kw_only=True):
+    """What taking the shard gave: the new term, the incarnation, and whether Redis is another than before."""
+
+    incarnation: int
+    replaced: bool
+    run_id: str
+    term: int
+    watermark: int
+
+
+class CommitPort(Protocol):
+    """The engine's own port."""
+
+    async def take(self, owner: str, at_ms: int) -> Ownership:
+        """Take the shard: term + 1; incarnation + 1 (first in SQL) if Redis's run id changed or it lost commits.
+
+        Before it returns, commits that Redis has and SQL lacks are projected, and a Redis that lacks what SQL has
+        is rebuilt from SQL, so that both reach equally far.
+        """
+        ...
+
+    async def renew(self, owner: str, term: int, at_ms: int) -> bool:
+        """Prolong the ownership lease; False if another term has the shard."""
+        ...
+
+    async def load(self) -> Loaded: ...
+
+    async def commit(self, commit: Commit) -> None:
+        """Apply one commit.
+
+        Raises:
+            Refused: if it was not applied and will not be.
+            Unavailable: if its fate is unknown.
+        """
+        ...
+
+    async def position(self) -> tuple[int, int, str]:
+        """Return the log's (pos, term, run id) as Redis has them now.
+
+        Raises:
+            Unavailable: if Redis does not answer.
+        """
+        ...
+
+    async def restore(self, commits: Sequence[Commit]) -> None:
+        """Append commits again, in order, that a replaced Redis has lost and the living owner still holds."""
+        ...
+
+    async def watermark(self, after: int) -> int:
+        """Wait until the durable position passes `after` and return it.
+
+        Raises:
+            Unavailable: if the projector has failed; it keeps trying and the next call may succeed.
+        """
+        ...
+
+    def lag_ms(self, now_ms: int) -> int:
+        """Return how long the oldest commit that is not yet durable has waited."""
+        ...
+
+
+class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the list of constellations."""
+
+    created_ms: int
+    ended_ms: int
+    id: str
+    name: str
+    request: str
+    state: str
+    version: int
+
+
+class ReadPort(Protocol):
+    """What anyone may read: committed state and history."""
+
+    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+        """Return (seq, entities) of a stream as committed, from Redis or folded from SQL; None if unknown."""
+        ...
+
+    async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
+        """Fold a stream's history up to `seq`."""
+        ...
+
+    async def events(self, stream: str, after: int, limit: int) -> list[bytes]:
+        """Return encoded events with seq > `after`, in order: durable ones and the log's tail."""
+        ...
+
+    async def constellations(
+        self,
+        *,
+        state: str | None,
+        text: str | None,
+        device: str | None,
+        before: tuple[int, str] | None,
+        limit: int,
+    ) -> list[StreamRow]:
+        """Return constellations, newest first; `before` is the (created_ms, id) cursor."""
+        ...
+
+
+class InboxPort(Protocol):
+    """How other processes reach the engine: encoded inputs in, encoded answers out."""
+
+    async def post(self, raw: bytes, *, answer_within_s: float | None) -> bytes | None:
+        """Append an input; wait for its answer if asked to.
+
+        Raises:
+            Unavailable: if Redis does not answer or no answer came in time.
+        """
+        ...
+
+    def take(self) -> AsyncIterator[tuple[str, bytes]]:
+        """Yield (delivery id, encoded input) in order, beginning with those never settled."""
+        ...
+
+    async def settle(self, delivery: str, answer: bytes) -> None:
+        """Mark a delivery done and publish its answer."""
+        ...
+
+
+Entities = Mapping[str, bytes]
+
+
+class Damaged(Exception):
+    """Redis and SQL do not belong together or lack commits of each other; a person must decide which one counts."""

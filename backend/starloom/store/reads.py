@@ -1,0 +1,178 @@
+"""What anyone may read of the shard: Redis where it is live, the history for the rest, without gap or double.
+
+Owns no state and writes nothing; the hub's edge, Celery workers and further hubs each have one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, cast
+
+import msgspec
+from redis.asyncio import Redis
+from redis.exceptions import NoScriptError, RedisError
+from sqlalchemy import Connection
+
+from starloom.store import history, keys
+from starloom.store.database import Database
+from starloom.store.link import place_of
+from starloom.store.port import StreamRow, Unavailable
+from starloom.store.scripts import Arg, Script, decode_entry
+
+PAGE_EVENTS: Final = 5_000
+PAGE_COMMITS: Final = 200
+TRIES: Final = 5
+
+
+class _Numbered(msgspec.Struct):
+    """The two fields by which the tail of the log is sorted out."""
+
+    seq: int
+    stream: str
+
+
+class _Puts(msgspec.Struct):
+    puts: dict[str, msgspec.Raw]
+
+
+_numbered = msgspec.json.Decoder(_Numbered)
+_puts = msgspec.json.Decoder(_Puts)
+_NULL = msgspec.Raw(b"null")  # msgspec does not decode `Raw | None`
+
+
+class Reads:
+    """`ReadPort` over Redis and the history."""
+
+    def __init__(self, redis: Redis, url: str, database: Database) -> None:
+        self._redis = redis
+        self._place = place_of(url)
+        self._database = database
+
+    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+        async with reaching(self._place, f"the entities of {stream}"), self._redis.pipeline(transaction=True) as pipe:
+            pipe.hget(keys.HEADS, stream)
+            pipe.hgetall(keys.entities(stream))
+            seq, found = await pipe.execute()
+        if seq is not None:
+            return int(seq), {key.decode(): raw for key, raw in found.items()}
+        last = await self._last_durable(stream)
+        if last == 0:
+            return None
+        return last, await self.entities_at(stream, last)
+
+    async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
+        state: dict[str, bytes] = {}
+        after = 0
+        while after < seq:
+            page = await self.events(stream, after, min(PAGE_EVENTS, seq - after))
+            if not page:
+                raise ValueError(f"stream {stream} ends at {after}; there is no state at {seq}")
+            await asyncio.to_thread(_fold, state, page)
+            after += len(page)
+        return state
+
+    async def events(self, stream: str, after: int, limit: int) -> list[bytes]:
+        for _ in range(TRIES):
+            found = await self._events(stream, after, limit)
+            if found is not None:
+                return found
+        raise Unavailable(
+            f"the events of {stream} after {after} moved from Redis to the history faster than they could be read; "
+            "try again"
+        )
+
+    async def constellations(
+        self,
+        *,
+        state: str | None,
+        text: str | None,
+        device: str | None,
+        before: tuple[int, str] | None,
+        limit: int,
+    ) -> list[StreamRow]:
+        return await self._database.read(history.list_constellations, state, text, device, before, limit)
+
+    async def _last_durable(self, stream: str) -> int:
+        return await self._database.read(_last_seq, stream)
+
+    async def _events(self, stream: str, after: int, limit: int) -> list[bytes] | None:
+        """Return events, or None if the log was trimmed between the two looks."""
+        watermark, durable = await self._database.read(history.read_events, stream, after, limit)
+        bodies = [body for _, body in durable]
+        last = durable[-1][0] if durable else after
+        if len(bodies) >= limit:
+            return bodies
+        pos = watermark
+        while True:
+            entries = await self._log(pos)
+            for entry_id, raw in entries:
+                found = keys.log_pos(entry_id)
+                if found != pos + 1:
+                    return None
+                pos = found
+                for body in decode_entry(raw).events:
+                    event = _numbered.decode(body)
+                    if event.stream != stream or event.seq <= last:
+                        continue
+                    if event.seq != last + 1:
+                        return None
+                    bodies.append(body)
+                    last = event.seq
+                    if len(bodies) >= limit:
+                        return bodies
+            if len(entries) < PAGE_COMMITS:
+                return bodies
+
+    async def _log(self, after: int) -> list[tuple[bytes, bytes]]:
+        async with reaching(self._place, "the log"):
+            found = cast(
+                "list[tuple[bytes, dict[bytes, bytes]]]",
+                await self._redis.xrange(keys.LOG, min=keys.log_id(after + 1), count=PAGE_COMMITS),
+            )
+        return [(entry_id, fields[b"c"]) for entry_id, fields in found]
+
+
+@asynccontextmanager
+async def reaching(place: str, what: str) -> AsyncIterator[None]:
+    """Turn a failure of Redis into `Unavailable` that names the place and what was wanted."""
+    try:
+        yield
+    except (RedisError, OSError, TimeoutError) as error:
+        raise Unavailable(f"Redis at {place} did not give {what}: {error or type(error).__name__}") from error
+
+
+async def run_script(redis: Redis, script: Script, names: Sequence[str], args: Sequence[Arg]) -> Any:
+    """Run a script by its hash, or by its source where Redis has forgotten it."""
+    try:
+        return await redis.evalsha(script.sha, len(names), *names, *args)
+    except NoScriptError:
+        return await redis.eval(script.source, len(names), *names, *args)
+
+
+def _last_seq(connection: Connection, stream: str) -> int:
+    row: Any = connection.execute(
+        history.EVENTS.select()
+        .with_only_columns(history.EVENTS.c.seq)
+        .where(history.EVENTS.c.stream == stream)
+        .order_by(history.EVENTS.c.seq.desc())
+        .limit(1)
+    ).first()
+    return 0 if row is None else int(row.seq)
+
+
+def _fold(state: dict[str, bytes], events: list[bytes]) -> None:
+    for raw in events:
+        for key, record in _puts.decode(raw).puts.items():
+            if record == _NULL:
+                state.pop(key, None)
+            else:
+                state[key] = bytes(record)
+
+
+def fold_events(events: list[bytes]) -> dict[str, bytes]:
+    """Return the entities that a stream's events from the first on make; may take long, run it in a thread."""
+    state: dict[str, bytes] = {}
+    _fold(state, events)
+    return state

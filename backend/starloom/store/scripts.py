@@ -1,0 +1,298 @@
+"""The Lua scripts, each with a function that builds its arguments and one that reads its reply.
+
+Whatever must be atomic in Redis is here and nowhere else. A script checks first and writes after, so that an error
+raised by a check or by the first write leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from starloom.store import keys
+from starloom.store.port import Commit, Refused
+
+Arg = bytes | str | int
+
+
+class Script(msgspec.Struct, frozen=True):
+    """A script's source and the SHA-1 by which Redis knows it once it has been loaded."""
+
+    source: str
+    sha: str
+
+
+def _script(source: str) -> Script:
+    text = source.strip()
+    return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+# unpack() is bounded by Lua's C stack (8,000), hence the chunks; a commit may hold 40,000 entities.
+_CHUNKS: Final = """
+local CHUNK = 4000
+local function put(key, from, count)
+  local last = from + count - 1
+  while from <= last do
+    local to = math.min(from + CHUNK - 1, last)
+    redis.call('HSET', key, unpack(ARGV, from, to))
+    from = to + 1
+  end
+end
+local function drop(key, from, count)
+  local last = from + count - 1
+  while from <= last do
+    local to = math.min(from + CHUNK - 1, last)
+    redis.call('HDEL', key, unpack(ARGV, from, to))
+    from = to + 1
+  end
+end
+"""
+
+# KEYS: term incarnation pos link sent_pos log heads, then one entity hash a stream.
+# ARGV: term incarnation pos link sent_pos body trim_below values_of_heads, the heads, then for each stream:
+#   values to put, keys to drop, the pairs, the keys.
+COMMIT: Final = _script(
+    _CHUNKS
+    + """
+local found = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
+local why = nil
+if found[1] ~= ARGV[1] then why = 'term'
+elseif found[2] ~= ARGV[2] then why = 'incarnation'
+elseif found[4] ~= ARGV[4] then why = 'link'
+elseif tonumber(found[3] or '0') + 1 ~= tonumber(ARGV[3]) then why = 'pos' end
+if why then return {why, found[3] or '0', found[1] or '0'} end
+redis.call('XADD', KEYS[6], ARGV[3] .. '-0', 'c', ARGV[6])
+redis.call('MSET', KEYS[3], ARGV[3], KEYS[5], ARGV[5])
+local at = 9
+local heads = tonumber(ARGV[8])
+put(KEYS[7], at, heads)
+at = at + heads
+for k = 8, #KEYS do
+  local puts, drops = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  at = at + 2
+  put(KEYS[k], at, puts)
+  at = at + puts
+  drop(KEYS[k], at, drops)
+  at = at + drops
+end
+if ARGV[7] ~= '0' then redis.call('XTRIM', KEYS[6], 'MINID', '~', ARGV[7] .. '-0') end
+return 1
+"""
+)
+
+# Takes the shard: the term rises above both what Redis and what SQL has seen; whoever held the link loses it.
+# KEYS: term owner link pos sent_pos.  ARGV: floor owner ttl_ms link
+TAKE: Final = _script(
+    """
+local term = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1])) + 1
+local text = string.format('%.0f', term)
+redis.call('SET', KEYS[1], text)
+redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+redis.call('SET', KEYS[3], ARGV[4])
+return {text, redis.call('GET', KEYS[4]) or '0', redis.call('GET', KEYS[5]) or '0'}
+"""
+)
+
+# KEYS: term owner.  ARGV: term owner ttl_ms
+RENEW: Final = _script(
+    """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+return 1
+"""
+)
+
+# Opens the commit link anew: from now on nothing sent on an earlier connection can be applied any more.
+# KEYS: term link pos.  ARGV: term link
+OPEN: Final = _script(
+    """
+local term = redis.call('GET', KEYS[1])
+if term == ARGV[1] then redis.call('SET', KEYS[2], ARGV[2]) end
+return {redis.call('GET', KEYS[3]) or '0', term or '0'}
+"""
+)
+
+# One step of a rebuild; answers 0 if another term has the shard.  KEYS: term hash.  ARGV: term, then pairs
+LOAD: Final = _script(
+    _CHUNKS
+    + """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+put(KEYS[2], 2, #ARGV - 1)
+return 1
+"""
+)
+
+# Before a rebuild: the position goes first, so that a rebuild cut short is seen as such by the next owner.
+# KEYS: term pos heads log sent_pos, then hashes to drop.  ARGV: term
+CLEAR: Final = _script(
+    """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[2])
+for k = 3, #KEYS do redis.call('DEL', KEYS[k]) end
+return 1
+"""
+)
+
+# A log entry of a rebuild.  KEYS: term log.  ARGV: term pos body
+RELOG: Final = _script(
+    """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('XADD', KEYS[2], ARGV[2] .. '-0', 'c', ARGV[3])
+return 1
+"""
+)
+
+# The end of taking over: incarnation, and after a rebuild also heads and position (ARGV[3] ~= '').
+# KEYS: term incarnation pos sent_pos heads.  ARGV: term incarnation pos sent_pos, then the heads
+SETTLE: Final = _script(
+    _CHUNKS
+    + """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[2], ARGV[2])
+if ARGV[3] ~= '' then
+  put(KEYS[5], 5, #ARGV - 4)
+  redis.call('MSET', KEYS[3], ARGV[3], KEYS[4], ARGV[4])
+end
+return 1
+"""
+)
+
+# Appends an input unless the inbox is full.  KEYS: inbox.  ARGV: most raw token
+POST: Final = _script(
+    """
+if redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[1]) then return false end
+return redis.call('XADD', KEYS[1], '*', 'i', ARGV[2], 'a', ARGV[3])
+"""
+)
+
+# Ends a delivery and publishes its answer if somebody waits for it.
+# KEYS: inbox answer.  ARGV: group delivery answer ttl_ms asked
+SETTLE_DELIVERY: Final = _script(
+    """
+redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
+local ended = redis.call('XDEL', KEYS[1], ARGV[2])
+if ARGV[5] == '1' and ended == 1 then
+  redis.call('RPUSH', KEYS[2], ARGV[3])
+  redis.call('PEXPIRE', KEYS[2], ARGV[4])
+end
+return ended
+"""
+)
+
+ENGINE_SCRIPTS: Final = (COMMIT, TAKE, RENEW, OPEN, LOAD, CLEAR, RELOG, SETTLE)
+
+
+class LogEntry(msgspec.Struct, frozen=True, array_like=True):
+    """A commit as the log keeps it: without its entities, which are the fold of its events."""
+
+    at_ms: int
+    events: list[bytes]
+    heads: list[tuple[str, int]]
+    incarnation: int
+    outbox: list[bytes]
+    pos: int
+    sent_pos: int
+    term: int
+
+
+_encode_entry = msgspec.msgpack.Encoder().encode
+_entry_decoder = msgspec.msgpack.Decoder(LogEntry)
+
+
+def encode_entry(commit: Commit) -> bytes:
+    """Return the bytes of a commit as they stand in the log."""
+    return _encode_entry(
+        LogEntry(
+            commit.at_ms,
+            commit.events,
+            commit.heads,
+            commit.incarnation,
+            commit.outbox,
+            commit.pos,
+            commit.sent_pos,
+            commit.term,
+        )
+    )
+
+
+def decode_entry(raw: bytes) -> LogEntry:
+    """Return the log entry of its bytes.
+
+    Raises:
+        msgspec.ValidationError: if they are not one.
+    """
+    return _entry_decoder.decode(raw)
+
+
+def commit_call(
+    commit: Commit, *, term: int, incarnation: int, link: str, trim_below: int
+) -> tuple[list[str], list[Arg]]:
+    """Return keys and arguments of `COMMIT`. `term` and `incarnation` are the owner's own of now: a commit that is
+    restored keeps those under which it was made in its body.
+    """
+    names = [
+        keys.TERM,
+        keys.INCARNATION,
+        keys.POS,
+        keys.LINK,
+        keys.SENT_POS,
+        keys.LOG,
+        keys.HEADS,
+    ]
+    args: list[Arg] = [
+        term,
+        incarnation,
+        commit.pos,
+        link,
+        commit.sent_pos,
+        encode_entry(commit),
+        trim_below,
+        2 * len(commit.heads),
+    ]
+    for head in commit.heads:
+        args.extend(head)
+    puts: dict[str, list[Arg]] = {}
+    drops: dict[str, list[Arg]] = {}
+    for stream, key, raw in commit.entities:
+        if raw is None:
+            drops.setdefault(stream, []).append(key)
+            puts.setdefault(stream, [])
+        else:
+            found = puts.get(stream)
+            if found is None:
+                puts[stream] = [key, raw]
+            else:
+                found.append(key)
+                found.append(raw)
+    for stream, pairs in puts.items():
+        gone = drops.get(stream, [])
+        names.append(keys.entities(stream))
+        args.append(len(pairs))
+        args.append(len(gone))
+        args.extend(pairs)
+        args.extend(gone)
+    return names, args
+
+
+def read_commit_reply(reply: Any) -> None:
+    """Check the reply of `COMMIT`.
+
+    Raises:
+        Refused: with the reason and what was found.
+    """
+    if reply == 1:
+        return
+    why, pos, term = reply
+    raise Refused(why.decode(), found_pos=int(pos), found_term=int(term))
+
+
+def pairs_of(entities: Sequence[tuple[str, bytes]]) -> list[Arg]:
+    """Return pairs as a flat list of arguments."""
+    flat: list[Arg] = []
+    for key, raw in entities:
+        flat.append(key)
+        flat.append(raw)
+    return flat

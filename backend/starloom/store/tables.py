@@ -1,0 +1,82 @@
+"""The tables of the durable history, as SQLModel classes; migrations are made from them and a test compares both.
+
+`events` is what was promised, append-only. Everything else is derived from it or says how far it reaches.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlalchemy import BigInteger, Index, LargeBinary, Text
+from sqlmodel import Field, SQLModel
+
+META_ID = 1
+
+
+class MetaRow(SQLModel, table=True):
+    """One row: how far history reaches, who owns the shard, which life of which Redis it belongs to."""
+
+    __tablename__: ClassVar[Any] = "meta"
+
+    id: int = Field(primary_key=True)
+    incarnation: int = Field(sa_type=BigInteger)
+    run_id: str = Field(sa_type=Text)
+    term: int = Field(sa_type=BigInteger)
+    watermark: int = Field(sa_type=BigInteger)
+
+
+class CommitRow(SQLModel, table=True):
+    """One commit; `outbox` is MessagePack of its encoded effects, null if it has none."""
+
+    __tablename__: ClassVar[Any] = "commits"
+
+    pos: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
+    at_ms: int = Field(sa_type=BigInteger)
+    incarnation: int = Field(sa_type=BigInteger)
+    outbox: bytes | None = Field(default=None, sa_type=LargeBinary)
+    sent_pos: int = Field(sa_type=BigInteger)
+    term: int = Field(sa_type=BigInteger)
+
+
+class EventRow(SQLModel, table=True):
+    """One event; `body` is its bytes as they stand everywhere, `place` its place within the commit."""
+
+    __tablename__: ClassVar[Any] = "events"
+    __table_args__: ClassVar[Any] = (
+        Index("events_by_pos", "pos", "place"),
+        {"sqlite_with_rowid": False},
+    )
+
+    stream: str = Field(primary_key=True, sa_type=Text)
+    seq: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
+    about: str = Field(sa_type=Text)
+    at_ms: int = Field(sa_type=BigInteger)
+    body: bytes = Field(sa_type=LargeBinary)
+    by: str = Field(sa_type=Text)
+    kind: str = Field(sa_type=Text)
+    place: int
+    pos: int = Field(sa_type=BigInteger)
+
+
+class ConstellationRow(SQLModel, table=True):
+    """A line of the list of constellations, kept from their `head` entities."""
+
+    __tablename__: ClassVar[Any] = "constellations"
+    __table_args__: ClassVar[Any] = (Index("constellations_by_age", "created_ms", "id"),)
+
+    id: str = Field(primary_key=True, sa_type=Text)
+    created_ms: int = Field(sa_type=BigInteger)
+    ended_ms: int = Field(sa_type=BigInteger)
+    name: str = Field(sa_type=Text)
+    request: str = Field(sa_type=Text)
+    state: str = Field(sa_type=Text)
+    version: int
+
+
+class ConstellationDeviceRow(SQLModel, table=True):
+    """That a device had an attempt of a constellation."""
+
+    __tablename__: ClassVar[Any] = "constellation_devices"
+
+    constellation: str = Field(primary_key=True, sa_type=Text)
+    device: str = Field(primary_key=True, index=True, sa_type=Text)

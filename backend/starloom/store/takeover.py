@@ -1,0 +1,161 @@
+"""The start of an owner: term, incarnation, and Redis and SQL brought to the same position.
+
+Owns the order of these steps (engine.md, "Start of an owner"). Each may be cut short by a crash; the next owner then
+begins from the top and finds either the old state or one that it recognises as unfinished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from starloom.store import history, keys, scripts
+from starloom.store.database import Database
+from starloom.store.history import Meta, PastCommit, Superseded, past_of
+from starloom.store.link import Link
+from starloom.store.port import Damaged, Ownership, Refused
+from starloom.store.reads import PAGE_COMMITS, PAGE_EVENTS, fold_events
+from starloom.store.scripts import Arg, pairs_of
+
+LOAD_PAIRS: Final = 5_000
+
+Write = Callable[[Sequence[PastCommit], int], Awaitable[None]]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What Redis has at the moment of taking."""
+
+    pos: int
+    sent_pos: int
+    term: int
+
+
+async def take_over(
+    link: Link, database: Database, *, owner: str, owner_ttl_ms: int, token: str, write: Write
+) -> tuple[Ownership, int]:
+    """Take the shard and return the ownership and the `sent_pos` found; `write(commits, term)` projects.
+
+    Raises:
+        Refused: another owner took it at the same moment with a higher term.
+        Damaged: Redis and SQL lack commits of each other.
+        Unavailable: either does not answer; nothing is lost by trying again.
+    """
+    before = await database.read(history.read_meta)
+    found = await _take_term(link, before, owner=owner, owner_ttl_ms=owner_ttl_ms, token=token)
+    if not await database.write(history.take_term, found.term):
+        raise Refused("term", found_pos=found.pos, found_term=found.term)
+    # Read again: an owner that is just being replaced may have projected until the line above shut it out.
+    meta = await database.read(history.read_meta)
+    incarnation, replaced = meta.incarnation, False
+    if meta.run_id != link.run_id or found.pos < meta.watermark or incarnation == 0:
+        replaced = meta.run_id != ""
+        incarnation = await _raise(database, found, link.run_id)
+    await _project_rest(link, meta.watermark, found, write)
+    sent_pos = found.sent_pos
+    loaded: tuple[int, dict[str, int]] | None = None
+    if found.pos < meta.watermark:
+        sent_pos, heads = await _rebuild(link, database, found.term, meta.watermark)
+        loaded = (meta.watermark, heads)
+    await _settle(link, found, incarnation, sent_pos, loaded)
+    ownership = Ownership(
+        incarnation=incarnation,
+        replaced=replaced,
+        run_id=link.run_id,
+        term=found.term,
+        watermark=max(meta.watermark, found.pos),
+    )
+    return ownership, sent_pos
+
+
+async def _take_term(link: Link, meta: Meta, *, owner: str, owner_ttl_ms: int, token: str) -> Found:
+    term, pos, sent_pos = await link.run(
+        scripts.TAKE,
+        [keys.TERM, keys.OWNER, keys.LINK, keys.POS, keys.SENT_POS],
+        [meta.term, owner, owner_ttl_ms, token],
+    )
+    return Found(pos=int(pos), sent_pos=int(sent_pos), term=int(term))
+
+
+async def _raise(database: Database, found: Found, run_id: str) -> int:
+    try:
+        return await database.write(history.raise_incarnation, found.term, run_id)
+    except Superseded as error:
+        raise Refused("term", found_pos=found.pos, found_term=found.term) from error
+
+
+async def _project_rest(link: Link, watermark: int, found: Found, write: Write) -> None:
+    """Copy what Redis has and SQL lacks."""
+    at = watermark
+    while at < found.pos:
+        entries: Any = await link.call("XRANGE", keys.LOG, keys.log_id(at + 1), "+", "COUNT", PAGE_COMMITS)
+        batch = [past_of(scripts.decode_entry(fields[1])) for _, fields in entries]
+        if not batch or batch[0].pos != at + 1:
+            raise Damaged(
+                f"the history ends at commit {at}, the log in Redis is at {found.pos} but "
+                + (f"begins at {batch[0].pos}" if batch else "has no more entries")
+                + "; restore the database that belongs to this Redis, or empty this Redis to go on from the database"
+            )
+        try:
+            await write(batch, found.term)
+        except Superseded as error:
+            raise Refused("term", found_pos=at, found_term=found.term) from error
+        at = batch[-1].pos
+
+
+async def _rebuild(link: Link, database: Database, term: int, watermark: int) -> tuple[int, dict[str, int]]:
+    """Make Redis anew from the history, which reaches further; return `sent_pos` and the heads."""
+    stale: Any = await link.call("HKEYS", keys.HEADS)
+    heads = dict(await database.read(history.read_streams))
+    sent_pos = await database.read(history.read_sent_pos)
+    names = {keys.entities(stream) for stream in heads} | {keys.entities(name.decode()) for name in stale}
+    await _owned(
+        link,
+        scripts.CLEAR,
+        [keys.TERM, keys.POS, keys.HEADS, keys.LOG, keys.SENT_POS, *sorted(names)],
+        [term],
+    )
+    for stream, last in sorted(heads.items()):
+        entities = list((await _fold_stream(database, stream, last)).items())
+        for at in range(0, len(entities), LOAD_PAIRS):
+            pairs = pairs_of(entities[at : at + LOAD_PAIRS])
+            await _owned(link, scripts.LOAD, [keys.TERM, keys.entities(stream)], [term, *pairs])
+    # The log need hold only what the outbox has not handed over, and the last entry, which the next one follows.
+    at = min(sent_pos, watermark - 1)
+    while at < watermark:
+        entries = await database.read(history.read_commits, at, PAGE_COMMITS)
+        if not entries or entries[0].pos != at + 1:
+            raise Damaged(f"the history lacks commit {at + 1} of {watermark}; restore it from a backup")
+        for entry in entries:
+            await _owned(link, scripts.RELOG, [keys.TERM, keys.LOG], [term, entry.pos, msgspec.msgpack.encode(entry)])
+        at = entries[-1].pos
+    return sent_pos, heads
+
+
+async def _fold_stream(database: Database, stream: str, last: int) -> dict[str, bytes]:
+    bodies: list[bytes] = []
+    while len(bodies) < last:
+        _, page = await database.read(history.read_events, stream, len(bodies), PAGE_EVENTS)
+        if not page or page[0][0] != len(bodies) + 1:
+            raise Damaged(f"the history lacks event {len(bodies) + 1} of {stream}; restore it from a backup")
+        bodies.extend(body for _, body in page)
+    return await asyncio.to_thread(fold_events, bodies)
+
+
+async def _settle(
+    link: Link, found: Found, incarnation: int, sent_pos: int, loaded: tuple[int, dict[str, int]] | None
+) -> None:
+    args: list[Arg] = [found.term, incarnation, "", sent_pos]
+    if loaded is not None:
+        pos, heads = loaded
+        args[2] = pos
+        for head in heads.items():
+            args.extend(head)
+    await _owned(link, scripts.SETTLE, [keys.TERM, keys.INCARNATION, keys.POS, keys.SENT_POS, keys.HEADS], args)
+
+
+async def _owned(link: Link, script: scripts.Script, names: list[str], args: list[Arg]) -> None:
+    if await link.run(script, names, args) != 1:
+        raise Refused("term", found_pos=0, found_term=0)

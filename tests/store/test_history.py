@@ -1,0 +1,122 @@
+"""The durable history by itself: schema, fencing, rows, rebuilding a commit, the two databases' names."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, text
+from sqlmodel import SQLModel
+
+from starloom.store import history
+from starloom.store.database import Database, open_database
+from starloom.store.history import PastCommit, Superseded, rows_of
+from starloom.store.port import Ownership, Unavailable
+from tests.store.sample import commit, task
+
+OWN = Ownership(incarnation=1, replaced=False, run_id="r", term=1, watermark=0)
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    database = open_database(f"sqlite:///{tmp_path / 'history.db'}")
+    await database.migrate()
+    await database.write(history.take_term, 1)
+    yield database
+    await database.close()
+
+
+def past(pos: int) -> PastCommit:
+    return history.past_of(commit(OWN, pos, [("c1", pos, {"task/a": task("ready")})], outbox=[b"x"], sent_pos=pos - 1))
+
+
+async def test_the_migrations_make_what_the_tables_say(database: Database) -> None:
+    def differences(connection: Connection) -> list[object]:
+        return list(compare_metadata(MigrationContext.configure(connection), SQLModel.metadata))
+
+    assert await database.read(differences) == []
+
+
+async def test_migrating_twice_changes_nothing(database: Database) -> None:
+    await database.write(history.write_commits, rows_of([past(1)]), 1)
+    await database.migrate()
+    assert (await database.read(history.read_meta)).watermark == 1
+
+
+async def test_it_is_written_so_that_a_power_cut_loses_nothing(database: Database) -> None:
+    def pragmas(connection: Connection) -> tuple[object, object]:
+        return (
+            connection.execute(text("PRAGMA journal_mode")).scalar(),
+            connection.execute(text("PRAGMA synchronous")).scalar(),
+        )
+
+    assert await database.write(pragmas) == ("wal", 2)
+
+
+async def test_only_the_owner_writes_and_only_what_follows(database: Database) -> None:
+    await database.write(history.write_commits, rows_of([past(1), past(2)]), 1)
+    for batch, term in (([past(2)], 1), ([past(4)], 1), ([past(3)], 2)):
+        with pytest.raises(Superseded):
+            await database.write(history.write_commits, rows_of(batch), term)
+    assert await database.write(history.take_term, 3)
+    assert not await database.write(history.take_term, 3)
+    with pytest.raises(Superseded):
+        await database.write(history.write_commits, rows_of([past(3)]), 1)
+    with pytest.raises(Superseded):
+        await database.write(history.raise_incarnation, 1, "other")
+    await database.write(history.write_commits, rows_of([past(3)]), 3)
+    assert (await database.read(history.read_meta)).watermark == 3
+
+
+async def test_a_batch_is_written_whole_or_not_at_all(database: Database) -> None:
+    twice = history.past_of(commit(OWN, 2, [("c1", 1, {})]))
+    with pytest.raises(Unavailable):
+        await database.write(history.write_commits, rows_of([past(1), twice]), 1)
+    assert (await database.read(history.read_meta)).watermark == 0
+    assert await database.read(history.read_events, "c1", 0, 10) == (0, [])
+
+
+async def test_a_commit_comes_back_as_it_was(database: Database) -> None:
+    made = commit(OWN, 1, [("c1", 1, {"task/a": task("ready")}), ("fleet", 1, {}), ("c1", 2, {})], outbox=[b"x", b"y"])
+    await database.write(history.write_commits, rows_of([history.past_of(made)]), 1)
+    (entry,) = await database.read(history.read_commits, 0, 10)
+    assert entry.events == made.events
+    assert entry.outbox == made.outbox
+    assert entry.heads == [("c1", 2), ("fleet", 1)]
+    assert (entry.pos, entry.term, entry.incarnation, entry.sent_pos, entry.at_ms) == (1, 1, 1, 0, 1)
+
+
+async def test_a_reader_writes_nothing(tmp_path: Path, database: Database) -> None:
+    reader = open_database(f"sqlite:///{tmp_path / 'history.db'}", read_only=True)
+    try:
+        assert (await reader.read(history.read_meta)).term == 1
+        with pytest.raises(Unavailable, match="readonly"):
+            await reader.write(history.take_term, 9)
+    finally:
+        await reader.close()
+    assert (await database.read(history.read_meta)).term == 1
+
+
+async def test_a_history_in_memory_works_alike() -> None:
+    database = open_database("sqlite://")
+    await database.migrate()
+    await database.write(history.take_term, 1)
+    assert (await database.read(history.read_meta)).term == 1
+    await database.close()
+
+
+async def test_a_file_that_is_no_database_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    path.write_bytes(b"not a database" * 100)
+    database = open_database(f"sqlite:///{path}")
+    with pytest.raises(Unavailable, match=r"SQLite .*history\.db failed"):
+        await database.migrate()
+    await database.close()
+
+
+def test_another_kind_of_database_is_refused_with_the_way_out() -> None:
+    with pytest.raises(ValueError, match="use sqlite"):
+        open_database("mysql://host/name")
