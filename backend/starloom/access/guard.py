@@ -1,0 +1,178 @@
+"""The guard table: every route and every frame, with who may use it. Nothing is allowed that has no row.
+
+Keys are (method, path template) as the application registers them, `WS` for sockets. The edge enforces the rows; a
+test generated from the application's routes and from the frame classes fails when a row is missing or left over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from starloom.access.callers import Caller, Scope
+from starloom_protocol import frames
+from starloom_protocol.vocabulary import Role
+
+
+class Door(StrEnum):
+    """How a route knows who asks."""
+
+    ANYONE = "anyone"
+    CALLER = "caller"
+    DEVICE = "device"
+    TICKET = "ticket"
+    PROOF = "proof"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`roles` and `scope` belong to callers; `body_max` bounds the request's body in bytes."""
+
+    door: Door
+    roles: frozenset[Role] = frozenset()
+    scope: Scope | None = None
+    body_max: int = 1024 * 1024
+
+    def refusal(self, caller: Caller) -> str | None:
+        """Return why this caller may not, or None."""
+        if caller.role not in self.roles:
+            names = " or ".join(role for role in Role if role in self.roles)
+            return f"your role is {caller.role}; this needs {names}"
+        if self.scope is not None and not caller.has_scope(self.scope):
+            return f"your token does not have the scope {self.scope}"
+        return None
+
+
+_OWNER = frozenset({Role.OWNER})
+_OPERATOR = frozenset({Role.OWNER, Role.OPERATOR})
+_APPROVER = frozenset({Role.OWNER, Role.OPERATOR, Role.APPROVER})
+_ALL = frozenset(Role)
+
+SMALL = 64 * 1024
+UPLOAD_MAX = 64 * 1024 * 1024
+CHUNK_MAX = 1024 * 1024
+
+
+def _read(scope: Scope = Scope.READ) -> Row:
+    return Row(Door.CALLER, _ALL, scope, SMALL)
+
+
+def _run(body_max: int = SMALL) -> Row:
+    return Row(Door.CALLER, _OPERATOR, Scope.RUN, body_max)
+
+
+_ANYONE = Row(Door.ANYONE, body_max=SMALL)
+_SELF = Row(Door.CALLER, _ALL, None, SMALL)
+_FLEET = Row(Door.CALLER, _OPERATOR, Scope.FLEET, SMALL)
+_APPROVE = Row(Door.CALLER, _APPROVER, Scope.APPROVE, SMALL)
+_ACCESS = Row(Door.CALLER, _OWNER, Scope.ACCESS, SMALL)
+_TOKENS = Row(Door.CALLER, _OPERATOR, Scope.ACCESS, SMALL)
+# A plan of 1 MiB travels as a JSON string, which escapes; so the body may be twice as long.
+_PLAN_BYTES = 2 * 1024 * 1024 + SMALL
+
+V1 = "/api/v1"
+_C = V1 + "/constellations"
+_T = _C + "/{constellation}/tasks/{task}"
+
+ROUTES: dict[tuple[str, str], Row] = {
+    # outside the API
+    ("GET", "/healthz"): _ANYONE,
+    ("GET", "/readyz"): _ANYONE,
+    ("GET", "/metrics"): _read(),
+    ("GET", "/{path:path}"): _ANYONE,
+    ("HEAD", "/{path:path}"): _ANYONE,
+    # joining
+    ("POST", "/agent/join"): _ANYONE,
+    ("GET", "/agent/join/{enrollment}"): _ANYONE,
+    ("GET", "/agent/join.py"): _ANYONE,
+    ("GET", "/agent/wheels.json"): _ANYONE,
+    ("GET", "/agent/wheels/{file}"): _ANYONE,
+    # agents
+    ("WS", "/aip/v1"): Row(Door.PROOF),
+    ("HEAD", "/aip/v1/artifacts/{sha256}"): Row(Door.DEVICE),
+    ("GET", "/aip/v1/artifacts/{sha256}"): Row(Door.DEVICE),
+    ("PATCH", "/aip/v1/artifacts/{sha256}"): Row(Door.DEVICE, body_max=CHUNK_MAX),
+    # who am I
+    ("POST", V1 + "/sign-in"): _ANYONE,
+    ("POST", V1 + "/sign-out"): _SELF,
+    ("GET", V1 + "/session"): _SELF,
+    ("POST", V1 + "/sign-in-links"): _ACCESS,
+    ("GET", V1 + "/tokens"): _TOKENS,
+    ("POST", V1 + "/tokens"): _TOKENS,
+    ("DELETE", V1 + "/tokens/{token}"): _TOKENS,
+    ("POST", V1 + "/live/tickets"): _read(),
+    ("WS", V1 + "/live"): Row(Door.TICKET),
+    ("GET", V1 + "/openapi.json"): _SELF,
+    # constellations
+    ("GET", _C): _read(),
+    ("POST", _C): _run(_PLAN_BYTES),
+    ("POST", _C + "/preview"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
+    ("GET", _C + "/{constellation}"): _read(),
+    ("GET", _C + "/{constellation}/result"): _read(),
+    ("POST", _C + "/{constellation}/edits"): _run(_PLAN_BYTES),
+    ("GET", _C + "/{constellation}/versions"): _read(),
+    ("GET", _C + "/{constellation}/diff"): _read(),
+    ("GET", _C + "/{constellation}/events"): _read(),
+    ("GET", _C + "/{constellation}/why"): _read(),
+    ("POST", _C + "/{constellation}/pause"): _run(),
+    ("POST", _C + "/{constellation}/resume"): _run(),
+    ("POST", _C + "/{constellation}/cancel"): _run(),
+    ("POST", _T + "/{action}"): _run(),
+    ("GET", _T + "/attempts/{attempt}/log"): _read(),
+    # fleet
+    ("GET", V1 + "/devices"): _read(),
+    ("GET", V1 + "/devices/{device}"): _read(),
+    ("PATCH", V1 + "/devices/{device}"): _FLEET,
+    ("POST", V1 + "/devices/{device}/{action}"): _FLEET,
+    ("GET", V1 + "/capabilities"): _read(),
+    ("GET", V1 + "/enrollments"): _FLEET,
+    ("POST", V1 + "/enrollments"): _FLEET,
+    ("GET", V1 + "/enrollments/{enrollment}"): _FLEET,
+    ("POST", V1 + "/enrollments/{enrollment}/approve"): _FLEET,
+    ("POST", V1 + "/enrollments/{enrollment}/deny"): _FLEET,
+    # people
+    ("GET", V1 + "/approvals"): _read(),
+    ("POST", V1 + "/approvals/{approval}/approve"): _APPROVE,
+    ("POST", V1 + "/approvals/{approval}/deny"): _APPROVE,
+    ("POST", V1 + "/approvals/{approval}/answer"): _APPROVE,
+    # recipes, artifacts, service
+    ("GET", V1 + "/recipes"): _read(),
+    ("GET", V1 + "/recipes/{name}"): _read(),
+    ("POST", V1 + "/artifacts"): Row(Door.CALLER, _OPERATOR, Scope.ARTIFACTS, UPLOAD_MAX),
+    ("GET", V1 + "/artifacts/{sha256}"): _read(Scope.ARTIFACTS),
+    ("HEAD", V1 + "/artifacts/{sha256}"): _read(Scope.ARTIFACTS),
+    ("POST", V1 + "/stop-all"): _run(),
+    ("POST", V1 + "/lab/faults"): Row(Door.CALLER, _OPERATOR, Scope.LAB, SMALL),
+}
+
+
+class Act(StrEnum):
+    """What the hub does with an agent's frame."""
+
+    SESSION = "session"
+    INPUT = "input"
+    ALIVE = "alive"
+    BESIDE = "beside"
+    CONTROL = "control"
+
+
+FRAMES: dict[type[frames.Frame], Act] = {
+    # The session's own table says in which state each is legal; outside it the connection ends.
+    frames.Hello: Act.SESSION,
+    frames.Prove: Act.SESSION,
+    frames.OfferFrame: Act.INPUT,
+    frames.Alive: Act.ALIVE,
+    frames.Started: Act.INPUT,
+    frames.ResultFrame: Act.INPUT,
+    frames.Receipt: Act.INPUT,
+    frames.Propose: Act.INPUT,
+    frames.ArtifactReady: Act.INPUT,
+    frames.LogChunk: Act.BESIDE,
+    frames.Progress: Act.BESIDE,
+    frames.ConditionFrame: Act.INPUT,
+    frames.LedgerReport: Act.INPUT,
+    frames.Bye: Act.CONTROL,
+    frames.Ping: Act.CONTROL,
+    frames.Pong: Act.CONTROL,
+    frames.ErrorFrame: Act.CONTROL,
+}

@@ -1,0 +1,83 @@
+"""Makes the records of access: owner, tokens, sessions, sign-in links. Pure but for the random secrets.
+
+What it returns is posted through the inbox by the edge; the secret's text leaves the hub once and is not kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starloom.access import secrets
+from starloom.access.view import BEARER, SESSION
+from starloom_protocol.entities import Principal, SignIn, Token
+from starloom_protocol.vocabulary import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A token's record and the text that its holder gets to see once; `csrf` belongs to sessions."""
+
+    token: Token
+    text: str
+    csrf: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A sign-in link's record and the part of its URL after `#`."""
+
+    sign_in: SignIn
+    fragment: str
+
+
+def owner(name: str, now_ms: int) -> Principal:
+    """Return the first owner."""
+    return Principal(created_ms=now_ms, id=secrets.new_id(), name=name, role=Role.OWNER)
+
+
+def bearer(principal: str, role: Role, now_ms: int, *, ttl_s: int = 0, label: str = "", scopes: list[str]) -> Issued:
+    """Return a bearer token; `ttl_s` 0 means that it does not expire."""
+    made = secrets.make(secrets.TOKEN_PREFIX)
+    token = Token(
+        created_ms=now_ms,
+        expires_ms=now_ms + ttl_s * 1000 if ttl_s else 0,
+        id=made.id,
+        kind=BEARER,
+        label=label,
+        principal=principal,
+        role=role,
+        scopes=scopes,
+        secret_hash=made.secret_hash,
+    )
+    return Issued(token, made.text)
+
+
+def session(principal: str, role: Role, now_ms: int, *, ttl_s: int, label: str = "") -> Issued:
+    """Return a page's session with its CSRF token."""
+    made = secrets.make(secrets.SESSION_PREFIX)
+    csrf = secrets.csrf_of(made.secret)
+    token = Token(
+        created_ms=now_ms,
+        csrf_hash=secrets.hash_of(csrf),
+        expires_ms=now_ms + ttl_s * 1000,
+        id=made.id,
+        kind=SESSION,
+        label=label,
+        principal=principal,
+        role=role,
+        secret_hash=made.secret_hash,
+    )
+    return Issued(token, made.text, csrf)
+
+
+def link(principal: str, now_ms: int, *, ttl_s: int) -> Link:
+    """Return a one-time sign-in link; its secret stands in the fragment, so no server ever logs it."""
+    made = secrets.make("sli")
+    record = SignIn(
+        created_ms=now_ms,
+        expires_ms=now_ms + ttl_s * 1000,
+        id=made.id,
+        principal=principal,
+        secret_hash=made.secret_hash,
+    )
+    return Link(record, f"/#/sign-in/{made.id}.{made.secret}")

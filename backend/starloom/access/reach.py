@@ -1,0 +1,85 @@
+"""Which Host and Origin values are the hub's own, and which peers may speak for others (trusted proxies). Pure.
+
+Exactly the listeners' addresses and the public URL are allowed; everything else is a rebinding or a foreign page.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Allowed values, normalised: hosts as `name:port`, origins as `scheme://name:port`."""
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    proxies: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...] = field(default=())
+
+    def allows_host(self, value: str, scheme: str) -> bool:
+        """Judge a Host header that came over `http` or `https`."""
+        return _host(value, scheme) in self.hosts
+
+    def allows_origin(self, value: str) -> bool:
+        """Judge an Origin header; `null` is foreign."""
+        return _origin(value) in self.origins
+
+    def trusts(self, peer: str) -> bool:
+        """Say whether this peer's X-Forwarded-* count."""
+        try:
+            address = ipaddress.ip_address(peer)
+        except ValueError:
+            return False
+        return any(address in network for network in self.proxies)
+
+    def client_of(self, peer: str, forwarded_for: Iterable[str]) -> str:
+        """Return the address of who asks: the last one that no trusted proxy has."""
+        client = peer
+        for address in reversed([part.strip() for part in forwarded_for]):
+            if not self.trusts(client):
+                break
+            client = address
+        return client
+
+
+def reach_of(urls: Sequence[str], proxies: Sequence[str] = ()) -> Reach:
+    """Make the reach of these base URLs; a loopback address brings `localhost` on the same port with it."""
+    hosts: set[str] = set()
+    origins: set[str] = set()
+    for url in urls:
+        parts = urlsplit(url)
+        names = {parts.hostname or ""}
+        if names <= {"127.0.0.1", "::1", "localhost"}:
+            names.add("localhost")
+        port = parts.port or _DEFAULT_PORTS[parts.scheme]
+        for name in names:
+            shown = f"[{name}]" if ":" in name else name
+            hosts.add(f"{shown}:{port}")
+            origins.add(f"{parts.scheme}://{shown}:{port}")
+    networks = tuple(ipaddress.ip_network(item, strict=False) for item in proxies)
+    return Reach(frozenset(hosts), frozenset(origins), networks)
+
+
+def _host(value: str, scheme: str) -> str:
+    try:
+        parts = urlsplit(f"//{value}")
+        port = parts.port or _DEFAULT_PORTS.get(scheme, 0)
+    except ValueError:
+        return ""
+    if not parts.hostname or parts.username is not None or parts.path or parts.query or parts.fragment:
+        return ""
+    name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{name}:{port}"
+
+
+def _origin(value: str) -> str:
+    scheme, separator, rest = value.partition("://")
+    if not separator or scheme not in _DEFAULT_PORTS:
+        return ""
+    host = _host(rest, scheme)
+    return f"{scheme}://{host}" if host else ""

@@ -1,0 +1,123 @@
+"""The read model of access: principals, tokens and sign-in links as the log has them. Fed by events; posts nothing.
+
+It answers one question: which caller does this secret stand for, now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from starloom.access import secrets
+from starloom.access.callers import Caller, Means
+from starloom_protocol.entities import Principal, SignIn, Token, decode_entity
+from starloom_protocol.feed import ACCESS, Event
+from starloom_protocol.vocabulary import Role
+
+BEARER = "bearer"
+SESSION = "session"
+_PREFIXES = {BEARER: secrets.TOKEN_PREFIX, SESSION: secrets.SESSION_PREFIX}
+_MEANS = {BEARER: Means.BEARER, SESSION: Means.SESSION}
+
+
+class AccessView:
+    """Entities of the stream `access` by id; `on_revoked` hears of each token that stops being good."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self.principals: dict[str, Principal] = {}
+        self.tokens: dict[str, Token] = {}
+        self.sign_ins: dict[str, SignIn] = {}
+        self.last_used_ms: dict[str, int] = {}
+        self.on_revoked: list[Callable[[str], None]] = []
+
+    def reset(self, entities: Mapping[str, bytes]) -> None:
+        """Take the whole stream as committed."""
+        self.principals.clear()
+        self.tokens.clear()
+        self.sign_ins.clear()
+        for key, raw in entities.items():
+            self._put(key, raw)
+
+    def apply(self, event: Event) -> None:
+        """Take one event; those of other streams are not for this view."""
+        if event.stream != ACCESS:
+            return
+        for key, raw in event.puts.items():
+            self._put(key, None if raw is None else bytes(raw))
+
+    def _put(self, key: str, raw: bytes | None) -> None:
+        kind, _, identity = key.partition("/")
+        table: dict[str, dict[str, Principal] | dict[str, Token] | dict[str, SignIn]] = {
+            "principal": self.principals,
+            "token": self.tokens,
+            "signin": self.sign_ins,
+        }
+        if kind not in table:
+            return
+        if raw is None:
+            table[kind].pop(identity, None)
+            if kind == "token":
+                self._revoked(identity)
+            return
+        record = decode_entity(key, raw)
+        if isinstance(record, Token):
+            known = self.tokens.get(identity)
+            self.tokens[identity] = record
+            if record.revoked_ms and (known is None or not known.revoked_ms):
+                self._revoked(identity)
+        elif isinstance(record, Principal):
+            self.principals[identity] = record
+        elif isinstance(record, SignIn):
+            self.sign_ins[identity] = record
+
+    def _revoked(self, token: str) -> None:
+        for hear in self.on_revoked:
+            hear(token)
+
+    def caller(self, text: str, kind: str) -> Caller | None:
+        """Return the caller whose secret this is, or None if it is unknown, expired or revoked."""
+        parts = secrets.split(text, _PREFIXES[kind])
+        if parts is None:
+            return None
+        identity, secret = parts
+        token = self.tokens.get(identity)
+        if token is None:
+            secrets.matches(secret, "0" * 64)
+            return None
+        if not secrets.matches(secret, token.secret_hash) or token.kind != kind:
+            return None
+        now = self._now_ms()
+        principal = self.principals.get(token.principal)
+        if token.revoked_ms or principal is None or (token.expires_ms and now >= token.expires_ms):
+            return None
+        self.last_used_ms[identity] = now
+        return Caller(
+            principal=principal.id,
+            name=principal.name,
+            role=token.role,
+            scopes=frozenset(token.scopes),
+            token=token.id,
+            means=_MEANS[kind],
+        )
+
+    def good(self, token: str) -> bool:
+        """Say whether a token is still good, for sockets that were opened with it."""
+        found = self.tokens.get(token)
+        return found is not None and not found.revoked_ms and not (0 < found.expires_ms <= self._now_ms())
+
+    def sign_in(self, identity: str, secret: str) -> SignIn | None:
+        """Return the sign-in link of this secret if it can still be used."""
+        link = self.sign_ins.get(identity)
+        if link is None or not secrets.matches(secret, link.secret_hash):
+            return None
+        return None if link.used_ms or self._now_ms() >= link.expires_ms else link
+
+    def owner(self) -> Principal | None:
+        """Return the first owner, or None before the first run."""
+        return next(iter(self._owners()), None)
+
+    def _owners(self) -> Iterable[Principal]:
+        return sorted(
+            (principal for principal in self.principals.values() if principal.role is Role.OWNER),
+            key=lambda principal: (principal.created_ms, principal.id),
+        )

@@ -1,0 +1,298 @@
+"""The hub as a process: makes every part, hands each to those that need it, opens sockets last, drains at the end.
+
+Wiring only: this is the one place that knows all rooms. `python -m starloom.app` runs it until SIGTERM or Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+import uvloop
+
+from starloom.access.limits import Limits
+from starloom.access.reach import reach_of
+from starloom.access.tickets import Tickets
+from starloom.access.view import AccessView
+from starloom.blobs.artifacts import FileBlobs
+from starloom.blobs.logs import AttemptLogs
+from starloom.edge import first_run, keys
+from starloom.edge.app import Edge, Files, build
+from starloom.edge.fanout import Fanout
+from starloom.edge.hub import Hub
+from starloom.edge.links import Links
+from starloom.edge.logs import LogWriter
+from starloom.edge.service import Gauge
+from starloom.edge.views import FleetView, Headlines, Others, QuestionsView, fill_views
+from starloom.engine.loop import Engine, EngineSettings
+from starloom.jobs.broker import broker_url_of, make_celery
+from starloom.jobs.sending import CelerySender
+from starloom.planner.catalogue import load_catalogue
+from starloom.planner.fleet import FleetView as PlannerFleet
+from starloom.planner.service import Planning
+from starloom.settings import Settings, SettingsInvalid, load
+from starloom.store.embedded import EmbeddedRedis
+from starloom.store.opening import open_store
+from starloom.store.port import Unavailable
+from starloom.store.redis import RedisStore
+from starloom_protocol.codec import MESSAGE_BYTES_MAX
+
+DATABASE_FILE = "starloom.db"
+HUB_FILE = Path("run") / "hub.json"
+GOODBYE_S = 2.0
+CHECKOUT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parent
+_log = logging.getLogger("starloom.app")
+
+
+class WallClock:
+    """Hub time from the machine's clock."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    async def wait(self, ms: int) -> None:
+        await asyncio.sleep(ms / 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A hub that is able to do work, before its sockets are open."""
+
+    edge: Edge
+    engine: Engine
+    hub: Hub
+    local_token: str
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Running]:
+    """Open store and engine, fill the read models, build the application; close all of it in the other order.
+
+    Raises:
+        Unavailable: if Redis or the history cannot be opened.
+    """
+    async with AsyncExitStack() as stack:
+        home = settings.home
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        redis_url = settings.redis_url or await _embedded(home, stack)
+        database_url = settings.database_url or f"sqlite:///{home / DATABASE_FILE}"
+        store = await open_store(redis_url, database_url)
+        stack.push_async_callback(store.close)
+        clock, fanout, links = WallClock(), Fanout(), Links()
+        blobs, attempt_logs = FileBlobs(home / "blobs"), AttemptLogs(home)
+        jobs = CelerySender(make_celery(settings.broker_url or broker_url_of(redis_url)))
+        stack.push_async_callback(asyncio.to_thread, jobs.close)
+        engine = Engine(
+            store=store,
+            remote=store.inbox,
+            clock=clock,
+            sender=links,
+            live=fanout,
+            jobs=jobs,
+            values=blobs,
+            settings=EngineSettings(
+                owner=f"{socket.gethostname()}:{os.getpid()}",
+                lease_ttl_ms=round(settings.scaled_lease_ttl_s * 1000),
+                lease_grace_ms=round(settings.scaled_lease_grace_s * 1000),
+            ),
+            measure=time.perf_counter,
+        )
+        access, fleet = AccessView(clock.now_ms), FleetView()
+        others = Others(headlines=Headlines(store), questions=QuestionsView())
+        await engine.start()
+        stack.push_async_callback(engine.stop)
+        await fill_views(store, fanout, access, fleet, others)
+        logs = LogWriter(attempt_logs)
+        writing = asyncio.create_task(logs.run(), name="attempt-logs")
+        stack.push_async_callback(_end, writing)
+        hub = Hub(
+            access=access,
+            artifacts=blobs,
+            attempt_logs=attempt_logs,
+            fanout=fanout,
+            fleet=fleet,
+            headlines=others.headlines,
+            inbox=engine.inbox,
+            key=keys.load_or_make(home / "keys" / "hub.key"),
+            limits=Limits(time.monotonic),
+            links=links,
+            logs=logs,
+            monotonic_s=time.monotonic,
+            now_ms=clock.now_ms,
+            planner=Planning(load_catalogue(), lambda: PlannerFleet.of(fleet.devices, fleet.offers)),
+            questions=others.questions,
+            reach=reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies),
+            reads=store,
+            ready=lambda: _not_ready(engine),
+            received=engine.received,
+            settings=settings,
+            tickets=Tickets(time.monotonic),
+        )
+        edge = build(hub, _files(settings), gauges=_gauges(engine, store, clock))
+        token = await first_run.ensure_local_token(home, settings.url, access, engine.inbox, clock.now_ms())
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 20)
+        yield Running(edge, engine, hub, token)
+
+
+async def _embedded(home: Path, stack: AsyncExitStack) -> str:
+    redis = EmbeddedRedis(home)
+    await redis.start()
+    stack.push_async_callback(redis.stop)
+    supervising = asyncio.create_task(redis.supervise(), name="embedded-redis")
+    stack.push_async_callback(_end, supervising)
+    return redis.url
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def _not_ready(engine: Engine) -> list[str]:
+    if not engine.ready:
+        return ["engine"]
+    return [engine.inbox.refusing] if engine.inbox.refusing else []
+
+
+def _gauges(engine: Engine, store: RedisStore, clock: WallClock) -> dict[str, Gauge]:
+    counts = engine.counts
+    return {
+        "commits_total": lambda: counts.commits,
+        "inputs_total": lambda: counts.inputs,
+        "slow_steps_total": lambda: counts.slow_steps,
+        "shard_retaken_total": lambda: counts.retaken,
+        "inbox_length": lambda: len(engine.inbox),
+        "constellations_live": lambda: len(engine.shard.live),
+        "history_lag_ms": lambda: store.lag_ms(clock.now_ms()),
+    }
+
+
+def _files(settings: Settings) -> Files:
+    """Return what is served from disk: packaged in the wheel, or beside it in a checkout."""
+    script = next(
+        (path for path in (PACKAGE / "_agent" / "join.py", CHECKOUT / "device_agents" / "join.py") if path.is_file()),
+        None,
+    )
+    pages = [settings.web] if settings.web else [PACKAGE / "_web", CHECKOUT / "frontend" / "dist"]
+    page = next((path for path in pages if (path / "index.html").is_file()), None)
+    sources = (CHECKOUT / "protocol", CHECKOUT / "device_agents")
+    in_checkout = settings.wheels is None and all((source / "pyproject.toml").is_file() for source in sources)
+    return Files(
+        join_script=script,
+        page=page or pages[-1],
+        wheels=settings.wheels or settings.home / "wheels",
+        wheel_sources=sources if in_checkout else (),
+    )
+
+
+class _Server(uvicorn.Server):
+    """Says goodbye to agents and pages before the sockets are closed."""
+
+    def __init__(self, config: uvicorn.Config, running: Running) -> None:
+        super().__init__(config)
+        self._running = running
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take signals through the loop and keep them taken: store and engine are closed after the sockets."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        yield
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        _log.info("event=stopping signal=%d", sig)
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await say_goodbye(self._running)
+        await super().shutdown(sockets)
+
+
+async def say_goodbye(running: Running) -> None:
+    """Let no agent in any more, ask those that are here to come back soon, and let the pages know."""
+    hub = running.hub
+    running.edge.aip.draining = True
+    hub.links.goaway("the hub is stopping", 1.0)
+    for viewer in hub.fanout.viewers():
+        viewer.cut("overloaded", "the hub is stopping")
+    try:
+        async with asyncio.timeout(GOODBYE_S):
+            while len(hub.links) or hub.fanout.viewer_count:  # noqa: ASYNC110 - short, and two counts at once
+                await asyncio.sleep(0.02)
+            await hub.logs.flush()
+    except TimeoutError:
+        _log.warning("event=goodbye_cut links=%d viewers=%d", len(hub.links), hub.fanout.viewer_count)
+
+
+async def serve(settings: Settings) -> None:
+    """Run the hub until it is told to stop."""
+    async with opened(settings) as running:
+        config = uvicorn.Config(
+            running.edge.app,
+            host=settings.host,
+            port=settings.port,
+            ws="websockets-sansio",
+            ws_max_size=MESSAGE_BYTES_MAX + 64 * 1024,
+            ws_per_message_deflate=False,
+            ws_ping_interval=20.0,
+            ws_ping_timeout=20.0,
+            http="h11",
+            lifespan="off",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            log_config=None,
+            limit_concurrency=None,
+            timeout_graceful_shutdown=max(1, round(settings.drain_s / 2)),
+            ssl_certfile=str(settings.tls_cert) if settings.tls_cert else None,
+            ssl_keyfile=str(settings.tls_key) if settings.tls_key else None,
+        )
+        hub_file = settings.home / HUB_FILE
+        first_run.write_private(hub_file, {"pid": os.getpid(), "url": settings.url})
+        try:
+            _log.info("event=listening url=%s", settings.url)
+            await _Server(config, running).serve()
+        finally:
+            hub_file.unlink(missing_ok=True)
+
+
+def main() -> int:
+    """Run the hub with settings from variables and `starloom.toml`; the exit code says whether it could."""
+    try:
+        settings = load().settings
+    except SettingsInvalid as invalid:
+        for fault in invalid.faults:
+            print(f"starloom: {fault}", file=sys.stderr)
+        return 2
+    logging.basicConfig(
+        level=settings.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
+    for noisy in ("httpx", "asyncio", "celery", "kombu", "amqp", "aiosqlite", "alembic", "uvicorn"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    try:
+        uvloop.run(serve(settings))
+    except Unavailable as error:
+        print(f"starloom: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+"""Lets callers in by the guard table, before a body is read: who asks, by which means, with which role and scope.
+
+`guarded_route` makes the route class of the application, so that no route can be registered around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+from starlette.types import Message
+
+from starloom.access import secrets
+from starloom.access.callers import Caller, Means
+from starloom.access.guard import ROUTES, Door, Row
+from starloom.access.limits import Limits
+from starloom.access.view import BEARER, SESSION, AccessView
+from starloom.edge.problems import Problem, answer_to
+from starloom_protocol.vocabulary import Code
+
+CSRF_HEADER = "x-starloom-csrf"
+_SAFE = frozenset({"GET", "HEAD"})
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Admission:
+    """Judges requests. `device_of` maps a session's HTTP token to the device that holds it."""
+
+    def __init__(
+        self,
+        access: AccessView,
+        limits: Limits,
+        device_of: Callable[[str], str | None],
+        cookie_name: Callable[[str], str],
+        rows: Mapping[tuple[str, str], Row] | None = None,
+    ) -> None:
+        self._access = access
+        self._limits = limits
+        self._device_of = device_of
+        self._cookie_name = cookie_name
+        self._rows = ROUTES if rows is None else rows
+
+    def row(self, method: str, path: str) -> Row:
+        """Return the row of a route; a route without one is nobody's.
+
+        Raises:
+            Problem: `forbidden`, if there is none.
+        """
+        found = self._rows.get((method, path))
+        if found is None:
+            raise Problem(Code.FORBIDDEN, f"{method} {path} has no row in the guard table, so nobody may use it")
+        return found
+
+    def admit(self, request: Request, path: str) -> Row:
+        """Let a request in and note who asks in its state.
+
+        Raises:
+            Problem: saying why not.
+        """
+        row = self.row(request.method, path)
+        match row.door:
+            case Door.ANYONE:
+                return row
+            case Door.DEVICE:
+                token = _bearer(request)
+                device = self._device_of(token) if token else None
+                if device is None:
+                    reason = "this is for connected agents; the session's token is missing or has ended"
+                    raise Problem(Code.BAD_TOKEN, reason, hint="Use the token of the agent's present connection.")
+                request.state.device = device
+                return row
+            case Door.CALLER:
+                caller = self._caller(request)
+                refusal = row.refusal(caller)
+                if refusal is not None:
+                    raise Problem(Code.FORBIDDEN, refusal)
+                request.state.caller = caller
+                return row
+            case _:
+                raise Problem(Code.FORBIDDEN, f"{path} is a socket")
+
+    def _caller(self, request: Request) -> Caller:
+        address = request.client.host if request.client else ""
+        wait_s = self._limits.wait_s("bad_token", address, count=False)
+        if wait_s:
+            raise Problem(Code.RATE_LIMITED, f"too many wrong tokens; wait {wait_s:.0f} s", retry_after_s=wait_s)
+        token = _bearer(request)
+        if token is not None:
+            caller = self._access.caller(token, BEARER)
+            if caller is None:
+                self._limits.wait_s("bad_token", address)
+                raise Problem(Code.BAD_TOKEN, "this token is unknown, expired or revoked")
+            return caller
+        cookie = request.cookies.get(self._cookie_name(request.url.scheme))
+        if cookie is None:
+            raise Problem(Code.NOT_SIGNED_IN, "no token and no session came with this request")
+        caller = self._access.caller(cookie, SESSION)
+        if caller is None:
+            raise Problem(Code.NOT_SIGNED_IN, "the session has ended or was revoked")
+        if request.method not in _SAFE:
+            self._check_csrf(request, caller)
+        return caller
+
+    def _check_csrf(self, request: Request, caller: Caller) -> None:
+        csrf_hash = self._access.tokens[caller.token].csrf_hash
+        if csrf_hash is None or not secrets.matches(request.headers.get(CSRF_HEADER, ""), csrf_hash):
+            raise Problem(Code.CSRF, f"the header {CSRF_HEADER} is missing or does not belong to this session")
+
+
+def _bearer(request: Request) -> str | None:
+    value = request.headers.get("authorization")
+    if value is None:
+        return None
+    scheme, _, token = value.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def caller_of(request: Request) -> Caller:
+    """Return who asks, as admission found."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+def is_session(request: Request) -> bool:
+    return caller_of(request).means is Means.SESSION
+
+
+def _bounded(request: Request, body_max: int) -> Request:
+    """Return the request with a body that raises once it is longer than allowed.
+
+    Raises:
+        Problem: at once, if the declared length is too large.
+    """
+    declared = request.headers.get("content-length", "0")
+    if not declared.isdecimal() or int(declared) > body_max:
+        raise Problem(Code.TOO_LARGE, f"the body has {declared} bytes; {body_max} are allowed here")
+    seen = 0
+
+    async def receive() -> Message:
+        nonlocal seen
+        message = await request.receive()
+        seen += len(message.get("body", b""))
+        if seen > body_max:
+            raise Problem(Code.TOO_LARGE, f"the body is longer than {body_max} bytes")
+        return message
+
+    return Request(request.scope, receive)
+
+
+def guarded_route(admission: Admission) -> type[APIRoute]:
+    """Return a route class that admits first, then bounds the body, then handles."""
+
+    class GuardedRoute(APIRoute):
+        def get_route_handler(self) -> Handler:
+            handle = super().get_route_handler()
+            path = self.path
+
+            async def guarded(request: Request) -> Response:
+                try:
+                    row = admission.admit(request, path)
+                    return await handle(_bounded(request, row.body_max))
+                except Exception as error:
+                    # Answered here, inside the shield, so that a refusal carries its headers and request id too.
+                    return answer_to(request, error)
+
+            return guarded
+
+    return GuardedRoute

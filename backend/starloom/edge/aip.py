@@ -1,0 +1,362 @@
+"""The AIP socket: moves frames between a proved device and the engine. Decides nothing about tasks.
+
+Who a frame comes from is the device that this connection proved, never a field of the frame. Reports become inputs,
+`alive` is answered at once from memory, logs and progress travel beside the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from starloom.access.limits import Limits
+from starloom.core import inputs
+from starloom.edge.fanout import Fanout
+from starloom.edge.handshake import Gone, Handshake, Proved, Refused, Socket
+from starloom.edge.links import Link, Links
+from starloom.edge.logs import LogWriter
+from starloom.edge.problems import Problem
+from starloom.edge.shield import refuse_socket
+from starloom.engine.ports import Inbox, Overloaded
+from starloom.store.port import Unavailable
+from starloom_protocol import frames as f
+from starloom_protocol.edits import EditOperation
+from starloom_protocol.feed import Beside
+from starloom_protocol.session import ProtocolFault, Session, Side, State
+from starloom_protocol.vocabulary import CODES, Code
+
+HANDSHAKES_MAX = 512
+SCOPE = "device"
+_log = logging.getLogger(__name__)
+_operations = msgspec.json.Decoder(list[EditOperation])
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+@dataclass(frozen=True, slots=True)
+class AipTimings:
+    """Durations that a welcome tells the agent, and how long a handshake may take."""
+
+    alive_interval_s: float
+    handshake_s: float
+    lease_grace_s: float
+    lease_ttl_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class AipParts:
+    """What the endpoint works with."""
+
+    fanout: Fanout
+    handshake: Handshake
+    inbox: Inbox
+    limits: Limits
+    links: Links
+    logs: LogWriter
+    now_ms: Callable[[], int]
+    received: Callable[[str], int]
+    timings: AipTimings
+
+
+class AipEndpoint:
+    """The ASGI application behind `/aip/v1`."""
+
+    def __init__(self, parts: AipParts) -> None:
+        self._parts = parts
+        self._handshaking = 0
+        self.draining = False
+        self.faults: dict[str, int] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        address = scope["client"][0] if scope.get("client") else ""
+        problem = self._may_knock(address)
+        if problem is not None:
+            await refuse_socket(scope, send, problem)
+            return
+        await send({"type": "websocket.accept"})
+        socket, aip = Socket(receive, send), Session(Side.HUB)
+        code, reason = 1000, ""
+        try:
+            proved = await self._prove(socket, aip)
+            await Connection(self._parts, socket, aip, proved).serve()
+        except Gone as gone:
+            reason = str(gone)
+        except TimeoutError:
+            code, reason = 1008, f"no proof within {self._parts.timings.handshake_s:g} s"
+            self._count("handshake_timeout", address)
+        except Refused as refusal:
+            self._count(refusal.frame.code, address)
+            code, reason = 1008, refusal.frame.reason
+            await self._last_word(socket, aip, refusal.frame)
+        except ProtocolFault as fault:
+            self._count(fault.code, address)
+            _log.warning("a device at %s: %s", address, fault)
+            code, reason = 1008, fault.reason
+            await self._last_word(socket, aip, fault)
+        await socket.close(code, reason)
+
+    def _may_knock(self, address: str) -> Problem | None:
+        if self.draining:
+            return Problem(Code.OVERLOADED, "the hub is stopping", retry_after_s=2)
+        if self._handshaking >= HANDSHAKES_MAX:
+            return Problem(Code.OVERLOADED, f"{HANDSHAKES_MAX} agents are proving their keys now", retry_after_s=1)
+        wait_s = self._parts.limits.wait_s("handshake", address, count=False)
+        if wait_s:
+            return Problem(Code.RATE_LIMITED, "too many failed handshakes from this address", retry_after_s=wait_s)
+        return None
+
+    def _count(self, what: str, address: str) -> None:
+        self.faults[str(what)] = self.faults.get(str(what), 0) + 1
+        self._parts.limits.wait_s("handshake", address)
+
+    async def _prove(self, socket: Socket, aip: Session) -> Proved:
+        self._handshaking += 1
+        try:
+            async with asyncio.timeout(self._parts.timings.handshake_s):
+                return await self._parts.handshake.run(socket, aip)
+        finally:
+            self._handshaking -= 1
+
+    async def _last_word(self, socket: Socket, aip: Session, last: f.Refuse | ProtocolFault) -> None:
+        try:
+            if isinstance(last, ProtocolFault):
+                await socket.write(aip.farewell(last).decode())
+            elif aip.state is not State.CLOSED:
+                await socket.write(aip.send([last]).decode())
+        except (ProtocolFault, Gone) as error:
+            _log.debug("the peer could not be told why: %s", error)
+
+
+class Connection:
+    """One proved connection from its welcome to its end."""
+
+    def __init__(self, parts: AipParts, socket: Socket, aip: Session, proved: Proved) -> None:
+        self._parts = parts
+        self._socket = socket
+        self._aip = aip
+        self._hello = proved.hello
+        self._device = proved.device.id
+        self._by = f"device:{self._device}"
+        self._link = Link(self._device, aip, socket.write)
+        self._post = parts.inbox.post
+        self._count = 0
+        self._takes: dict[type[f.Frame], Callable[[Any], None]] = {
+            f.OfferFrame: self._offer,
+            f.Alive: self._alive,
+            f.Started: self._started,
+            f.ResultFrame: self._result,
+            f.Receipt: self._receipt,
+            f.Propose: self._propose,
+            f.ArtifactReady: self._artifact,
+            f.LogChunk: self._log_chunk,
+            f.Progress: self._progress,
+            f.ConditionFrame: self._condition,
+            f.LedgerReport: self._ledger,
+            f.Bye: self._bye,
+            f.Ping: self._ping,
+            f.Pong: self._pong,
+            f.ErrorFrame: self._error,
+        }
+
+    async def serve(self) -> None:
+        """Welcome the device and talk until either side ends.
+
+        Raises:
+            Gone, Refused, ProtocolFault: as the reasons to end it.
+        """
+        link, links = self._link, self._parts.links
+        links.add(link)
+        try:
+            await self._welcome()
+            await self._talk()
+        finally:
+            links.remove(link)
+            if link.session:
+                self._disconnected()
+
+    async def _welcome(self) -> None:
+        hello, link, timings = self._hello, self._link, self._parts.timings
+        connected = inputs.DeviceConnected(
+            by=self._by,
+            device=self._device,
+            id=self._id("connected"),
+            instance=hello.instance,
+            ledger=hello.ledger,
+            scope=SCOPE,
+            version=hello.version,
+        )
+        try:
+            reply = await self._parts.inbox.ask(connected)
+        except (Overloaded, Unavailable) as error:
+            fix = CODES[Code.OVERLOADED].hint
+            raise Refused(f.Refuse(code=Code.OVERLOADED, fix=fix, reason=str(error), retry_after_s=2.0)) from error
+        if reply.faults:
+            raise ProtocolFault(reply.faults[0].code, reply.faults[0].reason)
+        value = reply.value
+        link.session = int(value["session"])
+        entries = msgspec.convert(value["entries"], list[f.PlanEntry])
+        self._parts.links.resume(link, entries)
+        welcome = f.Welcome(
+            alive_interval_s=timings.alive_interval_s,
+            device_name=value["name"],
+            http_token=link.http_token,
+            hub_time_ms=self._parts.now_ms(),
+            lease_grace_s=timings.lease_grace_s,
+            lease_ttl_s=timings.lease_ttl_s,
+            received=min(self._parts.received(self._device), hello.next_report - 1),
+            session=link.session,
+        )
+        # The welcome travels alone: the agent still reads with the small limit of an unproved hub.
+        await self._socket.write(self._aip.send([welcome]).decode())
+        link.open([f.ResumePlan(entries=entries)])
+        _log.info("device %s (%s) connected, session %d", value["name"], self._device, link.session)
+
+    async def _talk(self) -> None:
+        reader = asyncio.create_task(self._read(), name=f"aip-read-{self._device}")
+        writer = asyncio.create_task(self._link.pump(), name=f"aip-write-{self._device}")
+        try:
+            done, _ = await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in (reader, writer):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError, Gone, ProtocolFault):
+                    await task
+
+    async def _read(self) -> None:
+        read, receive, takes = self._socket.read, self._aip.receive, self._takes
+        while True:
+            for frame in receive(await read()):
+                takes[type(frame)](frame)
+
+    def _disconnected(self) -> None:
+        link = self._link
+        reason = link.closed_because or self._aip.closed_because or "the connection ended"
+        _log.info("device %s disconnected, session %d: %s", self._device, link.session, reason)
+        self._post(
+            inputs.DeviceDisconnected(
+                by=self._by,
+                device=self._device,
+                id=self._id("disconnected"),
+                reason=reason,
+                scope=SCOPE,
+                session=link.session,
+            )
+        )
+
+    def _id(self, what: str = "") -> str:
+        self._count += 1
+        return f"{self._device}/{self._link.http_token[:8]}/{self._count}{what}"
+
+    # -- reports
+
+    def _started(self, frame: f.Started) -> None:
+        self._post(inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+
+    def _result(self, frame: f.ResultFrame) -> None:
+        self._post(inputs.ResultReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+
+    def _receipt(self, frame: f.Receipt) -> None:
+        self._post(inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+
+    def _propose(self, frame: f.Propose) -> None:
+        try:
+            operations = _operations.decode(frame.operations)
+        except msgspec.ValidationError as error:
+            raise ProtocolFault(Code.PROTOCOL_ERROR, f"`propose.operations` is not an edit: {error}") from error
+        self._post(
+            inputs.ProposalReported(
+                by=self._by, device=self._device, frame=frame, id=self._id(), operations=operations, scope=SCOPE
+            )
+        )
+
+    def _artifact(self, frame: f.ArtifactReady) -> None:
+        self._post(inputs.ArtifactReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+
+    # -- what the device says of itself
+
+    def _offer(self, frame: f.OfferFrame) -> None:
+        self._post(
+            inputs.OfferReceived(
+                by=self._by,
+                device=self._device,
+                id=self._id(),
+                offer=frame.offer,
+                os=frame.os,
+                profile=frame.profile,
+                scope=SCOPE,
+                session=self._link.session,
+            )
+        )
+
+    def _condition(self, frame: f.ConditionFrame) -> None:
+        self._post(
+            inputs.ConditionReceived(
+                by=self._by,
+                device=self._device,
+                facts=frame.facts,
+                id=self._id(),
+                scope=SCOPE,
+                session=self._link.session,
+            )
+        )
+
+    def _ledger(self, frame: f.LedgerReport) -> None:
+        for entry in frame.entries:
+            self._post(
+                inputs.LedgerReported(
+                    at=entry.at, by=self._by, device=self._device, id=self._id(), scope=SCOPE, state=entry.state
+                )
+            )
+
+    def _alive(self, frame: f.Alive) -> None:
+        self._link.running = len(frame.running)
+        self._link.push([self._parts.inbox.alive(self._device, frame.running, frame.sent_ms)])
+
+    # -- beside the log
+
+    def _log_chunk(self, frame: f.LogChunk) -> None:
+        at = frame.at
+        if not self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
+            return
+        self._parts.logs.append(at.constellation, at.task, at.attempt, frame.offset, frame.text)
+        value = {"offset": frame.offset, "stream": frame.stream, "text": frame.text}
+        self._beside("log", at, value)
+
+    def _progress(self, frame: f.Progress) -> None:
+        at = frame.at
+        if not self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
+            return
+        value = {"done_bytes": frame.done_bytes, "fraction_1000": frame.fraction_1000, "note": frame.note[:200]}
+        self._beside("progress", at, value)
+
+    def _beside(self, kind: str, at: f.LeaseRef, value: dict[str, Any]) -> None:
+        raw = msgspec.Raw(_encode(value))
+        self._parts.fanout.beside(
+            Beside(about=at.task, attempt=at.attempt, kind=kind, stream=at.constellation, value=raw)
+        )
+
+    # -- the connection itself
+
+    def _ping(self, frame: f.Ping) -> None:
+        self._link.push([f.Pong(at_ms=frame.at_ms)])
+
+    def _pong(self, frame: f.Pong) -> None:
+        """Nothing depends on it: whether a device is there is told by `alive`."""
+
+    def _bye(self, frame: f.Bye) -> None:
+        self._link.closed_because = f"the agent said goodbye: {frame.reason[:200]}"
+        raise Gone(self._link.closed_because)
+
+    def _error(self, frame: f.ErrorFrame) -> None:
+        _log.warning("device %s reports a fault of this hub: %s %s", self._device, frame.code, frame.reason[:500])
+        self._link.closed_because = f"the agent reported {frame.code}: {frame.reason[:200]}"
+        raise Gone(self._link.closed_because)

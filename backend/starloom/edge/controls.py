@@ -1,0 +1,246 @@
+"""Stepping in: edits of the plan, controls of constellations and tasks, answers to questions, stop-all.
+
+Translates and passes on; what is possible in which state is the core's matter, and a refusal carries its reasons.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.core import inputs
+from starloom.edge import shapes
+from starloom.edge.admission import caller_of
+from starloom.edge.bodies import Answered, Approved, Control, Edit, Reasoned
+from starloom.edge.hub import Hub
+from starloom.edge.problems import Problem, accepted, problem_of_faults
+from starloom.edge.replies import Repeats, json_reply
+from starloom.edge.submit import THREAD_ABOVE_BYTES, in_thread_if, known_devices, known_tools
+from starloom.edge.views import live_constellations
+from starloom_protocol.entities import Question
+from starloom_protocol.plan import check_edit
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, DeviceLink
+
+_C = V1 + "/constellations/{constellation}"
+TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release"]
+
+
+class Controls:
+    """Routes that change what runs."""
+
+    def __init__(self, hub: Hub, repeats: Repeats) -> None:
+        self._hub = hub
+        self._repeats = repeats
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(_C + "/edits", self.edit, methods=["POST"])
+        router.add_api_route(_C + "/pause", self.pause, methods=["POST"])
+        router.add_api_route(_C + "/resume", self.resume, methods=["POST"])
+        router.add_api_route(_C + "/cancel", self.cancel, methods=["POST"], status_code=202)
+        router.add_api_route(_C + "/tasks/{task}/{action}", self.task, methods=["POST"])
+        router.add_api_route(V1 + "/approvals", self.approvals, methods=["GET"])
+        router.add_api_route(V1 + "/approvals/{approval}/approve", self.approve, methods=["POST"])
+        router.add_api_route(V1 + "/approvals/{approval}/deny", self.deny, methods=["POST"])
+        router.add_api_route(V1 + "/approvals/{approval}/answer", self.answer, methods=["POST"])
+        router.add_api_route(V1 + "/stop-all", self.stop_all, methods=["POST"], status_code=202)
+
+    # -- edits
+
+    async def edit(self, request: Request, constellation: str, body: Edit) -> Response:
+        """Take version n to n + 1, or refuse the whole batch with every reason."""
+
+        async def make() -> Response:
+            hub, caller = self._hub, caller_of(request)
+            large = len(await request.body()) > THREAD_ABOVE_BYTES
+            devices, tools = known_devices(hub), known_tools(hub)
+            faults, operations = await in_thread_if(
+                large, lambda: check_edit(body.operations, known_devices=devices, known_tools=tools)
+            )
+            if faults:
+                raise problem_of_faults(faults, more=await self._current(constellation))
+            proposed = inputs.EditProposed(
+                base_version=body.base_version,
+                by=caller.by,
+                constellation=constellation,
+                id=new_id(),
+                operations=operations,
+                reason=body.reason,
+                scope=caller.role,
+            )
+            reply = await hub.inbox.ask(proposed)
+            if reply.faults:
+                raise problem_of_faults(reply.faults, more=await self._current(constellation))
+            return json_reply(reply.value)
+
+        return await self._repeats.once(request, make)
+
+    async def _current(self, constellation: str) -> dict[str, Any]:
+        found = await self._hub.headlines.of(constellation)
+        return {"current_version": found[0].version} if found else {}
+
+    # -- controls
+
+    async def pause(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
+        """Start nothing more; what runs goes on to its end."""
+        return await self._control(request, constellation, "pause", body)
+
+    async def resume(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
+        """Go on."""
+        return await self._control(request, constellation, "resume", body)
+
+    async def cancel(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
+        """Stop it; it is cancelled only when every device has confirmed."""
+        return await self._control(request, constellation, "cancel", body, status=202)
+
+    async def _control(
+        self, request: Request, constellation: str, action: str, body: Reasoned | None, *, status: int = 200
+    ) -> Response:
+        caller = caller_of(request)
+        requested = inputs.ControlRequested(
+            action=action,
+            by=caller.by,
+            constellation=constellation,
+            id=new_id(),
+            reason=body.reason if body else "",
+            scope=caller.role,
+        )
+        return await self._carried_out(constellation, requested, status)
+
+    async def _carried_out(self, constellation: str, requested: inputs.ControlRequested, status: int) -> Response:
+        value = accepted(await self._hub.inbox.ask(requested))
+        found = await self._hub.headlines.of(constellation)
+        state = {"state": found[0].state} if found else {}
+        return json_reply({"id": constellation, **state, **(value if isinstance(value, dict) else {})}, status)
+
+    async def task(
+        self, request: Request, constellation: str, task: str, action: TaskAction, body: Control | None = None
+    ) -> Response:
+        """Retry, retry from here, skip, mark, cancel, hold or release one task."""
+        caller = caller_of(request)
+        given = body or Control()
+        requested = inputs.ControlRequested(
+            action=action.replace("-", "_"),
+            by=caller.by,
+            confirm=given.confirm,
+            constellation=constellation,
+            id=new_id(),
+            reason=given.reason,
+            scope=caller.role,
+            state=given.state,
+            task=task,
+            value=canonical(given.value) if "value" in given.model_fields_set else None,
+        )
+        return await self._carried_out(constellation, requested, 200)
+
+    # -- questions
+
+    async def approvals(self) -> Response:
+        """List open questions, the oldest first: approvals and tasks for people."""
+        found = sorted(self._hub.questions.open.items(), key=lambda item: (item[1].opened_ms, item[0]))
+        items = []
+        for (constellation, _), question in found:
+            headline = await self._hub.headlines.of(constellation)
+            name = headline[0].name if headline else ""
+            items.append({**shapes.question_shape(constellation, question), "constellation_name": name})
+        return json_reply({"items": items, "next": None})
+
+    async def approve(self, request: Request, approval: str, body: Approved | None = None) -> Response:
+        """Allow it, this once or always."""
+        where, question = self._find(approval)
+        value = "always" if body and body.always else "allow"
+        return await self._answer(request, where, question, value, body.reason if body else "")
+
+    async def deny(self, request: Request, approval: str, body: Reasoned | None = None) -> Response:
+        """Deny it; the reason goes into the log."""
+        where, question = self._find(approval)
+        return await self._answer(request, where, question, "deny", body.reason if body else "")
+
+    async def answer(self, request: Request, approval: str, body: Answered) -> Response:
+        """Answer a question with one of its choices."""
+        where, question = self._find(approval)
+        return await self._answer(request, where, question, body.value, body.reason)
+
+    def _find(self, approval: str) -> tuple[str, Question]:
+        """Return (constellation, question) of `CONSTELLATION:QUESTION`, or of a question's id that is unique."""
+        constellation, separator, name = approval.partition(":")
+        matching = [
+            (where[0], question)
+            for where, question in self._hub.questions.open.items()
+            if (where == (constellation, name) if separator else where[1] == approval)
+        ]
+        if len(matching) > 1:
+            names = ", ".join(f"{where}:{question.id}" for where, question in matching)
+            raise Problem(Code.CONFLICT, f"several questions are called {approval}: {names}")
+        if not matching:
+            reason = f"no open question is called {approval[:128]}; it may be answered already"
+            raise Problem(Code.NOT_FOUND, reason, hint="See `starloom approvals`.")
+        return matching[0]
+
+    async def _answer(
+        self, request: Request, constellation: str, question: Question, value: str, reason: str
+    ) -> Response:
+        caller = caller_of(request)
+        choice = self._choice(question, value)
+        answered = inputs.QuestionAnswered(
+            by=caller.by,
+            constellation=constellation,
+            id=new_id(),
+            question=question.id,
+            reason=reason,
+            scope=caller.role,
+            value=choice,
+        )
+        value_made = accepted(await self._hub.inbox.ask(answered))
+        made = value_made if isinstance(value_made, dict) else {}
+        return json_reply({"id": f"{constellation}:{question.id}", "answer": choice, **made})
+
+    def _choice(self, question: Question, value: str) -> str:
+        """Return the value to answer with: `allow` and `deny` also name a person task's first and failing choice."""
+        values = [choice.value for choice in question.choices]
+        if not values or value in values:
+            return value
+        if value in ("allow", "always"):
+            return next((choice.value for choice in question.choices if not choice.fails), values[0])
+        failing = [choice.value for choice in question.choices if choice.fails]
+        if value == "deny" and failing:
+            return failing[0]
+        raise Problem(Code.BAD_REQUEST, f"{value} is not one of the choices: {', '.join(values)}")
+
+    # -- everything
+
+    async def stop_all(self, request: Request, body: Reasoned | None = None) -> Response:
+        """Cancel every constellation that is not final; each device confirms by its receipts in the log."""
+        hub, caller = self._hub, caller_of(request)
+        reason = (body.reason if body else "") or "stop-all"
+        stopped: list[str] = []
+        refused: list[dict[str, str]] = []
+
+        async def stop(constellation: str) -> None:
+            requested = inputs.ControlRequested(
+                action="cancel",
+                by=caller.by,
+                constellation=constellation,
+                id=new_id(),
+                reason=reason,
+                scope=caller.role,
+            )
+            reply = await hub.inbox.ask(requested)
+            found = await hub.headlines.of(constellation)
+            if not reply.faults:
+                stopped.append(constellation)
+            elif found is None or found[0].state not in FINAL_CONSTELLATION_STATES:
+                refused.append({"id": constellation, "reason": reply.faults[0].reason})
+
+        await asyncio.gather(*(stop(constellation) for constellation in await live_constellations(hub.reads)))
+        devices = [
+            {"id": device.id, "name": device.name, "link": device.link}
+            for device in hub.fleet.devices.values()
+            if not device.revoked and device.link is DeviceLink.ONLINE
+        ]
+        return json_reply({"constellations": sorted(stopped), "refused": refused, "devices": devices}, 202)

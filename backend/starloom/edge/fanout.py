@@ -1,0 +1,124 @@
+"""Gives committed events to whoever looks on: read models, waiting requests, live sockets. Each is encoded once.
+
+It is the engine's `LiveSink`: never blocks, never raises, keeps nothing but its lists of listeners. What a slow
+viewer has not taken is bounded by the viewer itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import msgspec
+
+from starloom_protocol.feed import ACCESS, Beside, Event
+
+_log = logging.getLogger(__name__)
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+class Viewer(Protocol):
+    """A live socket as the fan-out sees it; its methods only queue."""
+
+    def take_event(self, stream: str, seq: int, raw: bytes) -> None: ...
+
+    def take_beside(self, item: Beside, raw: bytes) -> None: ...
+
+    def cut(self, code: str, reason: str) -> None: ...
+
+    @property
+    def token(self) -> str: ...
+
+
+class Fanout:
+    """All listeners of this hub process."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Callable[[Event], None]] = []
+        self._viewers: dict[str, dict[Viewer, None]] = {}
+        self._all: dict[Viewer, None] = {}
+        self._changed: dict[str, dict[asyncio.Event, None]] = {}
+        self.published = 0
+        self.pos = 0
+
+    # -- LiveSink
+
+    def publish(self, pos: int, events: Sequence[tuple[Event, bytes]]) -> None:
+        """Pass on one commit's events, in order."""
+        self.pos = pos
+        self.published += len(events)
+        for event, raw in events:
+            for hear in self.listeners:
+                try:
+                    hear(event)
+                except Exception:
+                    _log.exception("a read model failed on %s %s #%d", event.stream, event.kind, event.seq)
+            viewers = self._viewers.get(event.stream)
+            if viewers:
+                for viewer in list(viewers):
+                    viewer.take_event(event.stream, event.seq, raw)
+            changed = self._changed.get(event.stream)
+            if changed:
+                for flag in changed:
+                    flag.set()
+
+    def close_token(self, token: str) -> None:
+        """Cut every viewer that was let in by this token."""
+        for viewer in [viewer for viewer in self._all if viewer.token == token]:
+            viewer.cut("bad_token", "the token was revoked")
+
+    # -- beside the log
+
+    def beside(self, item: Beside) -> None:
+        """Pass on what is not an event: progress, log lines."""
+        viewers = self._viewers.get(item.stream)
+        if viewers:
+            raw = _encoder.encode(item)
+            for viewer in list(viewers):
+                viewer.take_beside(item, raw)
+
+    # -- viewers
+
+    @property
+    def viewer_count(self) -> int:
+        return len(self._all)
+
+    def viewers(self) -> list[Viewer]:
+        return list(self._all)
+
+    def join(self, viewer: Viewer) -> None:
+        self._all[viewer] = None
+
+    def leave(self, viewer: Viewer) -> None:
+        self._all.pop(viewer, None)
+        for stream in [stream for stream, viewers in self._viewers.items() if viewer in viewers]:
+            self.unsubscribe(viewer, stream)
+
+    def subscribe(self, viewer: Viewer, stream: str) -> None:
+        """Begin to pass a stream's events on; `access` is never streamed."""
+        if stream == ACCESS:
+            raise ValueError("the stream access is never streamed live")
+        self._viewers.setdefault(stream, {})[viewer] = None
+
+    def unsubscribe(self, viewer: Viewer, stream: str) -> None:
+        viewers = self._viewers.get(stream)
+        if viewers is not None:
+            viewers.pop(viewer, None)
+            if not viewers:
+                del self._viewers[stream]
+
+    @contextmanager
+    def watch(self, stream: str) -> Iterator[asyncio.Event]:
+        """Yield a flag that is set whenever the stream has new events; the watcher clears it before it reads."""
+        flag = asyncio.Event()
+        flags = self._changed.setdefault(stream, {})
+        flags[flag] = None
+        try:
+            yield flag
+        finally:
+            flags.pop(flag, None)
+            if not flags:
+                self._changed.pop(stream, None)

@@ -1,0 +1,73 @@
+"""The first owner and this machine's own token: made once, kept in a 0600 file beside the data of the hub.
+
+Who can read the hub's folder owns the hub; nobody else gets a right without a person's doing.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+from pathlib import Path
+
+from starloom.access import issue
+from starloom.access.secrets import new_id
+from starloom.access.view import BEARER, AccessView
+from starloom.core import inputs
+from starloom.edge.problems import accepted
+from starloom.engine.ports import Inbox
+from starloom_protocol.vocabulary import Role
+
+LOCAL_FILE = Path("run") / "local.json"
+BY = "engine"
+
+
+async def ensure_local_token(home: Path, url: str, access: AccessView, inbox: Inbox, now_ms: int) -> str:
+    """Return the local token, making owner, token and file where they are missing; the file names the present URL.
+
+    Raises:
+        Problem: if the engine refused.
+        OSError: if the file cannot be written.
+    """
+    owner = access.owner()
+    if owner is None:
+        owner = issue.owner(_user_name(), now_ms)
+        added = inputs.PrincipalAdded(by=BY, id=new_id(), principal=owner, scope="local")
+        accepted(await inbox.ask(added))
+    path = home / LOCAL_FILE
+    token = _known_token(path, access)
+    if token is None:
+        made = issue.bearer(owner.id, Role.OWNER, now_ms, label="this machine", scopes=[])
+        accepted(await inbox.ask(inputs.TokenAdded(by=BY, id=new_id(), scope="local", token=made.token)))
+        token = made.text
+    write_private(path, {"token": token, "url": url})
+    return token
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "owner"
+
+
+def _known_token(path: Path, access: AccessView) -> str | None:
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    token = said.get("token") if isinstance(said, dict) else None
+    caller = access.caller(token, BEARER) if isinstance(token, str) else None
+    return token if caller is not None and caller.role is Role.OWNER else None
+
+
+def write_private(path: Path, document: dict[str, object]) -> None:
+    """Replace a JSON file whole, readable by its owner only."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(document, file)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)

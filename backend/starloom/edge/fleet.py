@@ -1,0 +1,205 @@
+"""Routes of the fleet: devices, capabilities, enrollments as their owner sees them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from starloom.access import secrets
+from starloom.access.guard import V1
+from starloom.core import inputs
+from starloom.edge import shapes
+from starloom.edge.admission import caller_of
+from starloom.edge.bodies import Enroll, PatchDevice, Reasoned
+from starloom.edge.hub import Hub
+from starloom.edge.problems import Problem, accepted
+from starloom.edge.replies import Repeats, json_reply
+from starloom.edge.wheels import Wheels
+from starloom_protocol.entities import Device, Enrollment
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code
+
+Action = Literal["drain", "resume", "revoke"]
+
+
+class FleetRoutes:
+    """Everything under `/devices`, `/capabilities` and `/enrollments`."""
+
+    def __init__(self, hub: Hub, repeats: Repeats, wheels: Wheels) -> None:
+        self._hub = hub
+        self._repeats = repeats
+        self._wheels = wheels
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/devices", self.devices, methods=["GET"])
+        router.add_api_route(V1 + "/devices/{device}", self.device, methods=["GET"])
+        router.add_api_route(V1 + "/devices/{device}", self.patch, methods=["PATCH"])
+        router.add_api_route(V1 + "/devices/{device}/{action}", self.control, methods=["POST"])
+        router.add_api_route(V1 + "/capabilities", self.capabilities, methods=["GET"])
+        router.add_api_route(V1 + "/enrollments", self.enrollments, methods=["GET"])
+        router.add_api_route(V1 + "/enrollments", self.enroll, methods=["POST"])
+        router.add_api_route(V1 + "/enrollments/{enrollment}", self.enrollment, methods=["GET"])
+        router.add_api_route(V1 + "/enrollments/{enrollment}/approve", self.approve, methods=["POST"])
+        router.add_api_route(V1 + "/enrollments/{enrollment}/deny", self.deny, methods=["POST"])
+
+    def _find(self, text: str) -> Device:
+        found = self._hub.fleet.device(text)
+        if found is None:
+            names = ", ".join(sorted(device.name for device in self._hub.fleet.devices.values())) or "none yet"
+            raise Problem(
+                Code.NOT_FOUND, f"there is no device {text[:64]}; there are: {names}", hint="See `starloom devices`."
+            )
+        return found
+
+    def _device(self, device: Device) -> dict[str, object]:
+        hub = self._hub
+        return shapes.device_shape(device, hub.fleet.offers.get(device.id), hub.links.running(device.id))
+
+    async def devices(self) -> Response:
+        """List all devices."""
+        fleet = self._hub.fleet
+        devices = sorted(fleet.devices.values(), key=lambda device: (device.revoked, device.name))
+        items = [self._device(device) for device in devices]
+        return json_reply({"items": items, "next": None})
+
+    async def device(self, device: str) -> Response:
+        """Show a device with its tools and their schemas, and why one is not available."""
+        found = self._find(device)
+        offer = self._hub.fleet.offers.get(found.id)
+        return json_reply({**self._device(found), "tools": shapes.tools_shape(offer)})
+
+    async def patch(self, request: Request, device: str, body: PatchDevice) -> Response:
+        """Rename a device, or set its labels."""
+        found = self._find(device)
+        if body.name is not None:
+            await self._control(request, found.id, "rename", "", body.name)
+        if body.labels is not None:
+            await self._control(request, found.id, "label", "", canonical(body.labels))
+        found = self._hub.fleet.devices.get(found.id, found)
+        return json_reply(self._device(found))
+
+    async def control(self, request: Request, device: str, action: Action, body: Reasoned | None = None) -> Response:
+        """Drain a device, let it work again, or revoke it."""
+        found = self._find(device)
+        await self._control(request, found.id, action, body.reason if body else "", "")
+        found = self._hub.fleet.devices.get(found.id, found)
+        return json_reply(self._device(found))
+
+    async def _control(self, request: Request, device: str, action: str, reason: str, value: str) -> None:
+        caller = caller_of(request)
+        controlled = inputs.DeviceControlled(
+            action=action,
+            by=caller.by,
+            device=device,
+            id=secrets.new_id(),
+            reason=reason,
+            scope=caller.role,
+            value=value,
+        )
+        accepted(await self._hub.inbox.ask(controlled))
+
+    async def capabilities(self) -> Response:
+        """List tools x devices: who offers what, and why one cannot now."""
+        fleet = self._hub.fleet
+        items = []
+        for tool, devices in sorted(fleet.tools().items()):
+            first = next(iter(devices.values()))
+            items.append(
+                {
+                    "tool": tool,
+                    "title": first.title,
+                    "effects": list(first.effects),
+                    "repeatability": first.repeatability,
+                    "grant": first.grant,
+                    "devices": [
+                        {
+                            "id": identity,
+                            "name": fleet.devices[identity].name,
+                            "link": fleet.devices[identity].link,
+                            "unavailable": offer.unavailable,
+                        }
+                        for identity, offer in sorted(devices.items(), key=lambda pair: fleet.devices[pair[0]].name)
+                    ],
+                }
+            )
+        return json_reply({"items": items, "next": None})
+
+    # -- enrollments
+
+    async def enrollments(self) -> Response:
+        """List pairings, newest first."""
+        found = sorted(self._hub.fleet.enrollments.values(), key=lambda item: (-item.created_ms, item.id))
+        return json_reply({"items": [self._shape(item) for item in found[:200]], "next": None})
+
+    async def enroll(self, request: Request, body: Enroll) -> Response:
+        """Make a join code: good once, for ten minutes; shown this once, with the line that uses it."""
+
+        async def make() -> Response:
+            hub, caller = self._hub, caller_of(request)
+            code, now = secrets.new_code(), hub.now_ms()
+            enrollment = Enrollment(
+                code_hash=secrets.code_hash(code),
+                created_ms=now,
+                demo=body.demo,
+                expires_ms=now + hub.settings.enrollment_ttl_s * 1000,
+                id="e-" + secrets.new_id(),
+                label=body.label,
+                name=body.name,
+                owner=caller.principal,
+                preapproved=body.preapproved,
+                profile_most=body.profile_most,
+            )
+            opened = inputs.EnrollmentOpened(
+                by=caller.by, enrollment=enrollment, id=secrets.new_id(), scope=caller.role
+            )
+            accepted(await hub.inbox.ask(opened))
+            if not body.preapproved:
+                self._wheels.prepare()
+            url = hub.settings.outside_url
+            line = f"curl -fsS {url}/agent/join.py -o join.py && python3 join.py {url} {code}"
+            direct = f"starloom-agent join {url} {code}"
+            return json_reply(
+                {**self._shape(enrollment), "code": code, "line": line, "agent_line": direct, "url": url}, 201
+            )
+
+        return await self._repeats.once(request, make)
+
+    def _shape(self, enrollment: Enrollment) -> dict[str, object]:
+        shape = shapes.enrollment_shape(enrollment)
+        if enrollment.state == "open" and self._hub.now_ms() >= enrollment.expires_ms:
+            shape["state"] = "expired"
+        return shape
+
+    def _find_enrollment(self, identity: str) -> Enrollment:
+        found = self._hub.fleet.enrollments.get(identity)
+        if found is None:
+            raise Problem(Code.NOT_FOUND, f"there is no enrollment {identity[:64]}")
+        return found
+
+    async def enrollment(self, enrollment: str) -> Response:
+        """Show where a pairing stands, and the words to compare."""
+        return json_reply(self._shape(self._find_enrollment(enrollment)))
+
+    async def approve(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Response:
+        """Let a device in: the words on both screens are the same."""
+        return await self._decide(request, enrollment, allow=True, reason=body.reason if body else "")
+
+    async def deny(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Response:
+        """Keep a device out; it is told why."""
+        return await self._decide(request, enrollment, allow=False, reason=body.reason if body else "")
+
+    async def _decide(self, request: Request, enrollment: str, *, allow: bool, reason: str) -> Response:
+        caller = caller_of(request)
+        found = self._find_enrollment(enrollment)
+        decided = inputs.EnrollmentDecided(
+            allow=allow,
+            by=caller.by,
+            enrollment=found.id,
+            id=secrets.new_id(),
+            reason=reason,
+            scope=caller.role,
+        )
+        accepted(await self._hub.inbox.ask(decided))
+        return json_reply(self._shape(self._find_enrollment(enrollment)))

@@ -1,0 +1,152 @@
+"""The first seconds of an AIP connection: hello, challenge, proof. Finds out which device this is, or why it is not.
+
+Identity is the key that was proved; whether the device belongs here is looked up only after that, so that nobody can
+ask about devices without having their key.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from starlette.types import Receive, Send
+
+from starloom.edge import keys
+from starloom_protocol import frames as f
+from starloom_protocol.entities import Device, Enrollment
+from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes
+from starloom_protocol.vocabulary import Code
+
+_log = logging.getLogger(__name__)
+_F = TypeVar("_F", bound=f.Frame)
+
+
+class Refused(Exception):
+    """The hub refuses this agent for now; the frame says why and when to try again."""
+
+    def __init__(self, frame: f.Refuse) -> None:
+        super().__init__(f"{frame.code}: {frame.reason}")
+        self.frame = frame
+
+
+class Gone(Exception):
+    """The peer went away."""
+
+
+class Socket:
+    """An accepted websocket as a stream of text messages."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._closed = False
+
+    async def read(self) -> str | bytes:
+        """Return the next message.
+
+        Raises:
+            Gone: if the peer has closed or was cut off.
+        """
+        message = await self._receive()
+        if message["type"] != "websocket.receive":
+            self._closed = True
+            raise Gone(str(message.get("reason") or "the connection ended"))
+        text: str | None = message.get("text")
+        data: str | bytes = message["bytes"] if text is None else text
+        return data
+
+    async def write(self, text: str) -> None:
+        """Send one message; returns when the transport takes more.
+
+        Raises:
+            Gone: if the peer is no longer there.
+        """
+        try:
+            await self._send({"type": "websocket.send", "text": text})
+        except (OSError, RuntimeError) as error:
+            self._closed = True
+            raise Gone(str(error) or "the connection ended") from error
+
+    async def close(self, code: int, reason: str) -> None:
+        """End the connection; nothing to do if the peer did so first."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            await self._send(
+                {"type": "websocket.close", "code": code, "reason": reason.encode()[:120].decode("utf-8", "ignore")}
+            )
+        except (OSError, RuntimeError) as error:
+            _log.debug("the socket was gone before it could be closed: %s", error)
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A device whose key was proved on this connection."""
+
+    device: Device
+    hello: f.Hello
+
+
+class Handshake:
+    """Judges one connection after the other; holds the hub's key and what it knows of devices."""
+
+    def __init__(
+        self, hub_key: keys.HubKey, devices: Mapping[str, Device], enrollments: Mapping[str, Enrollment]
+    ) -> None:
+        self._hub_key = hub_key
+        self._devices = devices
+        self._enrollments = enrollments
+
+    async def run(self, socket: Socket, aip: Session) -> Proved:
+        """Return the device; the session then waits for the welcome.
+
+        Raises:
+            ProtocolFault: for anything illegal, a wrong proof, or a device that does not belong here.
+            Refused: if the device may come back later.
+            Gone: if the peer went away.
+        """
+        hello = await _next(socket, aip, f.Hello)
+        nonce = secrets.token_urlsafe(32)
+        challenge = f.Challenge(hub=self._hub_key.text, nonce=nonce, version=aip.version)
+        await socket.write(aip.send([challenge]).decode())
+        prove = await _next(socket, aip, f.Prove)
+        key = keys.public_key(hello.key)
+        proof = proof_bytes(
+            hub=self._hub_key.text, nonce=nonce, device=hello.device, key=hello.key, version=aip.version
+        )
+        if key is None or not keys.verifies(key, prove.signature, proof):
+            raise ProtocolFault(Code.BAD_SIGNATURE, "the signature does not prove the key that was named")
+        if device_id(key) != hello.device:
+            _log.error("alarm: a connection proved a key that is not that of device %s", hello.device)
+            raise ProtocolFault(Code.BAD_SIGNATURE, f"the key that was proved is not that of device {hello.device}")
+        return Proved(self._belongs(hello), hello)
+
+    def _belongs(self, hello: f.Hello) -> Device:
+        known = self._devices.get(hello.device)
+        if known is not None and known.revoked:
+            raise ProtocolFault(Code.DEVICE_REVOKED, f"{known.name} was revoked on this hub")
+        if known is not None and known.key == hello.key:
+            return known
+        if known is not None:
+            _log.error("alarm: device %s came with another key than it joined with", hello.device)
+            raise ProtocolFault(Code.BAD_SIGNATURE, f"{known.name} joined with another key")
+        for enrollment in self._enrollments.values():
+            if enrollment.device == hello.device and enrollment.state == "asking":
+                fix = f"Compare the words ({enrollment.words}) and approve it in Fleet."
+                reason = f"{enrollment.name} waits for approval"
+                raise Refused(f.Refuse(code=Code.NOT_APPROVED, fix=fix, reason=reason, retry_after_s=3.0))
+        raise ProtocolFault(Code.UNKNOWN_KEY, f"device {hello.device} has not joined this hub")
+
+
+async def _next(socket: Socket, aip: Session, kind: type[_F]) -> _F:
+    while True:
+        received = aip.receive(await socket.read())
+        if len(received) == 1 and isinstance(received[0], kind):
+            return received[0]
+        if received:
+            reason = f"before authentication one `{kind.__struct_config__.tag}` is expected"
+            raise ProtocolFault(Code.PROTOCOL_ERROR, reason)

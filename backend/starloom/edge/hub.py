@@ -1,0 +1,69 @@
+"""The finished objects that the edge works with, handed over by `app.py`. No behaviour of its own.
+
+`Planner` is the edge's port to recipes and matching: pure, quick calls, so that a preview works as one types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from starloom.access.limits import Limits
+from starloom.access.reach import Reach
+from starloom.access.tickets import Tickets
+from starloom.access.view import AccessView
+from starloom.blobs.artifacts import Blobs
+from starloom.blobs.logs import AttemptLogs
+from starloom.edge.fanout import Fanout
+from starloom.edge.keys import HubKey
+from starloom.edge.links import Links
+from starloom.edge.logs import LogWriter
+from starloom.edge.views import FleetView, Headlines, QuestionsView
+from starloom.engine.ports import Inbox
+from starloom.planner.matching import Matched
+from starloom.settings import Settings
+from starloom.store.port import ReadPort
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.plan import PlanCheck
+
+
+class Planner(Protocol):
+    """Recipes and matching, on the fleet as it is now."""
+
+    def understand(self, words: str, params: Mapping[str, Any]) -> Matched: ...
+
+    def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck: ...
+
+    def preview(self, plan: LoweredPlan) -> dict[str, Any]: ...
+
+    def recipes(self) -> list[dict[str, Any]]: ...
+
+    def recipe(self, name: str) -> dict[str, Any] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """Everything that routes need."""
+
+    access: AccessView
+    artifacts: Blobs
+    attempt_logs: AttemptLogs
+    fanout: Fanout
+    fleet: FleetView
+    headlines: Headlines
+    inbox: Inbox
+    key: HubKey
+    limits: Limits
+    links: Links
+    logs: LogWriter
+    monotonic_s: Callable[[], float]
+    now_ms: Callable[[], int]
+    planner: Planner
+    questions: QuestionsView
+    reach: Reach
+    reads: ReadPort
+    ready: Callable[[], list[str]]
+    received: Callable[[str], int]
+    settings: Settings
+    tickets: Tickets

@@ -1,0 +1,67 @@
+"""The hub's own Ed25519 key: made at first start, kept 0600 under the home, pinned by agents at joining.
+
+Its public part in base64 is the hub's name in every proof, so a proof made for one hub is of no use to another.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class HubKey:
+    """The public key, raw and as base64 text."""
+
+    raw: bytes
+    text: str
+
+
+def load_or_make(path: Path) -> HubKey:
+    """Read the key file or make it; an existing file is never overwritten.
+
+    Raises:
+        ValueError: if the file is not a key.
+    """
+    if path.exists():
+        raw = path.read_bytes()
+        if len(raw) != KEY_BYTES:
+            raise ValueError(f"{path} is not a hub key ({KEY_BYTES} bytes); restore it from a backup or move it away")
+        private = Ed25519PrivateKey.from_private_bytes(raw)
+    else:
+        private = Ed25519PrivateKey.generate()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption()))
+            file.flush()
+            os.fsync(file.fileno())
+    public = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    return HubKey(public, base64.b64encode(public).decode())
+
+
+def public_key(text: str) -> bytes | None:
+    """Return the raw bytes of a public key in base64, or None if it is none."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+        Ed25519PublicKey.from_public_bytes(raw)
+    except ValueError:
+        return None
+    return raw
+
+
+def verifies(key: bytes, signature: str, data: bytes) -> bool:
+    """Say whether this base64 signature of `data` was made by the key."""
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(base64.b64decode(signature, validate=True), data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

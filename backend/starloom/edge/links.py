@@ -1,0 +1,226 @@
+"""The open connections of devices: the pump's `DeviceSender`, and who holds which session's HTTP token.
+
+A link's queue is bounded; its writer sends all that is queued as one message per wake-up. Which frames may be sent
+when is the session's matter, what they mean the engine's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+
+from starloom_protocol.codec import MESSAGE_BYTES_MAX
+from starloom_protocol.frames import Dispatch, ErrorFrame, Frame, Goaway, HubFrame, PlanEntry, ResumePlan
+from starloom_protocol.session import ProtocolFault, Session
+from starloom_protocol.vocabulary import Code
+
+QUEUE_FRAMES_MAX = 20_000
+QUEUE_BYTES_MAX = 64 * 1024 * 1024
+BATCH_FRAMES_MAX = 512
+BATCH_BYTES_MAX = MESSAGE_BYTES_MAX * 3 // 4
+GRANTED_MAX = 20_000
+_FRAME_BYTES = 512
+
+Ref = tuple[str, str, int]
+
+
+def weight(frame: Frame) -> int:
+    """Return about how many bytes a frame takes in a message; escaping may double what a dispatch carries."""
+    if isinstance(frame, Dispatch):
+        values = sum(len(part.value or "") for item in frame.inputs for part in item.parts)
+        return _FRAME_BYTES + (len(frame.args) + values) * 5 // 4
+    if isinstance(frame, ResumePlan):
+        return _FRAME_BYTES + 256 * len(frame.entries)
+    return _FRAME_BYTES
+
+
+class Link:
+    """One connection of one device. Until it is `welcomed` what is pushed waits."""
+
+    def __init__(self, device: str, aip: Session, write: Callable[[str], Awaitable[None]]) -> None:
+        self.device = device
+        self.aip = aip
+        self.session = 0
+        self.welcomed = False
+        self.http_token = secrets.token_urlsafe(32)
+        self.closed_because = ""
+        self.running = 0
+        self._write = write
+        self._queue: list[tuple[Frame, int]] = []
+        self._bytes = 0
+        self._wake = asyncio.Event()
+        self._last: Frame | None = None
+        self.sent_messages = 0
+        self.sent_frames = 0
+
+    @property
+    def queued(self) -> int:
+        return len(self._queue)
+
+    def push(self, frames: Sequence[Frame]) -> bool:
+        """Queue frames; False if the link is closing or its queue is full, which closes it."""
+        if self._last is not None:
+            return False
+        for frame in frames:
+            size = weight(frame)
+            self._queue.append((frame, size))
+            self._bytes += size
+        if self._bytes > QUEUE_BYTES_MAX or len(self._queue) > QUEUE_FRAMES_MAX:
+            self._queue.clear()
+            self.close(Goaway(reason="the device takes its orders too slowly", retry_after_s=1.0), "too slow")
+            return False
+        if self.welcomed:
+            self._wake.set()
+        return True
+
+    def open(self, first: Sequence[Frame]) -> None:
+        """Let the writer send `first` and then what is queued: the welcome is out."""
+        self._queue[:0] = [(frame, weight(frame)) for frame in first]
+        self._bytes += sum(weight(frame) for frame in first)
+        self.welcomed = True
+        self._wake.set()
+
+    def close(self, last: Frame, because: str) -> None:
+        """Send a last frame after what is queued, then end the connection."""
+        if self._last is None:
+            self._last = last
+            self.closed_because = because
+        self._wake.set()
+
+    def take_queue(self) -> list[Frame]:
+        """Return what was queued before the welcome, when there will be none."""
+        frames = [frame for frame, _ in self._queue]
+        self._queue.clear()
+        self._bytes = 0
+        return frames
+
+    async def pump(self) -> None:
+        """Send until the link is closed; returns when the last frame is out.
+
+        Raises:
+            ProtocolFault: if the session cannot send a frame; the connection must end.
+        """
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._queue:
+                await self._send(self._batch())
+            if self._last is not None:
+                await self._send([self._last])
+                return
+
+    def _batch(self) -> list[Frame]:
+        queue = self._queue
+        if len(queue) <= BATCH_FRAMES_MAX and self._bytes <= BATCH_BYTES_MAX:
+            frames = [frame for frame, _ in queue]
+            self._queue = []
+            self._bytes = 0
+            return frames
+        count, size = 0, 0
+        while count < min(len(queue), BATCH_FRAMES_MAX) and (count == 0 or size + queue[count][1] <= BATCH_BYTES_MAX):
+            size += queue[count][1]
+            count += 1
+        frames = [frame for frame, _ in queue[:count]]
+        del queue[:count]
+        self._bytes -= size
+        return frames
+
+    async def _send(self, frames: Sequence[Frame]) -> None:
+        try:
+            messages = [self.aip.send(frames)]
+        except ProtocolFault as fault:
+            # The estimate was too low for text with many escapes: one frame a message always fits or never will.
+            if fault.code is not Code.FRAME_TOO_LARGE or len(frames) == 1:
+                raise
+            for frame in frames:
+                await self._write(self.aip.send([frame]).decode())
+            messages = []
+        self.sent_messages += 1
+        self.sent_frames += len(frames)
+        for data in messages:
+            await self._write(data.decode())
+
+
+class Links:
+    """All links of this hub process, by device; the newest of a device is the one that is spoken to."""
+
+    def __init__(self) -> None:
+        self._by_device: dict[str, list[Link]] = {}
+        self._by_token: dict[str, Link] = {}
+        self._granted: dict[str, OrderedDict[Ref, None]] = {}
+
+    def __len__(self) -> int:
+        return sum(1 for links in self._by_device.values() for link in links if link.welcomed)
+
+    # -- DeviceSender
+
+    def send(self, device: str, frames: Sequence[HubFrame]) -> bool:
+        """Queue frames for a device's newest connection; False if it has none or takes no more."""
+        links = self._by_device.get(device)
+        if not links:
+            return False
+        for frame in frames:
+            if type(frame) is Dispatch:
+                self.grant(device, frame.at.constellation, frame.at.task, frame.at.attempt)
+        return links[-1].push(frames)
+
+    def close(self, device: str, session: int, code: str, reason: str) -> None:
+        """Cut a device's connections, or the one of this session, telling the agent why."""
+        for link in self._by_device.get(device, []):
+            if session in (0, link.session):
+                last = ErrorFrame(code=Code(code), reason=reason) if code in list(Code) else None
+                link.close(last or Goaway(reason=reason, retry_after_s=1.0), reason)
+
+    # -- for the AIP socket
+
+    def add(self, link: Link) -> None:
+        """Take a link whose key is proved; from now on the device's frames are queued on it."""
+        self._by_device.setdefault(link.device, []).append(link)
+        self._by_token[link.http_token] = link
+
+    def remove(self, link: Link) -> None:
+        """Forget a link; frames that were queued on it before its welcome go to the device's older one."""
+        links = self._by_device.get(link.device, [])
+        if link in links:
+            links.remove(link)
+        self._by_token.pop(link.http_token, None)
+        if not link.welcomed and links:
+            links[-1].push(link.take_queue())
+        if not links:
+            self._by_device.pop(link.device, None)
+
+    def resume(self, link: Link, entries: Sequence[PlanEntry]) -> None:
+        """Note the attempts that a resume plan leaves to a device."""
+        for entry in entries:
+            self.grant(link.device, entry.at.constellation, entry.at.task, entry.at.attempt)
+
+    def grant(self, device: str, constellation: str, task: str, attempt: int) -> None:
+        """Note that a device was given an attempt, so that it may write its log."""
+        granted = self._granted.setdefault(device, OrderedDict())
+        granted[constellation, task, attempt] = None
+        if len(granted) > GRANTED_MAX:
+            granted.popitem(last=False)
+
+    def has(self, device: str, ref: Ref) -> bool:
+        """Say whether this device was given this attempt."""
+        granted = self._granted.get(device)
+        return granted is not None and ref in granted
+
+    def running(self, device: str) -> int:
+        """Return how many attempts a device said it runs, when it was last heard; 0 while it is away."""
+        links = self._by_device.get(device)
+        return links[-1].running if links else 0
+
+    def device_of(self, http_token: str) -> str | None:
+        """Return the device of a session's HTTP token while the session lasts."""
+        link = self._by_token.get(http_token)
+        return link.device if link is not None and link.welcomed else None
+
+    def goaway(self, reason: str, retry_after_s: float) -> list[Link]:
+        """Ask every device to come back later, and end their connections; returns them."""
+        links = [link for links in self._by_device.values() for link in links]
+        for link in links:
+            link.close(Goaway(reason=reason, retry_after_s=retry_after_s), reason)
+        return links

@@ -1,0 +1,208 @@
+"""Errors as people and programs see them: `application/problem+json` with code, reason, hint and every fault.
+
+One exception for the edge to raise, and the handlers that turn anything else into the same shape. An unexpected
+error shows its request id only; the log has the rest.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from starloom.blobs.fault import BlobRefused
+from starloom.engine.ports import Overloaded, Reply
+from starloom.store.port import Unavailable
+from starloom_protocol.entities import Fault
+from starloom_protocol.vocabulary import CODES, Code
+
+MEDIA = "application/problem+json"
+_log = logging.getLogger(__name__)
+_HTTP_CODES = {400: Code.BAD_REQUEST, 404: Code.NOT_FOUND, 405: Code.NOT_FOUND, 413: Code.TOO_LARGE}
+
+
+class Problem(Exception):
+    """A refusal. `status`, `hint` default to those of the code; `more` are further members of the document."""
+
+    def __init__(
+        self,
+        code: Code,
+        reason: str,
+        *,
+        hint: str = "",
+        errors: Sequence[Fault] = (),
+        status: int = 0,
+        retry_after_s: float = 0,
+        more: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(f"{code}: {reason}")
+        self.code = code
+        self.reason = reason
+        self.hint = hint or CODES[code].hint
+        self.errors = list(errors)
+        self.status = status or CODES[code].status
+        self.retry_after_s = retry_after_s
+        self.more = dict(more or {})
+        self.headers = dict(headers or {})
+
+    def document(self, request_id: str = "") -> dict[str, Any]:
+        """Return the JSON members of RFC 9457 and our own."""
+        found: dict[str, Any] = {
+            "type": f"urn:starloom:error:{self.code}",
+            "title": CODES[self.code].title,
+            "status": self.status,
+            "code": str(self.code),
+            "reason": self.reason,
+            "hint": self.hint,
+            "errors": [_fault(fault) for fault in self.errors],
+        }
+        if request_id:
+            found["request_id"] = request_id
+        return found | self.more
+
+    def response(self, request_id: str = "") -> Response:
+        headers = dict(self.headers)
+        if self.retry_after_s > 0:
+            headers["Retry-After"] = str(max(1, round(self.retry_after_s + 0.5)))
+        if self.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        body = msgspec.json.encode(self.document(request_id))
+        return Response(body, self.status, headers, media_type=MEDIA)
+
+
+def _fault(fault: Fault) -> dict[str, str]:
+    return {
+        "code": str(fault.code),
+        "reason": fault.reason,
+        "place": fault.place,
+        "hint": fault.hint or CODES[fault.code].hint,
+    }
+
+
+def problem_of_faults(faults: Sequence[Fault], *, more: Mapping[str, Any] | None = None) -> Problem:
+    """Return one problem for all faults: their code if they agree, else `plan_invalid`."""
+    codes = {fault.code for fault in faults}
+    status = max(CODES[code].status for code in codes)
+    if len(faults) == 1 or len(codes) == 1:
+        first = faults[0]
+        reason = first.reason if len(faults) == 1 else f"{len(faults)} places: {first.reason}, ..."
+        return Problem(first.code, reason, hint=first.hint, errors=faults, status=status, more=more)
+    reason = f"{len(faults)} faults; the first: {faults[0].reason}"
+    return Problem(Code.PLAN_INVALID, reason, errors=faults, status=status, more=more)
+
+
+def accepted(reply: Reply) -> Any:
+    """Return the value of an accepted input.
+
+    Raises:
+        Problem: if it was refused.
+    """
+    if reply.faults:
+        more = reply.value if isinstance(reply.value, dict) else None
+        raise problem_of_faults(reply.faults, more=more)
+    return reply.value
+
+
+def place_of(parts: Iterable[Any]) -> str:
+    """Return a place as people write it: `tasks[3].inputs.rows`."""
+    text = ""
+    for part in parts:
+        text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else str(part))
+    return text
+
+
+def _validation(error: RequestValidationError) -> Problem:
+    faults = []
+    for item in error.errors():
+        where, *rest = item["loc"] or ("body",)
+        place = place_of(rest if where == "body" else (where, *rest))
+        code, hint = Code.BAD_REQUEST, ""
+        reason = str(item["msg"]).removeprefix("Value error, ")
+        if item["type"] == "extra_forbidden":
+            code, reason = Code.UNKNOWN_FIELD, f"there is no field {rest[-1] if rest else place} here"
+            known = _known_fields(item)
+            close = difflib.get_close_matches(str(rest[-1]) if rest else "", known, n=1)
+            hint = f"Did you mean {close[0]}?" if close else ""
+        elif item["type"] == "json_invalid":
+            place, reason = "", f"the body is not JSON: {item.get('ctx', {}).get('error', reason)}"
+        faults.append(Fault(code=code, hint=hint, place=place, reason=reason))
+    return problem_of_faults(faults) if len({f.code for f in faults}) == 1 else _mixed(faults)
+
+
+def _mixed(faults: Sequence[Fault]) -> Problem:
+    return Problem(Code.BAD_REQUEST, f"{len(faults)} faults; the first: {faults[0].reason}", errors=faults)
+
+
+def _known_fields(item: Mapping[str, Any]) -> list[str]:
+    found = item.get("ctx", {}).get("fields", [])
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
+def request_id_of(request: Request) -> str:
+    return str(request.scope.get("state", {}).get("request_id", ""))
+
+
+def translate(error: Exception) -> Problem:
+    """Return the problem that stands for an exception; an unknown one is `internal`."""
+    match error:
+        case Problem():
+            return error
+        case RequestValidationError():
+            return _validation(error)
+        case BlobRefused():
+            return _blob(error)
+        case Overloaded():
+            return Problem(Code.OVERLOADED, error.reason, retry_after_s=error.retry_after_s)
+        case Unavailable():
+            return Problem(Code.STORE_UNAVAILABLE, str(error) or "the store does not answer", retry_after_s=2)
+        case HTTPException():
+            code = _HTTP_CODES.get(error.status_code, Code.BAD_REQUEST)
+            reason = "this address does not exist" if error.status_code == 404 else str(error.detail)
+            if error.status_code == 405:
+                allowed = (error.headers or {}).get("Allow", "")
+                reason = f"this method is not possible here; {allowed or 'another one'} is"
+            return Problem(code, reason, status=error.status_code)
+        case _:
+            return Problem(Code.INTERNAL, "the hub met an error that it did not expect")
+
+
+def _blob(error: BlobRefused) -> Problem:
+    fault = error.fault
+    # An uploader that stands elsewhere than the store is told where to go on.
+    headers = {"Upload-Offset": str(error.offset)} if fault.code is Code.CONFLICT else None
+    status = 507 if fault.code is Code.NO_SPACE else 0
+    return Problem(fault.code, fault.reason, hint=fault.hint, errors=[fault], status=status, headers=headers)
+
+
+def _canary(text: str) -> str:
+    return re.sub(r"sl[tsi]_[A-Za-z0-9_-]+", "sl?_***", text)
+
+
+def answer_to(request: Request, error: Exception) -> Response:
+    """Return the answer that stands for an exception; what is our own fault is logged with its story."""
+    problem = translate(error)
+    if problem.status >= 500:
+        unexpected = problem.code is Code.INTERNAL
+        level = logging.ERROR if unexpected else logging.WARNING
+        said = _canary(str(error) or repr(error))
+        _log.log(level, "%s %s: %s", request.method, request.url.path, said, exc_info=error if unexpected else None)
+    return problem.response(request_id_of(request))
+
+
+def install(app: FastAPI) -> None:
+    """Answer in this shape also where no route is reached: unknown addresses and methods."""
+
+    async def handle(request: Request, error: Exception) -> Response:
+        return answer_to(request, error)
+
+    for kind in (Problem, HTTPException, Exception):
+        app.add_exception_handler(kind, handle)

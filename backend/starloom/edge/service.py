@@ -1,0 +1,106 @@
+"""Health, readiness, metrics, recipes, the OpenAPI document and the lab's notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.core import inputs
+from starloom.edge.admission import caller_of
+from starloom.edge.aip import AipEndpoint
+from starloom.edge.bodies import NewFault
+from starloom.edge.hub import Hub
+from starloom.edge.problems import Problem, accepted
+from starloom.edge.replies import json_reply
+from starloom_protocol.vocabulary import Code, DeviceLink
+
+Gauge = Callable[[], float]
+
+
+class Service:
+    """Routes about the hub itself. `gauges` are further figures by name, for `/metrics`."""
+
+    def __init__(self, hub: Hub, app: FastAPI, aip: AipEndpoint, gauges: dict[str, Gauge] | None = None) -> None:
+        self._hub = hub
+        self._app = app
+        self._aip = aip
+        self._gauges = gauges or {}
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route("/healthz", self.healthz, methods=["GET"])
+        router.add_api_route("/readyz", self.readyz, methods=["GET"])
+        router.add_api_route("/metrics", self.metrics, methods=["GET"])
+        router.add_api_route(V1 + "/recipes", self.recipes, methods=["GET"])
+        router.add_api_route(V1 + "/recipes/{name}", self.recipe, methods=["GET"])
+        router.add_api_route(V1 + "/openapi.json", self.openapi, methods=["GET"], include_in_schema=False)
+        if self._hub.settings.lab:
+            router.add_api_route(V1 + "/lab/faults", self.fault, methods=["POST"], status_code=201)
+
+    async def healthz(self) -> Response:
+        """Say that the process answers."""
+        return json_reply({"status": "ok"})
+
+    async def readyz(self) -> Response:
+        """Say whether the hub is able to do work, and if not, what it waits for."""
+        waiting = self._hub.ready()
+        if waiting:
+            return json_reply({"status": "not ready", "waits_for": waiting}, 503, {"Retry-After": "1"})
+        return json_reply({"status": "ready"})
+
+    async def metrics(self) -> Response:
+        """Give figures in the Prometheus text format."""
+        hub = self._hub
+        lines: list[str] = []
+        _family(lines, "starloom_devices", "gauge", "Devices by link.", _by_link(hub))
+        _family(lines, "starloom_links", "gauge", "Open agent connections.", [("", len(hub.links))])
+        _family(lines, "starloom_viewers", "gauge", "Open live sockets.", [("", hub.fanout.viewer_count)])
+        _family(lines, "starloom_questions_open", "gauge", "Open questions to people.", [("", len(hub.questions.open))])
+        _family(lines, "starloom_events_total", "counter", "Events published.", [("", hub.fanout.published)])
+        _family(lines, "starloom_log_position", "gauge", "Last commit published.", [("", hub.fanout.pos)])
+        _family(lines, "starloom_log_chunks_lost_total", "counter", "Log chunks not written.", [("", hub.logs.lost)])
+        faults = [(f'{{code="{code}"}}', count) for code, count in sorted(self._aip.faults.items())]
+        _family(lines, "starloom_channel_faults_total", "counter", "Refused or broken agent connections.", faults)
+        for name, gauge in self._gauges.items():
+            _family(lines, f"starloom_{name}", "gauge", name.replace("_", " ").capitalize() + ".", [("", gauge())])
+        return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+    async def recipes(self) -> Response:
+        """List the recipes."""
+        return json_reply({"items": self._hub.planner.recipes(), "next": None})
+
+    async def recipe(self, name: str) -> Response:
+        """Show one recipe."""
+        found = self._hub.planner.recipe(name)
+        if found is None:
+            raise Problem(Code.UNKNOWN_RECIPE, f"there is no recipe {name[:64]}")
+        return json_reply(found)
+
+    async def openapi(self) -> Response:
+        """Give the OpenAPI 3.1 document of this API."""
+        return json_reply(self._app.openapi())
+
+    async def fault(self, request: Request, body: NewFault) -> Response:
+        """Note in a constellation's log what the lab did to the fleet."""
+        caller = caller_of(request)
+        noted = inputs.FaultNoted(
+            by="lab", constellation=body.constellation, id=new_id(), note=body.note, scope=caller.role
+        )
+        value = accepted(await self._hub.inbox.ask(noted))
+        return json_reply(value if isinstance(value, dict) else {"noted": True}, 201)
+
+
+def _by_link(hub: Hub) -> list[tuple[str, float]]:
+    counts: dict[str, int] = {str(link): 0 for link in DeviceLink}
+    for device in hub.fleet.devices.values():
+        counts[device.link] += 1
+    return [(f'{{link="{link}"}}', count) for link, count in counts.items()]
+
+
+def _family(lines: list[str], name: str, kind: str, text: str, samples: list[tuple[str, Any]]) -> None:
+    lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
+    lines += [f"{name}{labels} {value}" for labels, value in samples]

@@ -1,0 +1,177 @@
+"""Signing in and out, sign-in links, tokens, and tickets for the live socket."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from starloom.access import issue
+from starloom.access.callers import Caller, Means, may_issue
+from starloom.access.guard import V1
+from starloom.access.secrets import SESSION_PREFIX, csrf_of, new_id, split
+from starloom.core import inputs
+from starloom.edge import shapes
+from starloom.edge.admission import caller_of
+from starloom.edge.bodies import NewToken, SignInBody
+from starloom.edge.hub import Hub
+from starloom.edge.problems import Problem, accepted
+from starloom.edge.replies import Repeats, json_reply
+from starloom_protocol.vocabulary import Code, Role
+
+
+def cookie_name(port: int, scheme: str) -> str:
+    """Return the session cookie's name: WebKit keeps no Secure cookie on a plain loopback listener."""
+    return "__Host-starloom" if scheme == "https" else f"starloom-{port}"
+
+
+class Sessions:
+    """Routes of access."""
+
+    def __init__(self, hub: Hub, repeats: Repeats) -> None:
+        self._hub = hub
+        self._repeats = repeats
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/sign-in", self.sign_in, methods=["POST"])
+        router.add_api_route(V1 + "/sign-out", self.sign_out, methods=["POST"])
+        router.add_api_route(V1 + "/session", self.session, methods=["GET"])
+        router.add_api_route(V1 + "/sign-in-links", self.new_link, methods=["POST"])
+        router.add_api_route(V1 + "/tokens", self.tokens, methods=["GET"])
+        router.add_api_route(V1 + "/tokens", self.new_token, methods=["POST"])
+        router.add_api_route(V1 + "/tokens/{token}", self.revoke, methods=["DELETE"])
+        router.add_api_route(V1 + "/live/tickets", self.ticket, methods=["POST"])
+
+    async def sign_in(self, request: Request, body: SignInBody) -> Response:
+        """Exchange a one-time sign-in link for a session: sets the cookie and returns the CSRF token."""
+        hub = self._hub
+        address = request.client.host if request.client else ""
+        wait_s = hub.limits.wait_s("sign_in", address)
+        if wait_s:
+            raise Problem(Code.RATE_LIMITED, f"too many tries; wait {wait_s:.0f} s", retry_after_s=wait_s)
+        link = hub.access.sign_in(body.id, body.secret)
+        principal = hub.access.principals.get(link.principal) if link else None
+        if link is None or principal is None:
+            raise Problem(
+                Code.NOT_SIGNED_IN,
+                "this sign-in link is unknown, used or too old",
+                hint="Run `starloom open` for a fresh one.",
+            )
+        label = request.headers.get("user-agent", "")[:128]
+        made = issue.session(principal.id, principal.role, hub.now_ms(), ttl_s=hub.settings.session_ttl_s, label=label)
+        used = inputs.SignInUsed(
+            by=f"person:{principal.name}", id=new_id(), scope=principal.role, signin=link.id, token=made.token
+        )
+        accepted(await hub.inbox.ask(used))
+        reply = json_reply(
+            {
+                "principal": {"id": principal.id, "name": principal.name},
+                "role": principal.role,
+                "csrf": made.csrf,
+                "expires_at": shapes.iso(made.token.expires_ms),
+            }
+        )
+        scheme = request.url.scheme
+        reply.set_cookie(
+            cookie_name(hub.settings.port, scheme),
+            made.text,
+            max_age=hub.settings.session_ttl_s,
+            path="/",
+            secure=scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return reply
+
+    async def sign_out(self, request: Request) -> Response:
+        """End this session or revoke this token."""
+        caller = caller_of(request)
+        await self._revoke(caller, caller.token)
+        reply = json_reply({"signed_out": True})
+        scheme = request.url.scheme
+        reply.delete_cookie(
+            cookie_name(self._hub.settings.port, scheme), path="/", secure=scheme == "https", httponly=True
+        )
+        return reply
+
+    async def session(self, request: Request) -> Response:
+        """Return who asks; a page also gets its CSRF token again."""
+        caller = caller_of(request)
+        token = self._hub.access.tokens[caller.token]
+        found = {
+            "principal": {"id": caller.principal, "name": caller.name},
+            "role": caller.role,
+            "scopes": sorted(caller.scopes),
+            "means": caller.means,
+            "token": caller.token,
+            "expires_at": shapes.iso(token.expires_ms),
+            "now": shapes.iso(self._hub.now_ms()),
+            "lab": self._hub.settings.lab,
+        }
+        if caller.means is Means.SESSION:
+            cookie = request.cookies[cookie_name(self._hub.settings.port, request.url.scheme)]
+            parts = split(cookie, SESSION_PREFIX)
+            found["csrf"] = csrf_of(parts[1]) if parts else ""
+        return json_reply(found)
+
+    async def new_link(self, request: Request) -> Response:
+        """Make a one-time sign-in link for oneself; its secret stands after the `#`."""
+
+        async def make() -> Response:
+            hub, caller = self._hub, caller_of(request)
+            made = issue.link(caller.principal, hub.now_ms(), ttl_s=hub.settings.sign_in_ttl_s)
+            opened = inputs.SignInOpened(by=caller.by, id=new_id(), scope=caller.role, signin=made.sign_in)
+            accepted(await hub.inbox.ask(opened))
+            url = hub.settings.outside_url + made.fragment
+            return json_reply({"url": url, "expires_at": shapes.iso(made.sign_in.expires_ms)}, 201)
+
+        return await self._repeats.once(request, make)
+
+    async def tokens(self, request: Request) -> Response:
+        """List tokens and sessions; anyone but an owner sees their own."""
+        caller, access = caller_of(request), self._hub.access
+        items = [
+            shapes.token_shape(token, access.last_used_ms.get(token.id, 0))
+            for token in sorted(access.tokens.values(), key=lambda token: (-token.created_ms, token.id))
+            if caller.role is Role.OWNER or token.principal == caller.principal
+        ]
+        return json_reply({"items": items, "next": None})
+
+    async def new_token(self, request: Request, body: NewToken) -> Response:
+        """Make a bearer token; its text is shown this once."""
+
+        async def make() -> Response:
+            hub, caller = self._hub, caller_of(request)
+            refusal = may_issue(caller, body.role, frozenset(body.scopes))
+            if refusal is not None:
+                raise Problem(Code.FORBIDDEN, refusal)
+            made = issue.bearer(
+                caller.principal,
+                body.role,
+                hub.now_ms(),
+                ttl_s=body.ttl_s,
+                label=body.label,
+                scopes=sorted(set(body.scopes)),
+            )
+            accepted(
+                await hub.inbox.ask(inputs.TokenAdded(by=caller.by, id=new_id(), scope=caller.role, token=made.token))
+            )
+            return json_reply({**shapes.token_shape(made.token, 0), "token": made.text}, 201)
+
+        return await self._repeats.once(request, make)
+
+    async def revoke(self, request: Request, token: str) -> Response:
+        """Revoke a token or a session; open sockets of it are cut."""
+        caller, access = caller_of(request), self._hub.access
+        found = access.tokens.get(token)
+        if found is None or (caller.role is not Role.OWNER and found.principal != caller.principal):
+            raise Problem(Code.NOT_FOUND, f"there is no token {token[:64]}", hint="See `starloom token ls`.")
+        await self._revoke(caller, token)
+        return json_reply({"id": token, "revoked": True})
+
+    async def _revoke(self, caller: Caller, token: str) -> None:
+        revoked = inputs.TokenRevoked(by=caller.by, id=new_id(), scope=caller.role, token=token)
+        accepted(await self._hub.inbox.ask(revoked))
+
+    async def ticket(self, request: Request) -> Response:
+        """Give a single-use ticket that opens a live socket within 30 seconds."""
+        return json_reply({"ticket": self._hub.tickets.issue(caller_of(request))}, 201)

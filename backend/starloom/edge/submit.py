@@ -1,0 +1,206 @@
+"""Asking for something: a new constellation by words, plan or recipe, and the preview of what would run.
+
+Checks everything that can be checked at the door, all faults at once; large documents in a thread. A near match of
+words never starts anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.core import inputs
+from starloom.edge import shapes
+from starloom.edge.admission import caller_of
+from starloom.edge.bodies import Asked, Create
+from starloom.edge.hub import Hub
+from starloom.edge.problems import Problem, accepted, problem_of_faults
+from starloom.edge.replies import body_hash, idempotency_key, json_reply
+from starloom.planner.matching import Match
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.plan import DocumentRefused, PlanCheck, check_plan, read_document
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
+
+THREAD_ABOVE_BYTES = 64 * 1024
+WAIT_MAX_S = 300.0
+_T = TypeVar("_T")
+
+WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
+
+
+async def in_thread_if(large: bool, work: Callable[[], _T]) -> _T:
+    """Run work here, or in a thread if its input is large."""
+    return await asyncio.to_thread(work) if large else work()
+
+
+def known_devices(hub: Hub) -> Sequence[str]:
+    """Return names and ids that a plan may name."""
+    devices = [device for device in hub.fleet.devices.values() if not device.revoked]
+    return [name for device in devices for name in (device.name, device.id)]
+
+
+def known_tools(hub: Hub) -> dict[str, Repeatability] | None:
+    """Return the tools that the fleet offers; None while no device has offered any, so nothing is judged."""
+    found = {tool: next(iter(offers.values())).repeatability for tool, offers in hub.fleet.tools().items()}
+    return found or None
+
+
+class Submit:
+    """`POST /constellations` and its preview."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/constellations", self.create, methods=["POST"], status_code=202)
+        router.add_api_route(V1 + "/constellations/preview", self.preview, methods=["POST"])
+
+    async def create(self, request: Request, body: Create, wait_s: WaitS = 0) -> Response:
+        """Accept a new constellation durably; with `wait_s`, wait so long for its answer."""
+        hub, caller = self._hub, caller_of(request)
+        raw = await request.body()
+        plan = await self._check(body, len(raw))
+        key = idempotency_key(request)
+        identity = "c-" + new_id()
+        received = inputs.RequestReceived(
+            by=caller.by,
+            constellation=identity,
+            deadline_s=body.deadline_s,
+            hold=body.hold,
+            id=new_id(),
+            idempotency=(key, body_hash(raw)) if key else None,
+            labels=body.labels,
+            name=body.name,
+            params=_canonical(body.params),
+            plan=plan,
+            plan_hash=body.plan_hash,
+            principal=caller.principal,
+            recipe=body.recipe,
+            request=body.request or "",
+            scope=caller.role,
+        )
+        value = accepted(await hub.inbox.ask(received))
+        made = str(value["id"]) if isinstance(value, dict) and "id" in value else identity
+        if wait_s:
+            await self._wait(made, wait_s)
+        found = await hub.headlines.of(made)
+        if found is None:
+            return json_reply({"id": made, "state": ConstellationState.PLANNING, "version": 0}, 202)
+        head, answer = found
+        shape: dict[str, Any] = {"id": made, "state": head.state, "version": head.version}
+        if wait_s and head.state in FINAL_CONSTELLATION_STATES:
+            shape["answer"] = shapes.answer_shape(answer, hub.fleet.devices)
+            return json_reply(shape, 200)
+        return json_reply(shape, 202, {"Location": f"{V1}/constellations/{made}"})
+
+    async def _wait(self, constellation: str, wait_s: float) -> None:
+        with self._hub.fanout.watch(constellation) as changed:
+            try:
+                async with asyncio.timeout(wait_s):
+                    while True:
+                        changed.clear()
+                        found = await self._hub.headlines.of(constellation)
+                        if found is not None and found[0].state in FINAL_CONSTELLATION_STATES:
+                            return
+                        await changed.wait()
+            except TimeoutError:
+                return
+
+    async def preview(self, request: Request, body: Asked) -> Response:
+        """Show the plan that would run, at once: devices with reasons, effects, missing grants, `plan_hash`."""
+        hub = self._hub
+        size = len(await request.body())
+        understood: dict[str, Any] = {}
+        if body.request is not None:
+            _one_of(body)
+            found = hub.planner.understand(body.request, body.params)
+            candidates = [candidate.plain() for candidate in found.candidates]
+            understood = {"understood": {"outcome": found.outcome, "candidates": candidates}}
+            if found.outcome is not Match.EXACT:
+                return json_reply({**understood, "plan_hash": None, "tasks": []})
+            first = found.candidates[0]
+            plan = _planned(hub.planner.plan_recipe(first.recipe, first.params))
+        else:
+            checked = await self._check(body, size)
+            plan = checked or _planned(hub.planner.plan_recipe(body.recipe or "", body.params))
+        shown = await in_thread_if(size > THREAD_ABOVE_BYTES, lambda: hub.planner.preview(plan))
+        return json_reply({**shown, **understood})
+
+    async def _check(self, body: Asked, size: int) -> LoweredPlan | None:
+        """Return the lowered plan of a document; None for words and recipes, which a job plans after this check.
+
+        Raises:
+            Problem: with every fault.
+        """
+        _one_of(body)
+        hub = self._hub
+        if body.plan is not None:
+            document = body.plan
+            devices, tools = known_devices(hub), known_tools(hub)
+            return await in_thread_if(
+                size > THREAD_ABOVE_BYTES, lambda: _lowered(document, body.params, devices, tools)
+            )
+        if body.recipe is not None:
+            _planned(hub.planner.plan_recipe(body.recipe, body.params))
+            return None
+        understood = hub.planner.understand(body.request or "", body.params)
+        if understood.outcome is Match.EXACT:
+            return None
+        near = understood.outcome is Match.NEAR
+        titles = ", ".join(candidate.title for candidate in understood.candidates)
+        nearest = f"; nearest: {titles}" if titles else ""
+        reason = f"these words may mean: {titles}" if near else f"no recipe fits these words{nearest}"
+        raise Problem(
+            Code.REQUEST_AMBIGUOUS if near else Code.REQUEST_NOT_UNDERSTOOD,
+            reason,
+            more={"candidates": [candidate.plain() for candidate in understood.candidates]},
+        )
+
+
+def _one_of(body: Asked) -> None:
+    given = [name for name in ("request", "plan", "recipe") if getattr(body, name) is not None]
+    if len(given) != 1:
+        shown = " and ".join(given) or "none of them"
+        raise Problem(
+            Code.BAD_REQUEST,
+            f"give exactly one of request, plan and recipe; {shown} came",
+            hint="Words go into request, a document into plan, a recipe's name into recipe.",
+        )
+    if body.request is not None and not body.request.strip():
+        raise Problem(Code.BAD_REQUEST, "the request has no words")
+
+
+def _planned(planned: PlanCheck) -> LoweredPlan:
+    if planned.plan is None:
+        raise problem_of_faults(planned.faults)
+    return planned.plan
+
+
+def _lowered(
+    document: dict[str, Any] | str,
+    params: dict[str, Any],
+    devices: Sequence[str],
+    tools: dict[str, Repeatability] | None,
+) -> LoweredPlan:
+    try:
+        found = read_document(document) if isinstance(document, str) else document
+    except DocumentRefused as refused:
+        raise problem_of_faults([refused.fault]) from refused
+    checked = check_plan(found, params=params or None, known_devices=devices, known_tools=tools)
+    if checked.plan is None:
+        raise problem_of_faults(checked.faults)
+    return checked.plan
+
+
+def _canonical(params: dict[str, Any]) -> str:
+    try:
+        return canonical(params)
+    except ValueError as error:
+        raise Problem(Code.BAD_REQUEST, f"params: {error}") from error

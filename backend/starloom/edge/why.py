@@ -1,0 +1,99 @@
+"""`GET .../why`: one sentence for each task that does not move, every candidate device, and the fix as an action."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from starloom.access.guard import V1
+from starloom.core.model import Shard
+from starloom.core.why import Why, explain, shard_of
+from starloom.edge.constellations import Constellations
+from starloom.edge.hub import Hub
+from starloom.edge.problems import Problem
+from starloom.edge.replies import json_reply
+from starloom_protocol.feed import FLEET
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code
+
+ITEMS_MAX = 100
+_ATTENTION = {
+    Attention.QUESTION_OPEN: "A question to a person is open.",
+    Attention.TASK_UNKNOWN: "A task may have happened and must not be repeated by itself.",
+    Attention.NO_CAPABLE_DEVICE: "A task fits no device.",
+    Attention.WAITS_LONG: "A task waits longer than its limit.",
+    Attention.RULE_REFUSED: "A rule's edit was refused.",
+    Attention.PLANNING_FAILED: "No plan could be made.",
+    Attention.MISSING_GRANT: "A grant is missing on a device.",
+}
+
+
+class WhyRoute:
+    """Explains committed state; asks nobody."""
+
+    def __init__(self, hub: Hub, constellations: Constellations) -> None:
+        self._hub = hub
+        self._constellations = constellations
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route(V1 + "/constellations/{constellation}/why", self.why, methods=["GET"])
+
+    async def why(self, constellation: str, task_id: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+        """Say why a task, or everything that is not done, stands where it stands."""
+        _, entities = await self._constellations.entities(constellation)
+        fleet = await self._hub.reads.entities(FLEET)
+        found = await asyncio.to_thread(_explain, fleet[1] if fleet else {}, constellation, entities, task_id)
+        if found is None:
+            raise Problem(Code.UNKNOWN_TASK, f"there is no task {task_id}", status=404)
+        return json_reply(found)
+
+
+def _explain(
+    fleet: dict[str, bytes], constellation: str, entities: dict[str, bytes], task: str | None
+) -> dict[str, Any] | None:
+    shard = shard_of(fleet, constellation, entities)
+    found = shard.constellations[constellation]
+    if task is not None:
+        return _item(shard, explain(shard, constellation, task)) if task in found.specs else None
+    head = found.head
+    names = [name for name, record in found.tasks.items() if record.state not in FINAL_TASK_STATES]
+    # What is ready or running explains the rest; tasks that only wait for others come last.
+    names.sort(key=lambda name: (str(found.tasks[name].state) == "waiting", name))
+    items = [_item(shard, explain(shard, constellation, name)) for name in names[:ITEMS_MAX]]
+    if not items:
+        sentence = f"{constellation} is {str(head.state).replace('_', ' ')}."
+        if head.fault is not None:
+            sentence += f" {head.fault.reason}. {head.fault.hint}"
+        items = [{"sentence": sentence, "task": None, "state": head.state, "candidates": [], "fix": None}]
+    return {
+        "state": head.state,
+        "attention": [{"reason": reason, "sentence": _ATTENTION[reason]} for reason in head.attention],
+        "items": items,
+        "more": max(0, len(names) - ITEMS_MAX),
+    }
+
+
+def _item(shard: Shard, why: Why) -> dict[str, Any]:
+    devices = shard.fleet.devices
+    return {
+        "task": why.task,
+        "state": why.state,
+        "reason": why.reason,
+        "word": why.shown.word,
+        "sentence": why.sentence,
+        "waits_for": why.waits_for,
+        "candidates": [
+            {
+                "device": item.device,
+                "name": devices[item.device].name,
+                "fits": item.fits,
+                "code": item.reason,
+                "reason": item.words,
+            }
+            for item in why.candidates
+        ],
+        "actions": why.actions,
+        "fix": why.actions[0] if why.actions else None,
+    }

@@ -1,0 +1,249 @@
+"""Every setting of the hub: typed, its unit in its name, each known with its source.
+
+A value comes from a flag, then a `STARLOOM_*` variable, then a line in `starloom.toml`, then its default. An unknown
+variable or line is an error. Reads settings only; it opens nothing and makes no folder.
+"""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+PREFIX = "STARLOOM_"
+FILE_NAME = "starloom.toml"
+OTHER_VARIABLES = frozenset({"CONFIG", "FENCE", "TOKEN", "URL"})
+"""Variables of clients and tools that share the prefix and are no settings of the hub."""
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class SettingsInvalid(Exception):
+    """Some settings are wrong; `faults` names each with its source and the way out."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+def default_home() -> Path:
+    """Return where the hub keeps its data if nobody says otherwise."""
+    return Path.home() / ".local" / "share" / "starloom"
+
+
+class Settings(BaseSettings):
+    """All settings. Durations are what a person sets; `scaled` values are what the hub uses."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
+
+    home: Path = Field(default_factory=default_home, description="database, Redis files, artifacts, keys, logs")
+    host: str = Field("127.0.0.1", description="address to listen on; another than loopback needs TLS")
+    port: int = Field(8470, ge=1, le=65535, description="port to listen on")
+    redis_url: str | None = Field(None, description="a Redis of your own; unset: embedded")
+    database_url: str | None = Field(None, description="a PostgreSQL of your own; unset: SQLite in the home")
+    broker_url: str | None = Field(None, description="Celery's broker; unset: the same Redis, another number")
+    public_url: str | None = Field(None, description="the address people and agents use from outside")
+    trusted_proxies: list[str] = Field([], description="addresses or networks whose X-Forwarded-* count")
+    tls_cert: Path | None = Field(None, description="certificate chain in PEM")
+    tls_key: Path | None = Field(None, description="private key in PEM")
+    llm_url: str | None = Field(None, description="model endpoint; unset: no model")
+    llm_model: str | None = Field(None, description="model name")
+    llm_key_file: Path | None = Field(None, description="file with the endpoint's key")
+    llm_budget_per_day: float | None = Field(None, ge=0, description="money a day for the model")
+    wheels: Path | None = Field(None, description="folder of agent wheels to serve; unset: HOME/wheels")
+    web: Path | None = Field(None, description="folder of the built page; unset: the packaged or checkout's one")
+    lab: bool = Field(False, description="allow fault injection and lab tools")
+    log_level: LogLevel = Field("info", description="least level that is logged")
+    lease_ttl_s: float = Field(15.0, gt=0, description="how long an attempt's lease lasts without a renewal")
+    lease_grace_s: float = Field(5.0, ge=0, description="what is added before a lease counts as expired")
+    alive_interval_s: float = Field(5.0, gt=0, description="how often an agent says what it runs")
+    handshake_s: float = Field(5.0, gt=0, description="how long a socket may take to prove who it is")
+    time_scale: float = Field(1.0, gt=0, description="divides leases and graces, for chaos tests")
+    sign_in_ttl_s: int = Field(900, gt=0, description="how long a sign-in link is good")
+    session_ttl_s: int = Field(14 * 86_400, gt=0, description="how long a page stays signed in")
+    enrollment_ttl_s: int = Field(600, gt=0, description="how long a join code is good")
+    drain_s: float = Field(8.0, gt=0, description="how long stopping may take before sockets are cut")
+
+    _toml: ClassVar[Path | None] = None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic's
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """All sources are merged by `load`, which must know where each value came from."""
+        return (init_settings,)
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: list[str]) -> list[str]:
+        for item in value:
+            ipaddress.ip_network(item, strict=False)
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _public(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
+            raise ValueError("must be http(s)://HOST[:PORT] without a path")
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @field_validator("home", "tls_cert", "tls_key", "llm_key_file", "wheels", "web")
+    @classmethod
+    def _expand(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
+
+    @model_validator(mode="after")
+    def _reach(self) -> Settings:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("tls_cert and tls_key are given together or not at all")
+        if self.host in ("0.0.0.0", "::", "*", ""):  # noqa: S104 - named here to be refused
+            raise ValueError("host must name one address; a wildcard is never bound")
+        if not is_loopback(self.host) and self.tls_cert is None:
+            raise ValueError("host is not a loopback address, so tls_cert and tls_key are needed (see docs/reach.md)")
+        return self
+
+    @property
+    def scaled_lease_ttl_s(self) -> float:
+        return self.lease_ttl_s / self.time_scale
+
+    @property
+    def scaled_lease_grace_s(self) -> float:
+        return self.lease_grace_s / self.time_scale
+
+    @property
+    def scaled_alive_interval_s(self) -> float:
+        return self.alive_interval_s / self.time_scale
+
+    @property
+    def url(self) -> str:
+        """Return the listener's own address, as clients on this machine use it."""
+        scheme = "https" if self.tls_cert else "http"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{scheme}://{host}:{self.port}"
+
+    @property
+    def outside_url(self) -> str:
+        """Return the address to put in links and join lines."""
+        return self.public_url or self.url
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a host is this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings with where each came from: `flag`, the variable, the file, or `default`."""
+
+    settings: Settings
+    sources: dict[str, str]
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return (name, value, source) of each setting, for `config show`; a URL's password is not shown."""
+        return [(name, _shown(getattr(self.settings, name)), self.sources[name]) for name in Settings.model_fields]
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, SecretStr):
+        return "set"
+    text = ", ".join(value) if isinstance(value, list) else str(value)
+    parts = urlsplit(text) if "://" in text else None
+    if parts is not None and parts.password is not None:
+        return text.replace(f":{parts.password}@", ":***@")
+    return text
+
+
+def _near(name: str, names: set[str]) -> str:
+    close = difflib.get_close_matches(name, sorted(names), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> Loaded:
+    """Merge flags, variables, `starloom.toml` and defaults.
+
+    The file is `file`, or `STARLOOM_CONFIG`, or `starloom.toml` in the home, where it exists.
+
+    Raises:
+        SettingsInvalid: naming every unknown or wrong setting and its source.
+    """
+    env = os.environ if environment is None else environment
+    names = set(Settings.model_fields)
+    faults: list[str] = []
+    merged: dict[str, Any] = {}
+    sources: dict[str, str] = dict.fromkeys(Settings.model_fields, "default")
+
+    variables: dict[str, Any] = {}
+    for variable in sorted(env):
+        if not variable.startswith(PREFIX):
+            continue
+        name = variable[len(PREFIX) :].lower()
+        if name in names:
+            if env[variable] != "":
+                variables[name] = env[variable]
+        elif name.upper() not in OTHER_VARIABLES:
+            faults.append(f"unknown variable {variable}{_near(variable, {PREFIX + n.upper() for n in names})}")
+
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    home = Path(given.get("home") or variables.get("home") or default_home()).expanduser()
+    path = file or (Path(env[PREFIX + "CONFIG"]) if env.get(PREFIX + "CONFIG") else home / FILE_NAME)
+    lines: dict[str, Any] = {}
+    if file is not None and not path.is_file():
+        faults.append(f"{path} does not exist")
+    elif path.is_file():
+        try:
+            lines = dict(TomlConfigSettingsSource(Settings, toml_file=path)())
+        except ValueError as error:
+            faults.append(f"{path} is not valid TOML: {error}")
+    faults += [f"unknown setting {name} in {path}{_near(name, names)}" for name in sorted(lines) if name not in names]
+    for source, values in ((str(path), lines), ("variable", variables), ("flag", given)):
+        for name, value in values.items():
+            if name in names:
+                merged[name] = value
+                sources[name] = PREFIX + name.upper() if source == "variable" else source
+            elif source == "flag":
+                faults.append(f"unknown flag {name}{_near(name, names)}")
+    try:
+        settings = Settings(**merged)
+    except ValidationError as error:
+        for item in error.errors():
+            name = ".".join(str(part) for part in item["loc"])
+            where = f"{name} ({sources.get(name.split('.')[0], '')}): " if name else ""
+            faults.append(where + item["msg"].removeprefix("Value error, "))
+        raise SettingsInvalid(faults) from error
+    if faults:
+        raise SettingsInvalid(faults)
+    return Loaded(settings, sources)

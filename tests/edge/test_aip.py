@@ -1,0 +1,336 @@
+"""The AIP socket from the outside: proofs, refusals, limits, and frames on their way to the engine and back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from starloom_protocol import frames as f
+from starloom_protocol.entities import Offer
+from starloom_protocol.session import ProtocolFault
+from tests.edge.world import Agent, World, a_world, an_offer, chain, settle
+
+
+async def refused(agent: Agent) -> f.Refuse | f.ErrorFrame:
+    """Return the hub's last frame before it closed."""
+    assert agent.ws is not None
+    last = (await agent.ws.until_closed())[-1]
+    frame = agent.session.receive(last)[-1]
+    assert isinstance(frame, f.Refuse | f.ErrorFrame)
+    return frame
+
+
+async def test_a_joined_device_is_welcomed_and_shown_online(world: World) -> None:
+    agent = await world.join("laptop")
+    welcome = await agent.connect(world)
+    assert welcome.device_name == "laptop"
+    assert welcome.session == 1
+    device = world.hub.fleet.devices[agent.id]
+    assert (device.link, device.profile) == ("online", "work")
+    assert agent.ws is not None
+    await agent.ws.leave()
+    await settle()
+    assert world.hub.fleet.devices[agent.id].link == "offline"
+    assert len(world.hub.links) == 0
+
+
+async def test_a_task_goes_out_and_its_result_comes_back_with_a_durable_ack(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    made = await world.submit(chain("t.one", "t.one"))
+    for _ in range(2):
+        dispatch = await agent.next(f.Dispatch)
+        assert dispatch.tool == "t.one"
+        await agent.done(dispatch, '{"v":1}')
+    ack = await agent.next(f.Ack)
+    while ack.durable < 2:
+        ack = await agent.next(f.Ack)
+    await settle()
+    async with world.client() as http:
+        result = (await http.get(f"/api/v1/constellations/{made['id']}/result")).json()
+    assert result["constellation_state"] == "succeeded"
+    assert result["items"][0]["value"] == {"v": 1}
+    assert result["items"][0]["from"]["device_name"] == "one"
+
+
+async def test_alive_is_answered_at_once(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    await world.submit(chain("t.one"))
+    dispatch = await agent.next(f.Dispatch)
+    stray = f.LeaseRef(attempt=9, constellation="c-none", incarnation=1, task="t")
+    await agent.send(f.Alive(running=[dispatch.at, stray], sent_ms=77))
+    renew = await agent.next(f.Renew)
+    assert (renew.sent_ms, renew.granted, renew.gone) == (77, [dispatch.at], [stray])
+
+
+async def test_a_wrong_signature_is_refused(world: World) -> None:
+    agent = await world.join("one")
+    await agent.dial(world)
+    await agent.send(agent.hello())
+    challenge = await agent.next(f.Challenge)
+    await agent.send(agent.prove(challenge, key=Ed25519PrivateKey.generate()))
+    assert (await refused(agent)).code == "bad_signature"
+    assert world.edge.aip.faults["bad_signature"] == 1
+
+
+async def test_a_proof_of_another_connection_is_of_no_use(world: World) -> None:
+    agent = await world.join("one")
+    await agent.dial(world)
+    await agent.send(agent.hello())
+    old = agent.prove(await agent.next(f.Challenge))
+    await agent.dial(world)
+    await agent.send(agent.hello())
+    await agent.next(f.Challenge)
+    await agent.send(old)
+    assert (await refused(agent)).code == "bad_signature"
+
+
+async def test_a_device_cannot_be_named_with_another_key(world: World) -> None:
+    victim = await world.join("victim")
+    thief = Agent("thief")
+    thief.id = victim.id
+    await thief.dial(world)
+    await thief.send(thief.hello())
+    await thief.send(thief.prove(await thief.next(f.Challenge)))
+    assert (await refused(thief)).code == "bad_signature"
+    assert world.hub.fleet.devices[victim.id].link == "offline"
+
+
+async def test_an_unknown_key_learns_that_it_has_not_joined(world: World) -> None:
+    agent = Agent("stranger")
+    await agent.dial(world)
+    await agent.send(agent.hello())
+    await agent.send(agent.prove(await agent.next(f.Challenge)))
+    frame = await refused(agent)
+    assert frame.code == "unknown_key"
+    assert isinstance(frame, f.Refuse)
+    assert "starloom enroll" in frame.fix
+
+
+async def test_a_device_that_waits_for_approval_is_told_to_come_back(world: World) -> None:
+    agent = Agent("new")
+    async with world.client() as http:
+        code = (await http.post("/api/v1/enrollments", json={})).json()["code"]
+        answer = (await http.post("/agent/join", json=agent.ask(code))).json()
+    assert answer["state"] == "asking"
+    await agent.dial(world)
+    await agent.send(agent.hello())
+    await agent.send(agent.prove(await agent.next(f.Challenge)))
+    frame = await refused(agent)
+    assert isinstance(frame, f.Refuse)
+    assert (frame.code, frame.retry_after_s) == ("not_approved", 3.0)
+    assert answer["words"] in frame.fix
+
+
+async def test_a_revoked_device_is_cut_and_stays_out(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    async with world.client() as http:
+        assert (await http.post("/api/v1/devices/one/revoke", json={"reason": "lost"})).status_code == 200
+    assert (await refused(agent)).code == "device_revoked"
+    await agent.dial(world)
+    await agent.send(agent.hello())
+    await agent.send(agent.prove(await agent.next(f.Challenge)))
+    assert (await refused(agent)).code == "device_revoked"
+
+
+async def test_a_second_connection_takes_over_with_a_higher_session(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    first, first_session = agent.ws, agent.session
+    welcome = await agent.connect(world)
+    assert welcome.session == 2
+    assert first is not None
+    last = first_session.receive((await first.until_closed())[-1])[-1]
+    assert isinstance(last, f.ErrorFrame)
+    assert last.code == "taken_over"
+    await settle()
+    assert world.hub.fleet.devices[agent.id].link == "online"
+    await world.submit(chain("t.one"))
+    assert (await agent.next(f.Dispatch)).tool == "t.one"
+
+
+async def test_open_attempts_are_restated_on_a_new_connection(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    await world.submit(chain("t.one"))
+    dispatch = await agent.next(f.Dispatch)
+    agent.report += 1
+    await agent.send(f.Started(at=dispatch.at, report=agent.report))
+    await settle()
+    assert agent.ws is not None
+    await agent.ws.leave()
+    await settle()
+    await agent.dial(world)
+    await agent.send(agent.hello())
+    await agent.send(agent.prove(await agent.next(f.Challenge)))
+    welcome = await agent.next(f.Welcome)
+    assert welcome.received <= agent.report
+    plan = await agent.next(f.ResumePlan)
+    assert [(entry.action, entry.at) for entry in plan.entries] == [("continue", dispatch.at)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"n":1,"f":[]}',
+        '{"n":2,"f":[{"t":"bye","reason":"x"}]}',
+        '{"n":1,"f":[{"t":"dispatch"}]}',
+        '{"n":1,"f":[{"t":"alive","running":[],"sent_ms":1}]}',
+        '{"n":1,"f":[{"t":"welcome"}]}',
+        '{"n":1,"f":[{"t":"hello","extra":1}]}',
+    ],
+)
+async def test_anything_but_a_hello_ends_the_connection(world: World, text: str) -> None:
+    socket = await world.socket("/aip/v1").open()
+    await socket.send(text)
+    last = await socket.until_closed()
+    assert json.loads(last[-1])["f"][0]["t"] == "refuse"
+    assert socket.close_code == 1008
+    assert len(world.hub.links) == 0
+
+
+async def test_more_than_4_kib_before_the_proof_ends_the_connection(world: World) -> None:
+    agent = await world.join("one")
+    await agent.dial(world)
+    assert agent.ws is not None
+    await agent.ws.send('{"n":1,"f":[{"t":"hello","device":"' + "x" * 5000 + '"}]}')
+    frame = json.loads((await agent.ws.until_closed())[-1])["f"][0]
+    assert frame["code"] == "frame_too_large"
+
+
+async def test_a_frame_of_the_wrong_state_ends_an_open_connection(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    assert agent.ws is not None
+    with pytest.raises(ProtocolFault):
+        agent.session.send([agent.hello()])
+    await agent.ws.send(json.dumps({"n": 4, "f": [{"t": "prove", "signature": "x"}]}))
+    assert (await refused(agent)).code == "protocol_error"
+    await settle()
+    assert world.hub.fleet.devices[agent.id].link == "offline"
+
+
+async def test_a_gap_in_the_numbers_ends_the_connection(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    assert agent.ws is not None
+    await agent.ws.send('{"n":99,"f":[{"t":"ping","at_ms":1}]}')
+    frame = await refused(agent)
+    assert "missing" in frame.reason
+
+
+async def test_no_proof_in_time_ends_the_connection(tmp_path: Path) -> None:
+    async with a_world(tmp_path, handshake_s=0.05) as world:
+        socket = await world.socket("/aip/v1").open()
+        assert await socket.until_closed() == []
+        assert socket.close_code == 1008
+        assert world.edge.aip.faults == {"handshake_timeout": 1}
+
+
+async def test_failed_handshakes_from_one_address_are_limited(world: World) -> None:
+    for _ in range(30):
+        socket = await world.socket("/aip/v1").open()
+        await socket.send("{")
+        await socket.until_closed()
+    limited = await world.socket("/aip/v1").open()
+    assert limited.status == 429
+    await world.clock.advance(120_000)
+    agent = await world.join("one")
+    assert (await agent.connect(world)).session == 1
+
+
+async def test_a_result_in_the_name_of_another_device_counts_for_nothing(world: World) -> None:
+    one, two = await world.join("one"), await world.join("two")
+    await one.connect(world)
+    await two.connect(world, offer=Offer(digest="none"))
+    made = await world.submit(chain("t.one"))
+    dispatch = await one.next(f.Dispatch)
+    await two.done(dispatch, '"forged"')
+    await settle()
+    async with world.client() as http:
+        state = (await http.get(f"/api/v1/constellations/{made['id']}")).json()["state"]
+        assert state == "active"
+        await one.done(dispatch, '"true"')
+        await settle()
+        result = (await http.get(f"/api/v1/constellations/{made['id']}/result")).json()
+    assert result["items"][0]["value"] == "true"
+
+
+async def test_a_log_is_kept_only_from_the_device_that_has_the_attempt(world: World) -> None:
+    one, two = await world.join("one"), await world.join("two")
+    await one.connect(world)
+    await two.connect(world, offer=Offer(digest="none"))
+    made = await world.submit(chain("t.one"))
+    dispatch = await one.next(f.Dispatch)
+    await one.send(f.LogChunk(at=dispatch.at, offset=0, stream="stdout", text="hello\n"))
+    await two.send(f.LogChunk(at=dispatch.at, offset=6, stream="stdout", text="forged\n"))
+    await settle()
+    path = f"/api/v1/constellations/{made['id']}/tasks/t0/attempts/1/log"
+    async with world.client() as http:
+        found = (await http.get(path)).json()
+        assert (found["text"], found["end"], found["lost"]) == ("hello\n", 6, [])
+        lines = (await http.get(path, params={"q": "HELL"})).json()["lines"]
+        assert [line["text"] for line in lines] == ["hello"]
+        assert (await http.get(path, params={"offset": 3})).json()["text"] == "lo\n"
+
+
+async def test_a_ping_is_answered_and_a_goodbye_ends_it(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    await agent.send(f.Ping(at_ms=5))
+    assert (await agent.next(f.Pong)).at_ms == 5
+    await agent.send(f.Bye(reason="shutting down"))
+    assert agent.ws is not None
+    await agent.ws.until_closed()
+    assert agent.ws.close_code == 1000
+    await settle()
+    assert world.hub.fleet.devices[agent.id].link == "offline"
+
+
+async def test_a_proposal_that_is_no_edit_ends_the_connection(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    await world.submit(chain("t.one"))
+    dispatch = await agent.next(f.Dispatch)
+    await agent.send(f.Propose(at=dispatch.at, base_version=1, operations='[{"op":"nonsense"}]', reason="", report=1))
+    assert (await refused(agent)).code == "protocol_error"
+
+
+async def test_a_stopping_hub_says_goaway_and_lets_nobody_in(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    world.edge.aip.draining = True
+    world.hub.links.goaway("the hub is stopping", 1.0)
+    frame = await agent.next(f.Goaway)
+    assert frame.retry_after_s == 1.0
+    assert agent.ws is not None
+    await agent.ws.until_closed()
+    assert (await world.socket("/aip/v1").open()).status == 503
+
+
+async def test_what_waits_for_a_device_goes_out_as_one_message(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world, offer=an_offer(slots=50))
+    tasks = [{"id": f"t{number}", "tool": "t.one"} for number in range(50)]
+    await world.submit({"starloom": 1, "name": "wide", "tasks": tasks})
+    await settle()
+    assert agent.ws is not None
+    first = await agent.ws.receive()
+    frames = agent.session.receive(first)
+    assert sum(isinstance(frame, f.Dispatch) for frame in frames) == 50
+
+
+async def test_many_agents_at_once(world: World) -> None:
+    agents = [await world.join(f"agent-{number}") for number in range(8)]
+    await asyncio.gather(*(agent.connect(world) for agent in agents))
+    assert len(world.hub.links) == 8

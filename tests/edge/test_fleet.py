@@ -1,0 +1,103 @@
+"""The fleet over REST: found by name or id, renamed, drained, revoked; what it offers and cannot do now."""
+
+from __future__ import annotations
+
+from starloom_protocol import frames as f
+from starloom_protocol.entities import Offer, ToolOffer
+from tests.edge.world import World, an_offer, chain
+
+D = "/api/v1/devices"
+
+
+async def test_a_device_is_found_by_name_and_by_id(world: World) -> None:
+    agent = await world.join("laptop")
+    await agent.connect(world)
+    async with world.client() as http:
+        by_name, by_id = (await http.get(f"{D}/laptop")).json(), (await http.get(f"{D}/{agent.id}")).json()
+        assert by_name == by_id
+        assert [tool["name"] for tool in by_name["tools"]] == ["t.one"]
+        unknown = await http.get(f"{D}/nobody")
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
+    assert "laptop" in unknown.json()["reason"]
+
+
+async def test_rename_and_labels(world: World) -> None:
+    await world.join("one")
+    await world.join("two")
+    async with world.client() as http:
+        renamed = await http.patch(f"{D}/one", json={"name": "desk", "labels": ["home", "big"]})
+        assert (renamed.json()["name"], renamed.json()["labels"]) == ("desk", ["big", "home"])
+        taken = await http.patch(f"{D}/two", json={"name": "desk"})
+        assert (taken.status_code, taken.json()["code"]) == (409, "conflict")
+        for name in ("", "a\u202eb", "x" * 200):
+            assert (await http.patch(f"{D}/two", json={"name": name})).status_code == 422
+        assert (await http.patch(f"{D}/two", json={"labels": ["a,b"]})).status_code == 422
+
+
+async def test_a_device_whose_slots_are_used_is_busy(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world, offer=an_offer(slots=1))
+    await world.submit(chain("t.one"))
+    dispatch = await agent.next(f.Dispatch)
+    await agent.send(f.Alive(running=[dispatch.at], sent_ms=1))
+    await agent.next(f.Renew)
+    async with world.client() as http:
+        found = (await http.get(f"{D}/one")).json()
+    assert (found["load"], found["running"], found["slots"]) == ("busy", 1, 1)
+
+
+async def test_drain_resume_and_revoke(world: World) -> None:
+    await world.join("one")
+    async with world.client() as http:
+        assert (await http.post(f"{D}/one/drain")).json()["load"] == "draining"
+        assert (await http.post(f"{D}/one/resume")).json()["load"] == "free"
+        assert (await http.post(f"{D}/one/explode")).status_code == 422
+        assert (await http.post(f"{D}/one/revoke", json={"reason": "sold"})).json()["revoked"] is True
+
+
+async def test_capabilities_show_tools_by_device_and_why_one_cannot(world: World) -> None:
+    one, two = await world.join("one"), await world.join("two")
+    await one.connect(world, offer=an_offer("t.one"))
+    tool = ToolOffer(name="t.one", title="One", unavailable="no display")
+    await two.connect(world, offer=Offer(digest="x", tools=[tool]))
+    async with world.client() as http:
+        (item,) = (await http.get("/api/v1/capabilities")).json()["items"]
+        await http.post(f"{D}/two/revoke")
+        (later,) = (await http.get("/api/v1/capabilities")).json()["items"]
+    assert item["tool"] == "t.one"
+    assert [(found["name"], found["unavailable"]) for found in item["devices"]] == [
+        ("one", None),
+        ("two", "no display"),
+    ]
+    assert [found["name"] for found in later["devices"]] == ["one"]
+
+
+async def test_metrics_count_what_is_there(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    async with world.client() as http:
+        text = (await http.get("/metrics")).text
+    lines = text.splitlines()
+    assert 'starloom_devices{link="online"} 1' in lines
+    assert "starloom_links 1" in lines
+    for line in lines:
+        assert line.startswith(("# HELP starloom_", "# TYPE starloom_", "starloom_")), line
+
+
+async def test_health_and_readiness(world: World) -> None:
+    async with world.client("") as http:
+        assert (await http.get("/healthz")).json() == {"status": "ok"}
+        assert (await http.get("/readyz")).status_code == 200
+        world.engine.ready = False
+        waiting = await http.get("/readyz")
+    assert (waiting.status_code, waiting.json()["waits_for"]) == (503, ["engine"])
+
+
+async def test_the_openapi_document_knows_every_route_of_the_api(world: World) -> None:
+    async with world.client() as http:
+        document = (await http.get("/api/v1/openapi.json")).json()
+    assert document["openapi"].startswith("3.1")
+    paths = document["paths"]
+    assert "post" in paths["/api/v1/constellations"]
+    assert "/api/v1/devices/{device}" in paths
+    assert all("summary" in operation for item in paths.values() for operation in item.values())

@@ -1,0 +1,159 @@
+"""Pairing: the code, the six words on both sides, the person's answer, and every refusal with its reason."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from starloom.access.secrets import code_hash
+from starloom.edge.keys import load_or_make
+from starloom.edge.wheels import Wheels
+from starloom_protocol.session import short_words
+from tests.edge.world import Agent, World, settle
+
+
+async def code_of(world: World, **body: object) -> tuple[str, str]:
+    async with world.client() as http:
+        made = (await http.post("/api/v1/enrollments", json=body)).json()
+    assert made["code"] in made["line"]
+    return made["id"], made["code"]
+
+
+async def test_a_device_joins_after_the_words_were_compared(world: World) -> None:
+    enrollment, code = await code_of(world, label="")
+    agent = Agent("laptop")
+    async with world.client("") as device, world.client() as owner:
+        asked = (await device.post("/agent/join", json=agent.ask(code))).json()
+        assert asked["state"] == "asking"
+        shown = (await owner.get(f"/api/v1/enrollments/{enrollment}")).json()
+        own = short_words(world.hub.key.raw, _raw(agent.key), bytes.fromhex(code_hash(code)))
+        assert asked["words"] == shown["words"] == own
+        assert (await device.get(f"/agent/join/{enrollment}")).json()["state"] == "asking"
+        assert (await owner.post(f"/api/v1/enrollments/{enrollment}/approve")).status_code == 200
+        answer = (await device.get(f"/agent/join/{enrollment}")).json()
+        assert (answer["state"], answer["device"], answer["hub_key"]) == ("approved", agent.id, world.hub.key.text)
+        devices = (await owner.get("/api/v1/devices")).json()["items"]
+    assert [(item["name"], item["link"]) for item in devices] == [("laptop", "offline")]
+
+
+def _raw(key: str) -> bytes:
+    return base64.b64decode(key)
+
+
+async def test_a_denial_says_why_on_both_sides(world: World) -> None:
+    enrollment, code = await code_of(world)
+    agent = Agent("laptop")
+    async with world.client("") as device, world.client() as owner:
+        await device.post("/agent/join", json=agent.ask(code))
+        await owner.post(f"/api/v1/enrollments/{enrollment}/deny", json={"reason": "not mine"})
+        answer = (await device.get(f"/agent/join/{enrollment}")).json()
+        assert (answer["state"], answer["reason"]) == ("denied", "not mine")
+        again = await device.post("/agent/join", json=agent.ask(code))
+        assert (again.status_code, again.json()["code"]) == (403, "bad_code")
+        assert "not mine" in again.json()["reason"]
+        late = await owner.post(f"/api/v1/enrollments/{enrollment}/approve")
+        assert late.status_code == 409
+
+
+async def test_a_code_is_good_for_one_device_and_ten_minutes(world: World) -> None:
+    _, code = await code_of(world, preapproved=True)
+    first, second = Agent("one"), Agent("two")
+    async with world.client("") as device:
+        joined = await device.post("/agent/join", json=first.ask(code))
+        assert joined.json()["state"] == "approved"
+        repeated = await device.post("/agent/join", json=first.ask(code))
+        assert repeated.json()["state"] == "approved"
+        used = await device.post("/agent/join", json=second.ask(code))
+        assert (used.status_code, used.json()["code"]) == (403, "bad_code")
+        _, late = await code_of(world)
+        await world.clock.advance(601_000)
+        expired = await device.post("/agent/join", json=second.ask(late))
+        assert "too old" in expired.json()["reason"]
+
+
+async def test_a_code_may_be_typed_carelessly(world: World) -> None:
+    _, code = await code_of(world, preapproved=True)
+    async with world.client("") as device:
+        typed = code.replace("-", " ").lower()
+        assert (await device.post("/agent/join", json=Agent("one").ask(typed))).json()["state"] == "approved"
+
+
+async def test_wrong_codes_are_refused_and_slowed_down(world: World) -> None:
+    async with world.client("") as device:
+        answers = [await device.post("/agent/join", json=Agent("x").ask("AAAA-BBBB-CCCC-DDDD")) for _ in range(12)]
+    assert [answer.status_code for answer in answers[:10]] == [403] * 10
+    assert answers[-1].status_code == 429
+    assert "starloom enroll" in answers[0].json()["hint"]
+
+
+async def test_bad_keys_names_and_profiles_are_refused_with_their_place(world: World) -> None:
+    _, code = await code_of(world, profile_most="files")
+    agent = Agent("one")
+    async with world.client("") as device:
+        key = await device.post("/agent/join", json={**agent.ask(code), "key": "AAAA"})
+        assert "Ed25519" in key.json()["reason"]
+        name = await device.post("/agent/join", json={**agent.ask(code), "name": "a\u202eb"})
+        assert name.json()["errors"][0]["place"] == "name"
+        more = await device.post("/agent/join", json={**agent.ask(code), "admin": True})
+        assert more.json()["code"] == "unknown_field"
+        profile = await device.post("/agent/join", json=agent.ask(code))
+        assert (profile.status_code, profile.json()["code"]) == (403, "forbidden")
+        fits = await device.post("/agent/join", json={**agent.ask(code), "profile": "files"})
+        assert fits.json()["state"] == "asking"
+
+
+async def test_a_pairing_that_nobody_asked_for_is_not_shown(world: World) -> None:
+    enrollment, _ = await code_of(world)
+    async with world.client("") as device:
+        assert (await device.get(f"/agent/join/{enrollment}")).status_code == 404
+        assert (await device.get("/agent/join/e-none")).status_code == 404
+
+
+async def test_no_code_stands_in_any_record_or_event(world: World) -> None:
+    _, code = await code_of(world)
+    await settle()
+    raw = b"".join(await world.hub.reads.events("fleet", 0, 100))
+    assert code.encode() not in raw
+    assert code.replace("-", "").encode() not in raw
+
+
+async def test_join_py_and_the_wheels(world: World, tmp_path: Path) -> None:
+    async with world.client("") as device:
+        assert (await device.get("/agent/join.py")).text == "print('join')\n"
+        absent = await device.get("/agent/wheels.json")
+        assert (absent.status_code, absent.json()["code"]) == (404, "not_found")
+        folder = tmp_path / "wheels"
+        folder.mkdir()
+        for name in ("starloom_protocol", "starloom_agent"):
+            (folder / f"{name}-0.1.0-py3-none-any.whl").write_bytes(name.encode())
+        listed = (await device.get("/agent/wheels.json")).json()
+        assert [item["name"] for item in listed] == ["starloom_agent", "starloom_protocol"]
+        for item in listed:
+            raw = (await device.get(f"/agent/wheels/{item['file']}")).content
+            assert hashlib.sha256(raw).hexdigest() == item["sha256"]
+        assert (await device.get("/agent/wheels/..%2Fjoin.py")).status_code == 404
+        assert (await device.get("/agent/wheels/none.whl")).status_code == 404
+
+
+async def test_a_changed_wheel_gets_a_new_hash(tmp_path: Path) -> None:
+    wheels = Wheels(tmp_path)
+    for name in ("starloom_protocol", "starloom_agent"):
+        (tmp_path / f"{name}-0.1.0-py3-none-any.whl").write_bytes(b"1")
+    before = {item["file"]: item["sha256"] for item in await wheels.listing()}
+    (tmp_path / "starloom_agent-0.1.0-py3-none-any.whl").write_bytes(b"22")
+    after = {item["file"]: item["sha256"] for item in await wheels.listing()}
+    assert before["starloom_agent-0.1.0-py3-none-any.whl"] != after["starloom_agent-0.1.0-py3-none-any.whl"]
+
+
+def test_the_hub_key_is_kept_and_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "keys" / "hub.key"
+    made = load_or_make(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert load_or_make(path) == made
+    path.write_bytes(b"short")
+    with pytest.raises(ValueError, match="not a hub key"):
+        load_or_make(path)
+    assert path.read_bytes() == b"short"

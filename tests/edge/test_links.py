@@ -1,0 +1,129 @@
+"""Links of devices: bounded queues, messages within the limit, and nothing lost between two connections."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from starloom.edge import links as links_module
+from starloom.edge.links import Link, Links
+from starloom_protocol import frames as f
+from starloom_protocol.codec import MESSAGE_BYTES_MAX
+from starloom_protocol.session import Session, Side, State
+from tests.edge.world import settle
+
+
+def dispatch(number: int, args: str = "{}") -> f.Dispatch:
+    at = f.LeaseRef(attempt=1, constellation="c", incarnation=1, task=f"t{number}")
+    return f.Dispatch(args=args, at=at, fence_after_s=1, repeatability="pure", start_to_close_s=1, tool="t")
+
+
+def a_link(device: str = "d-1") -> tuple[Link, list[str]]:
+    sent: list[str] = []
+
+    async def write(text: str) -> None:
+        sent.append(text)
+
+    aip = Session(Side.HUB)
+    aip.state = State.OPEN
+    return Link(device, aip, write), sent
+
+
+def tasks_of(sent: list[str]) -> list[str]:
+    return [frame["at"]["task"] for text in sent for frame in json.loads(text)["f"] if frame["t"] == "dispatch"]
+
+
+async def test_what_queued_goes_out_as_one_message_in_order() -> None:
+    link, sent = a_link()
+    link.open([])
+    pump = asyncio.create_task(link.pump())
+    await settle()
+    link.push([dispatch(number) for number in range(100)])
+    await settle()
+    assert len(sent) == 1
+    assert tasks_of(sent) == [f"t{number}" for number in range(100)]
+    pump.cancel()
+
+
+async def test_messages_stay_within_the_limit_even_with_many_escapes() -> None:
+    link, sent = a_link()
+    args = json.dumps({"text": '"' * 50_000})
+    link.push([dispatch(number, args) for number in range(20)])
+    link.open([])
+    pump = asyncio.create_task(link.pump())
+    await settle(200)
+    assert tasks_of(sent) == [f"t{number}" for number in range(20)]
+    assert max(len(text.encode()) for text in sent) <= MESSAGE_BYTES_MAX
+    assert len(sent) > 1
+    pump.cancel()
+
+
+async def test_a_device_that_takes_nothing_is_cut() -> None:
+    link, _ = a_link()
+    one = [dispatch(1)]
+    taken = sum(link.push(one) for _ in range(links_module.QUEUE_FRAMES_MAX + 10))
+    assert taken == links_module.QUEUE_FRAMES_MAX
+    assert link.closed_because == "too slow"
+    assert link.queued == 0
+
+
+async def test_before_the_welcome_frames_wait_and_come_after_the_resume_plan() -> None:
+    links = Links()
+    link, sent = a_link()
+    links.add(link)
+    assert links.send("d-1", [dispatch(1)])
+    pump = asyncio.create_task(link.pump())
+    await settle()
+    assert sent == []
+    assert links.device_of(link.http_token) is None
+    link.open([f.ResumePlan(entries=[])])
+    await settle()
+    assert [frame["t"] for frame in json.loads(sent[0])["f"]] == ["resume_plan", "dispatch"]
+    assert links.device_of(link.http_token) == "d-1"
+    pump.cancel()
+
+
+async def test_a_connection_that_is_never_welcomed_hands_its_frames_to_the_older_one() -> None:
+    links = Links()
+    (old, sent), (new, _) = a_link(), a_link()
+    links.add(old)
+    old.open([])
+    pump = asyncio.create_task(old.pump())
+    links.add(new)
+    links.send("d-1", [dispatch(7)])
+    await settle()
+    assert sent == []
+    links.remove(new)
+    await settle()
+    assert tasks_of(sent) == ["t7"]
+    links.remove(old)
+    assert not links.send("d-1", [dispatch(8)])
+    pump.cancel()
+
+
+async def test_closing_one_session_leaves_the_other() -> None:
+    links = Links()
+    (old, old_sent), (new, new_sent) = a_link(), a_link()
+    for link, session in ((old, 1), (new, 2)):
+        links.add(link)
+        link.session = session
+        link.open([])
+    pumps = [asyncio.create_task(link.pump()) for link in (old, new)]
+    links.close("d-1", 1, "taken_over", "a newer connection took over")
+    await settle()
+    assert json.loads(old_sent[-1])["f"][-1] == {
+        "t": "error",
+        "code": "taken_over",
+        "reason": "a newer connection took over",
+    }
+    assert new_sent == []
+    assert pumps[0].done()
+    pumps[1].cancel()
+
+
+def test_a_log_belongs_to_whom_the_attempt_was_given() -> None:
+    links = Links()
+    links.grant("d-1", "c", "t", 1)
+    assert links.has("d-1", ("c", "t", 1))
+    assert not links.has("d-1", ("c", "t", 2))
+    assert not links.has("d-2", ("c", "t", 1))

@@ -1,0 +1,57 @@
+"""The page: its files, its own addresses, nothing outside its folder, and what stands there before it is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.edge.world import a_world
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Path:
+    folder = tmp_path / "dist"
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text("<!doctype html><title>page</title>")
+    (folder / "assets" / "index-Ab3dEf9h.js").write_text("1")
+    (folder / "favicon.svg").write_text("<svg/>")
+    (tmp_path / "secret.txt").write_text("secret")
+    return folder
+
+
+async def test_files_and_addresses_of_the_page(tmp_path: Path, web: Path) -> None:
+    async with a_world(tmp_path, web=web) as world, world.client("") as http:
+        for path in ("/", "/constellations/c-1/t/send.3?lens=list", "/fleet"):
+            found = await http.get(path)
+            assert "<title>page" in found.text, path
+            assert found.headers["cache-control"] == "no-cache"
+        script = await http.get("/assets/index-Ab3dEf9h.js")
+        assert script.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert script.headers["content-type"].startswith("text/javascript")
+        assert (await http.get("/favicon.svg")).headers["content-type"] == "image/svg+xml"
+        assert (await http.head("/")).status_code == 200
+        gone = await http.get("/assets/index-OldHash99.js")
+        assert (gone.status_code, gone.json()["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    "path", ["/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "/assets/%2e%2e/%2e%2e/x"]
+)
+async def test_nothing_outside_the_folder(tmp_path: Path, web: Path, path: str) -> None:
+    async with a_world(tmp_path, web=web) as world, world.client("") as http:
+        assert "secret" not in (await http.get(path)).text.replace("secret.txt", "")
+
+
+async def test_unknown_addresses_of_the_api_are_no_pages(tmp_path: Path, web: Path) -> None:
+    async with a_world(tmp_path, web=web) as world, world.client("") as http:
+        for path in ("/api/v1/none", "/api/v2", "/agent/none", "/aip/v1/none"):
+            found = await http.get(path)
+            assert (found.status_code, found.headers["content-type"]) == (404, "application/problem+json"), path
+
+
+async def test_before_it_is_built_the_page_says_how(tmp_path: Path) -> None:
+    async with a_world(tmp_path, web=tmp_path / "none") as world, world.client("") as http:
+        found = await http.get("/fleet")
+    assert found.status_code == 200
+    assert "npm --prefix frontend" in found.text

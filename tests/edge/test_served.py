@@ -1,0 +1,114 @@
+"""The hub as it is served: real sockets on loopback, the blocks of docs/curl.md as written, and stopping."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import uvicorn
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Origin
+
+from starloom import app as hub_app
+from starloom.settings import Settings
+from starloom_protocol import frames as f
+from tests.edge.world import World, a_world, an_offer
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@asynccontextmanager
+async def served(tmp_path: Path) -> AsyncIterator[World]:
+    async with a_world(tmp_path, port=free_port()) as world:
+        config = uvicorn.Config(
+            world.app, port=world.hub.settings.port, ws="websockets-sansio", lifespan="off", log_config=None
+        )
+        server = uvicorn.Server(config)
+        task = asyncio.create_task(server._serve())
+        while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+            await asyncio.sleep(0)
+        try:
+            yield world
+        finally:
+            server.should_exit = True
+            await task
+
+
+async def test_the_blocks_of_curl_md_run_as_written(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```sh\n(.*?)```", (DOCS / "curl.md").read_text(), re.DOTALL)
+    async with served(tmp_path) as world:
+        agent = await world.join("one")
+        await agent.connect(world, offer=an_offer("system.info"))
+        environment = {**os.environ, "STARLOOM_HOME": str(tmp_path), "no_proxy": "127.0.0.1"}
+        process = await asyncio.create_subprocess_exec(
+            "bash", "-euo", "pipefail", "-c", block, stdout=-1, stderr=-1, env=environment
+        )
+        await agent.done(await agent.next(f.Dispatch), '{"os":"linux"}')
+        out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    answer = json.loads(out.decode().splitlines()[-1])
+    assert answer["constellation_state"] == "succeeded"
+    assert answer["items"][0]["value"] == {"os": "linux"}
+    assert b"event: request_accepted" in out
+
+
+async def test_a_real_browser_like_socket_and_a_foreign_one(tmp_path: Path) -> None:
+    async with served(tmp_path) as world:
+        port = world.hub.settings.port
+        async with world.client() as http:
+            ticket = (await http.post("/api/v1/live/tickets")).json()["ticket"]
+        url = f"ws://127.0.0.1:{port}/api/v1/live"
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(url, origin=Origin("http://evil.example"), proxy=None)
+        assert refused.value.response.status_code == 403
+        async with connect(url, origin=Origin(f"http://127.0.0.1:{port}"), proxy=None) as live:
+            await live.send(json.dumps({"t": "ticket", "ticket": ticket}))
+            assert json.loads(await live.recv())["t"] == "ready"
+            await live.send(json.dumps({"t": "subscribe", "stream": "fleet"}))
+            assert json.loads(await live.recv())["t"] == "snapshot"
+
+
+async def test_a_hub_on_a_real_store_starts_stops_and_remembers(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", port=free_port())
+    async with hub_app.opened(settings) as first:
+        token = first.local_token
+        assert first.hub.ready() == []
+        recipes = [item["name"] for item in first.hub.planner.recipes()]
+    async with hub_app.opened(settings) as second:
+        assert second.local_token == token
+        assert len(second.hub.access.principals) == 1
+    assert "photo-backup" in recipes
+
+
+async def test_goodbye_reaches_agents_and_pages(tmp_path: Path) -> None:
+    async with served(tmp_path) as world:
+        agent = await world.join("one")
+        await agent.connect(world)
+        port = world.hub.settings.port
+        async with world.client() as http:
+            ticket = (await http.post("/api/v1/live/tickets")).json()["ticket"]
+        async with connect(f"ws://127.0.0.1:{port}/api/v1/live", proxy=None) as live:
+            await live.send(json.dumps({"t": "ticket", "ticket": ticket}))
+            await live.recv()
+            running = hub_app.Running(world.edge, world.engine, world.hub, world.token)
+            await hub_app.say_goodbye(running)
+            assert json.loads(await live.recv())["reason"] == "the hub is stopping"
+            with pytest.raises(ConnectionClosed):
+                await live.recv()
+        assert (await agent.next(f.Goaway)).reason == "the hub is stopping"
+        assert len(world.hub.links) == 0

@@ -1,0 +1,187 @@
+"""Signing in by a link, sessions and their CSRF token, tokens and what revoking does."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from starloom.edge import first_run
+from tests.edge.world import URL, World, a_world, settle
+
+COOKIE = "starloom-8470"
+
+
+async def link_of(world: World) -> dict[str, str]:
+    async with world.client() as http:
+        url = (await http.post("/api/v1/sign-in-links")).json()["url"]
+    assert url.startswith(URL + "/#/sign-in/")
+    identity, _, secret = url.rpartition("/")[2].partition(".")
+    return {"id": identity, "secret": secret}
+
+
+async def test_a_link_makes_a_session_once(world: World) -> None:
+    link = await link_of(world)
+    async with world.client("") as http:
+        made = await http.post("/api/v1/sign-in", json=link)
+        assert made.status_code == 200
+        assert made.json()["role"] == "owner"
+        cookie = made.headers["set-cookie"]
+        assert cookie.startswith(COOKIE + "=sls_")
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        assert "Secure" not in cookie
+        again = await http.post("/api/v1/sign-in", json=link)
+        assert (again.status_code, again.json()["code"]) == (401, "not_signed_in")
+
+
+async def test_a_session_reads_freely_but_writes_only_with_its_csrf_token(world: World) -> None:
+    async with world.client("") as http:
+        csrf = (await http.post("/api/v1/sign-in", json=await link_of(world))).json()["csrf"]
+        session = await http.get("/api/v1/session")
+        assert session.json()["csrf"] == csrf
+        assert session.json()["means"] == "session"
+        for headers in ({}, {"X-Starloom-CSRF": "wrong"}):
+            refused = await http.post("/api/v1/live/tickets", headers=headers)
+            assert (refused.status_code, refused.json()["code"]) == (403, "csrf")
+        allowed = await http.post("/api/v1/live/tickets", headers={"X-Starloom-CSRF": csrf})
+        assert allowed.status_code == 201
+
+
+async def test_signing_out_ends_the_session(world: World) -> None:
+    async with world.client("") as http:
+        csrf = (await http.post("/api/v1/sign-in", json=await link_of(world))).json()["csrf"]
+        kept = dict(http.cookies)
+        assert (await http.post("/api/v1/sign-out", headers={"X-Starloom-CSRF": csrf})).status_code == 200
+        http.cookies.clear()
+        gone = await http.get("/api/v1/session", cookies=None, headers={"cookie": f"{COOKIE}={kept[COOKIE]}"})
+        assert gone.status_code == 401
+
+
+async def test_over_https_the_cookie_is_secure_and_host_bound(tmp_path: Path) -> None:
+    async with a_world(tmp_path, public_url="https://star.example", trusted_proxies="127.0.0.1") as world:
+        async with world.client() as http:
+            fragment = (await http.post("/api/v1/sign-in-links")).json()["url"].rpartition("/")[2]
+        identity, _, secret = fragment.partition(".")
+        headers = {"host": "star.example", "x-forwarded-proto": "https"}
+        async with world.client("") as http:
+            made = await http.post("/api/v1/sign-in", json={"id": identity, "secret": secret}, headers=headers)
+        assert made.headers["set-cookie"].startswith("__Host-starloom=")
+        assert "Secure" in made.headers["set-cookie"]
+
+
+async def test_an_old_link_and_a_wrong_secret_are_refused_alike(world: World) -> None:
+    link = await link_of(world)
+    async with world.client("") as http:
+        wrong = await http.post("/api/v1/sign-in", json={"id": link["id"], "secret": "x" * 43})
+        await world.clock.advance(16 * 60 * 1000)
+        late = await http.post("/api/v1/sign-in", json=link)
+    assert wrong.status_code == late.status_code == 401
+    assert wrong.json()["reason"] == late.json()["reason"]
+
+
+async def test_guessing_is_slowed_down(world: World) -> None:
+    async with world.client("") as http:
+        codes = [(await http.post("/api/v1/sign-in", json={"id": "a", "secret": "b"})).status_code for _ in range(12)]
+        assert codes.count(401) == 10
+        limited = await http.post("/api/v1/sign-in", json={"id": "a", "secret": "b"})
+        assert (limited.status_code, limited.json()["code"]) == (429, "rate_limited")
+        assert int(limited.headers["retry-after"]) >= 1
+        await world.clock.advance(60_000)
+        assert (await http.post("/api/v1/sign-in", json={"id": "a", "secret": "b"})).status_code == 401
+
+
+async def test_wrong_tokens_are_refused_and_slowed_down(world: World) -> None:
+    async with world.client("slt_abc_def") as http:
+        answers = [(await http.get("/api/v1/devices")) for _ in range(32)]
+    assert answers[0].json()["code"] == "bad_token"
+    assert answers[-1].json()["code"] == "rate_limited"
+
+
+async def test_a_token_expires(world: World) -> None:
+    async with world.client() as http:
+        made = (await http.post("/api/v1/tokens", json={"role": "viewer", "ttl_s": 60})).json()
+    async with world.client(made["token"]) as http:
+        assert (await http.get("/api/v1/devices")).status_code == 200
+        await world.clock.advance(61_000)
+        assert (await http.get("/api/v1/devices")).json()["code"] == "bad_token"
+
+
+async def test_no_token_gives_more_than_its_issuer_has(world: World) -> None:
+    _, operator = await world.new_token("operator", ["read", "access"])
+    async with world.client(operator) as http:
+        for body, said in (
+            ({"role": "owner", "scopes": ["read"]}, "more than your role operator"),
+            ({"role": "viewer"}, "name scopes among these"),
+            ({"role": "viewer", "scopes": ["run"]}, "does not have the scope run"),
+        ):
+            refused = await http.post("/api/v1/tokens", json=body)
+            assert refused.status_code == 403
+            assert said in refused.json()["reason"]
+        assert (await http.post("/api/v1/tokens", json={"role": "viewer", "scopes": ["read"]})).status_code == 201
+
+
+async def test_tokens_are_listed_without_their_secret_and_with_their_last_use(world: World) -> None:
+    identity, text = await world.new_token("viewer")
+    async with world.client(text) as http:
+        await http.get("/api/v1/devices")
+    async with world.client() as http:
+        listed = await http.get("/api/v1/tokens")
+    (found,) = [item for item in listed.json()["items"] if item["id"] == identity]
+    assert found["last_used_at"] is not None
+    assert text.split("_", 2)[2] not in listed.text
+
+
+async def test_a_revoked_token_stops_at_once_and_its_live_socket_is_cut(world: World) -> None:
+    identity, text = await world.new_token("viewer")
+    async with world.client(text) as http:
+        ticket = (await http.post("/api/v1/live/tickets")).json()["ticket"]
+    socket = await world.socket("/api/v1/live").open()
+    await socket.send_json({"t": "ticket", "ticket": ticket})
+    assert (await socket.receive_json())["t"] == "ready"
+    async with world.client() as http:
+        assert (await http.delete(f"/api/v1/tokens/{identity}")).status_code == 200
+    last = await socket.until_closed()
+    assert '"bad_token"' in last[-1]
+    assert socket.close_code == 1008
+    async with world.client(text) as http:
+        assert (await http.get("/api/v1/devices")).status_code == 401
+
+
+async def test_a_repeated_key_gives_the_same_token_and_another_body_a_conflict(world: World) -> None:
+    async with world.client() as http:
+        headers = {"Idempotency-Key": "k1"}
+        first = await http.post("/api/v1/tokens", json={"role": "viewer"}, headers=headers)
+        second = await http.post("/api/v1/tokens", json={"role": "viewer"}, headers=headers)
+        assert first.json()["token"] == second.json()["token"]
+        at_once = [
+            http.post("/api/v1/tokens", json={"role": "viewer"}, headers={"Idempotency-Key": "k2"}) for _ in "abc"
+        ]
+        made = await asyncio.gather(*at_once)
+        assert len({response.json()["token"] for response in made}) == 1
+        other = await http.post("/api/v1/tokens", json={"role": "operator"}, headers=headers)
+        assert (other.status_code, other.json()["code"]) == (409, "idempotency_mismatch")
+
+
+async def test_the_local_token_is_private_and_kept_over_restarts(world: World, tmp_path: Path) -> None:
+    path = tmp_path / first_run.LOCAL_FILE
+    assert path.stat().st_mode & 0o777 == 0o600
+    hub = world.hub
+    again = await first_run.ensure_local_token(tmp_path, URL, hub.access, hub.inbox, hub.now_ms())
+    assert again == world.token
+    path.unlink()
+    fresh = await first_run.ensure_local_token(tmp_path, URL, hub.access, hub.inbox, hub.now_ms())
+    assert fresh != world.token
+    await settle()
+    assert len(hub.access.principals) == 1
+
+
+@pytest.mark.parametrize("body", [{"role": "king"}, {"rolle": "viewer"}, {"ttl_s": -1}, [], "x"])
+async def test_a_bad_body_names_the_place(world: World, body: object) -> None:
+    async with world.client() as http:
+        refused = await http.post("/api/v1/tokens", json=body)
+    assert refused.status_code == 422
+    problem = refused.json()
+    assert problem["errors"]
+    assert problem["code"] in ("bad_request", "unknown_field")

@@ -1,0 +1,387 @@
+"""A whole hub in one process for tests: real engine on the memory store, real edge, a clock that stands still."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import heapq
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from starloom.access.limits import Limits
+from starloom.access.reach import reach_of
+from starloom.access.tickets import Tickets
+from starloom.access.view import AccessView
+from starloom.blobs.artifacts import FileBlobs
+from starloom.blobs.logs import AttemptLogs
+from starloom.edge import first_run, keys
+from starloom.edge.app import Edge, Files, build
+from starloom.edge.fanout import Fanout
+from starloom.edge.hub import Hub, Planner
+from starloom.edge.links import Links
+from starloom.edge.logs import LogWriter
+from starloom.edge.views import FleetView, Headlines, Others, QuestionsView, fill_views
+from starloom.engine.loop import Engine, EngineSettings
+from starloom.planner.matching import Match, Matched
+from starloom.settings import Settings
+from starloom.store.memory import MemoryStore
+from starloom_protocol import frames as f
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Fault, Offer, ToolOffer
+from starloom_protocol.plan import PlanCheck
+from starloom_protocol.session import Session, Side, device_id, proof_bytes
+from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
+
+URL = "http://127.0.0.1:8470"
+NOW_MS = 1_790_000_000_000
+
+
+class ManualClock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.ms = NOW_MS
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._count = 0
+
+    def now_ms(self) -> int:
+        return self.ms
+
+    def monotonic_s(self) -> float:
+        return self.ms / 1000
+
+    async def wait(self, ms: int) -> None:
+        self._count += 1
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (self.ms + ms, self._count, future))
+        await future
+
+    async def advance(self, ms: int) -> None:
+        self.ms += ms
+        while self._waiting and self._waiting[0][0] <= self.ms:
+            future = heapq.heappop(self._waiting)[2]
+            if not future.done():
+                future.set_result(None)
+        await settle()
+
+
+async def settle(turns: int = 30) -> None:
+    """Let everything that can run do so."""
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+
+class NoRecipes:
+    """A planner without recipes: plans still run, words find nothing."""
+
+    def understand(self, words: str, params: Any) -> Matched:
+        return Matched(Match.NONE, ())
+
+    def plan_recipe(self, name: str, params: Any) -> PlanCheck:
+        return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, reason=f"there is no recipe {name}")])
+
+    def preview(self, plan: LoweredPlan) -> dict[str, Any]:
+        return {"name": plan.name, "plan_hash": plan.hash, "tasks": [{"id": spec.id} for spec in plan.specs]}
+
+    def recipes(self) -> list[dict[str, Any]]:
+        return []
+
+    def recipe(self, name: str) -> dict[str, Any] | None:
+        return None
+
+
+class Jobs:
+    def __init__(self) -> None:
+        self.woken: list[tuple[str, str, str]] = []
+
+    def wake(self, kind: str, constellation: str, job: str) -> None:
+        self.woken.append((kind, constellation, job))
+
+
+class World:
+    """The parts of one hub, and quick ways to use it."""
+
+    def __init__(self, hub: Hub, edge: Edge, engine: Engine, clock: ManualClock, token: str, jobs: Jobs) -> None:
+        self.hub = hub
+        self.edge = edge
+        self.engine = engine
+        self.clock = clock
+        self.token = token
+        self.jobs = jobs
+
+    @property
+    def app(self) -> Any:
+        return self.edge.app
+
+    def client(self, token: str | None = None, url: str | None = None) -> httpx.AsyncClient:
+        """A client with this bearer token; "" for none, the owner's by default."""
+        given = self.token if token is None else token
+        headers = {"Authorization": f"Bearer {given}"} if given else {}
+        transport = httpx.ASGITransport(app=self.app, client=("127.0.0.1", 40000))
+        return httpx.AsyncClient(transport=transport, base_url=url or self.hub.settings.url, headers=headers)
+
+    def socket(self, path: str, headers: dict[str, str] | None = None) -> Ws:
+        return Ws(self.app, path, {"host": f"127.0.0.1:{self.hub.settings.port}", **(headers or {})})
+
+    async def new_token(self, role: str, scopes: list[str] | None = None) -> tuple[str, str]:
+        """Return (id, text) of a fresh token."""
+        async with self.client() as http:
+            made = (await http.post("/api/v1/tokens", json={"role": role, "scopes": scopes or []})).json()
+        return made["id"], made["token"]
+
+    async def submit(self, plan: dict[str, Any] | str, **more: Any) -> dict[str, Any]:
+        async with self.client() as http:
+            response = await http.post("/api/v1/constellations", json={"plan": plan, **more})
+        assert response.status_code == 202, response.text
+        made: dict[str, Any] = response.json()
+        return made
+
+    async def join(self, name: str, **more: Any) -> Agent:
+        """Enroll and join a device without a person."""
+        agent = Agent(name)
+        async with self.client() as http:
+            made = (await http.post("/api/v1/enrollments", json={"preapproved": True, **more})).json()
+            answer = await http.post("/agent/join", json=agent.ask(made["code"]))
+        assert answer.json()["state"] == "approved", answer.text
+        agent.hub_key = answer.json()["hub_key"]
+        return agent
+
+
+class Agent:
+    """A device with its key, speaking AIP over the in-memory socket."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.private = Ed25519PrivateKey.generate()
+        raw = self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+        self.key = base64.b64encode(raw).decode()
+        self.id = device_id(raw)
+        self.hub_key = ""
+        self.report = 0
+        self.session = Session(Side.AGENT)
+        self.ws: Ws | None = None
+        self.inbox: list[f.Frame] = []
+
+    def ask(self, code: str) -> dict[str, Any]:
+        return {"code": code, "key": self.key, "name": self.name, "os": "linux", "profile": "work"}
+
+    def hello(self) -> f.Hello:
+        return f.Hello(
+            device=self.id,
+            instance="i1",
+            key=self.key,
+            ledger=f"ledger-{self.name}",
+            next_report=self.report + 1,
+            version="0.1.0",
+            versions=[1],
+        )
+
+    def prove(self, challenge: f.Challenge, *, key: Ed25519PrivateKey | None = None) -> f.Prove:
+        proof = proof_bytes(
+            hub=challenge.hub, nonce=challenge.nonce, device=self.id, key=self.key, version=challenge.version
+        )
+        return f.Prove(signature=base64.b64encode((key or self.private).sign(proof)).decode())
+
+    async def dial(self, world: World) -> None:
+        """Open a socket and a fresh session."""
+        self.session = Session(Side.AGENT)
+        self.inbox = []
+        self.ws = await world.socket("/aip/v1").open()
+
+    async def connect(self, world: World, *, offer: Offer | None = None) -> f.Welcome:
+        """Dial, prove, be welcomed, offer."""
+        await self.dial(world)
+        await self.send(self.hello())
+        challenge = await self.next(f.Challenge)
+        await self.send(self.prove(challenge))
+        welcome: f.Welcome = await self.next(f.Welcome)
+        await self.next(f.ResumePlan)
+        await self.send(f.OfferFrame(offer=offer or an_offer(), os="linux", policy_digest="p", profile=Profile.WORK))
+        await settle()
+        return welcome
+
+    async def send(self, *frames: f.Frame) -> None:
+        assert self.ws is not None
+        await self.ws.send(self.session.send(list(frames)).decode())
+
+    async def next(self, kind: type[Any]) -> Any:
+        """Return the next frame of a kind, keeping others aside."""
+        assert self.ws is not None
+        while True:
+            for number, frame in enumerate(self.inbox):
+                if isinstance(frame, kind):
+                    return self.inbox.pop(number)
+            self.inbox += self.session.receive(await self.ws.receive())
+
+    async def done(self, dispatch: f.Dispatch, value: str = "null", **more: Any) -> None:
+        self.report += 1
+        await self.send(
+            f.ResultFrame(at=dispatch.at, outcome=more.pop("outcome", "ok"), report=self.report, value=value, **more)
+        )
+
+
+def an_offer(*tools: str, slots: int = 2) -> Offer:
+    offers = [
+        ToolOffer(name=name, effects=[Effect.READ], repeatability=Repeatability.PURE, title=name)
+        for name in tools or ("t.one",)
+    ]
+    return Offer(digest="d", slots=slots, tools=offers)
+
+
+class Ws:
+    """The client's half of an in-memory websocket."""
+
+    def __init__(self, app: Any, path: str, headers: dict[str, str] | None = None) -> None:
+        given = headers or {}
+        self._app = app
+        self._scope = {
+            "type": "websocket",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "scheme": "ws",
+            "server": ("127.0.0.1", 8470),
+            "client": ("127.0.0.1", 40001),
+            "root_path": "",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
+            "subprotocols": [],
+            "state": {},
+            "extensions": {"websocket.http.response": {}},
+        }
+        self._to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._from_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.task: asyncio.Task[None] | None = None
+        self.status = 0
+        self.close_code: int | None = None
+        self.close_reason = ""
+
+    async def open(self) -> Self:
+        """Connect; `status` is 101, or that of the refusal."""
+        self._to_app.put_nowait({"type": "websocket.connect"})
+        self.task = asyncio.create_task(self._app(self._scope, self._to_app.get, self._send))
+        first = await asyncio.wait_for(self._from_app.get(), 5)
+        if first["type"] == "websocket.accept":
+            self.status = 101
+        elif first["type"] == "websocket.http.response.start":
+            self.status = first["status"]
+            self.body = (await self._from_app.get())["body"]
+        else:
+            self.status = 403
+        return self
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        if self.close_code is not None:
+            raise RuntimeError("the socket is closed")
+        await self._from_app.put(message)
+
+    async def send(self, text: str) -> None:
+        self._to_app.put_nowait({"type": "websocket.receive", "text": text})
+
+    async def send_json(self, value: Any) -> None:
+        await self.send(json.dumps(value))
+
+    async def receive(self) -> str:
+        """Return the next message.
+
+        Raises:
+            ConnectionError: if the hub closed instead.
+        """
+        message = await asyncio.wait_for(self._from_app.get(), 5)
+        if message["type"] == "websocket.close":
+            self.close_code, self.close_reason = message["code"], message.get("reason", "")
+            raise ConnectionError(f"{self.close_code} {self.close_reason}")
+        text: str = message["text"]
+        return text
+
+    async def receive_json(self) -> Any:
+        return json.loads(await self.receive())
+
+    async def until_closed(self) -> list[str]:
+        """Return all messages until the hub closes."""
+        seen = []
+        while True:
+            try:
+                seen.append(await self.receive())
+            except ConnectionError:
+                return seen
+
+    async def leave(self) -> None:
+        """Go away without a word and wait until the hub has noticed."""
+        self._to_app.put_nowait({"type": "websocket.disconnect", "code": 1006})
+        if self.task is not None:
+            await asyncio.wait_for(self.task, 5)
+
+
+@asynccontextmanager
+async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings: Any) -> AsyncIterator[World]:
+    """Open a hub; closes it at the end."""
+    chosen = Settings(home=tmp_path, **settings)
+    clock, fanout, links, jobs = ManualClock(), Fanout(), Links(), Jobs()
+    store = MemoryStore()
+    blobs, attempt_logs = FileBlobs(tmp_path / "blobs"), AttemptLogs(tmp_path)
+    engine = Engine(
+        store=store,
+        remote=None,
+        clock=clock,
+        sender=links,
+        live=fanout,
+        jobs=jobs,
+        values=blobs,
+        settings=EngineSettings(owner="test", check_every=1),
+    )
+    access, fleet = AccessView(clock.now_ms), FleetView()
+    others = Others(headlines=Headlines(store), questions=QuestionsView())
+    logs = LogWriter(attempt_logs)
+    await engine.start()
+    writing = asyncio.create_task(logs.run())
+    try:
+        await fill_views(store, fanout, access, fleet, others)
+        hub = Hub(
+            access=access,
+            artifacts=blobs,
+            attempt_logs=attempt_logs,
+            fanout=fanout,
+            fleet=fleet,
+            headlines=others.headlines,
+            inbox=engine.inbox,
+            key=keys.load_or_make(tmp_path / "keys" / "hub.key"),
+            limits=Limits(clock.monotonic_s),
+            links=links,
+            logs=logs,
+            monotonic_s=clock.monotonic_s,
+            now_ms=clock.now_ms,
+            planner=planner or NoRecipes(),
+            questions=others.questions,
+            reach=reach_of([url for url in (chosen.url, chosen.public_url) if url], chosen.trusted_proxies),
+            reads=store,
+            ready=lambda: [] if engine.ready else ["engine"],
+            received=engine.received,
+            settings=chosen,
+            tickets=Tickets(clock.monotonic_s),
+        )
+        script = tmp_path / "join.py"
+        script.write_text("print('join')\n")
+        edge = build(hub, Files(join_script=script, page=chosen.web, wheels=tmp_path / "wheels"))
+        token = await first_run.ensure_local_token(tmp_path, chosen.url, access, engine.inbox, clock.now_ms())
+        yield World(hub, edge, engine, clock, token, jobs)
+    finally:
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+        await engine.stop()
+        await store.close()
+
+
+def chain(*tools: str, **more: Any) -> dict[str, Any]:
+    """A plan whose tasks run one after the other."""
+    tasks = [{"id": f"t{number}", "tool": tool} for number, tool in enumerate(tools)]
+    edges = [{"from": f"t{n}", "to": f"t{n + 1}", "when": "success"} for n in range(len(tools) - 1)]
+    return {"starloom": 1, "name": "chain", "tasks": tasks, "dependencies": edges, **more}
