@@ -1,0 +1,204 @@
+"""Moves artifacts between a tool process and the hub: HTTP, resumed by hash, retried over cuts until the deadline.
+
+The address and the token of the present connection stand in a file that the agent rewrites after each reconnect, so
+every try reads them anew. Bytes are never believed: a fetched file is checked against its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from starloom_agent.tools.interface import OutputPort, ToolFailed
+from starloom_protocol.vocabulary import Code
+
+CHUNK_BYTES = 256 * 1024
+_TRY_TIMEOUT_S = 20.0
+_BACKOFF_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.0)
+_FREE_BYTES_KEPT = 16 * 1024 * 1024
+
+
+class _Again(Exception):
+    """This try failed in a way that another may not."""
+
+
+def hash_file(path: Path) -> tuple[str, int]:
+    """Return SHA-256 (hex) and size."""
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+            size += len(chunk)
+    return digest.hexdigest(), size
+
+
+class HubArtifacts:
+    """The artifact store of the hub, as one tool call uses it. `deadline` is a reading of `clock`."""
+
+    def __init__(
+        self,
+        connection_file: Path,
+        output: OutputPort,
+        *,
+        deadline: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._file = connection_file
+        self._output = output
+        self._deadline = deadline
+        self._clock = clock
+        self._sleep = sleep
+
+    # -- the two operations
+
+    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
+        try:
+            sha256, size = hash_file(path)
+        except OSError as error:
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be read: {error}", effect=False) from error
+        self._retry(f"sending {name}", lambda: self._put_once(path, sha256, size, name))
+        return {"artifact": sha256, "bytes": size, "name": name, "media": media}
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        target = into / sha256
+        if target.exists() and hash_file(target)[0] == sha256:
+            return target
+        partial = into / f"{sha256}.part"
+        self._retry(f"fetching {sha256[:12]}", lambda: self._fetch_once(sha256, partial))
+        if hash_file(partial)[0] != sha256:
+            partial.unlink()
+            raise ToolFailed(Code.ARTIFACT_CORRUPT, f"the bytes fetched for {sha256} have another hash", effect=False)
+        partial.rename(target)
+        return target
+
+    # -- one try
+
+    def _retry(self, what: str, once: Callable[[], None]) -> None:
+        tries = 0
+        while True:
+            try:
+                once()
+            except (_Again, OSError, http.client.HTTPException) as error:
+                wait_s = _BACKOFF_S[min(tries, len(_BACKOFF_S) - 1)]
+                tries += 1
+                if self._clock() + wait_s >= self._deadline:
+                    raise ToolFailed(
+                        Code.NETWORK, f"{what} failed after {tries} tries; the last: {error or type(error).__name__}"
+                    ) from error
+                self._output.log(f"{what}: {error or type(error).__name__}; trying again in {wait_s:g} s")
+                self._sleep(wait_s)
+            else:
+                return
+
+    def _open(self) -> tuple[http.client.HTTPConnection, str, dict[str, str]]:
+        try:
+            where = json.loads(self._file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise _Again(f"the agent is not connected ({error})") from error
+        url = urlsplit(where["hub"])
+        kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+        connection = kind(url.hostname or "127.0.0.1", url.port, timeout=_TRY_TIMEOUT_S)
+        return connection, f"{url.path.rstrip('/')}/aip/v1/artifacts/", {"Authorization": f"Bearer {where['token']}"}
+
+    def _put_once(self, path: Path, sha256: str, size: int, name: str) -> None:
+        connection, prefix, headers = self._open()
+        try:
+            connection.request("HEAD", prefix + sha256, headers=headers)
+            response = connection.getresponse()
+            response.read()
+            if response.status == 200:
+                self._output.progress(done_bytes=size, fraction=1.0, note=f"{name}: the hub has it")
+                return
+            if response.status != 404:
+                self._refuse(response.status, f"HEAD {name}", b"")
+            offset = _offset(response)
+            with path.open("rb") as file:
+                while True:
+                    file.seek(offset)
+                    offset = self._patch(connection, prefix + sha256, headers, offset, size, file.read(CHUNK_BYTES))
+                    self._output.progress(done_bytes=offset, fraction=offset / size if size else 1.0, note=name)
+                    if offset >= size:
+                        return
+        finally:
+            connection.close()
+
+    def _patch(
+        self,
+        connection: http.client.HTTPConnection,
+        path: str,
+        headers: dict[str, str],
+        offset: int,
+        size: int,
+        chunk: bytes,
+    ) -> int:
+        more = {
+            **headers,
+            "Content-Type": "application/offset+octet-stream",
+            "Upload-Offset": str(offset),
+            "Upload-Length": str(size),
+        }
+        connection.request("PATCH", path, body=chunk, headers=more)
+        response = connection.getresponse()
+        body = response.read(4096)
+        if response.status == 204:
+            return _offset(response, offset + len(chunk))
+        if response.status == 409 and response.getheader("Upload-Offset") is not None:
+            return _offset(response)
+        self._refuse(response.status, f"PATCH at {offset}", body)
+        return offset
+
+    def _fetch_once(self, sha256: str, partial: Path) -> None:
+        connection, prefix, headers = self._open()
+        try:
+            have = partial.stat().st_size if partial.exists() else 0
+            if have:
+                headers = {**headers, "Range": f"bytes={have}-"}
+            connection.request("GET", prefix + sha256, headers=headers)
+            response = connection.getresponse()
+            if response.status == 416:
+                response.read()
+                return
+            if response.status not in (200, 206):
+                self._refuse(response.status, f"GET {sha256[:12]}", response.read(4096))
+            length = int(response.getheader("Content-Length") or 0)
+            if shutil.disk_usage(partial.parent).free < length + _FREE_BYTES_KEPT:
+                raise ToolFailed(Code.NO_SPACE, f"{length} bytes are needed in {partial.parent}", effect=False)
+            with partial.open("ab" if response.status == 206 else "wb") as file:
+                done = 0
+                while chunk := response.read(CHUNK_BYTES):
+                    file.write(chunk)
+                    done += len(chunk)
+                    self._output.progress(done_bytes=have + done, fraction=None, note=sha256[:12])
+                file.flush()
+                os.fsync(file.fileno())
+            if done < length:
+                raise _Again(f"the connection ended after {done} of {length} bytes")
+        finally:
+            connection.close()
+
+    def _refuse(self, status: int, what: str, body: bytes) -> None:
+        """Raise what a status means: another try for what may pass, a failure for what will not."""
+        said = body.decode(errors="replace")[:300]
+        if status == 422:
+            raise ToolFailed(Code.ARTIFACT_CORRUPT, f"{what}: the hub found other bytes than the hash names. {said}")
+        if status == 413:
+            raise ToolFailed(Code.OUTPUT_TOO_BIG, f"{what}: the hub takes no file of this size. {said}", effect=False)
+        if status == 507:
+            raise ToolFailed(Code.NO_SPACE, f"{what}: the hub has too little free space. {said}", effect=False)
+        if status == 404:
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{what}: the hub does not have this artifact. {said}", effect=False)
+        raise _Again(f"{what} was answered with {status}. {said}")
+
+
+def _offset(response: http.client.HTTPResponse, otherwise: int = 0) -> int:
+    text = response.getheader("Upload-Offset")
+    return int(text) if text is not None and text.isdecimal() else otherwise

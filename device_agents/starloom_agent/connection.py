@@ -1,0 +1,286 @@
+"""One connection to the hub: dial, prove the key, pump frames both ways until it ends. Decides nothing about work.
+
+A single writer takes reports first and other frames after them and sends all that waits as one message, so numbers
+and order hold. What it does with frames is the `Agent`'s; when to dial again is the runtime's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+from urllib.parse import urlsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+
+import starloom_agent
+from starloom_agent.identity import Identity
+from starloom_protocol.frames import (
+    Alive,
+    Bye,
+    Challenge,
+    ErrorFrame,
+    Frame,
+    Goaway,
+    Hello,
+    LogChunk,
+    Prove,
+    Refuse,
+    Welcome,
+)
+from starloom_protocol.session import ProtocolFault, Session, Side, State, proof_bytes
+from starloom_protocol.version import PROTOCOL_VERSIONS
+from starloom_protocol.vocabulary import Code
+
+OPEN_TIMEOUT_S: Final = 15.0
+FRAMES_WAITING_MAX: Final = 2_000
+_SILENT_INTERVALS: Final = 4
+_MESSAGE_BYTES: Final = 900 * 1024
+_SILENT_LEAST_S: Final = 10.0
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+
+
+class ConnectionEnded(Exception):
+    """The connection is over. `retry_after_s` is what the hub asked for; `final` that trying again will not help."""
+
+    def __init__(self, reason: str, *, retry_after_s: float | None = None, final: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after_s = retry_after_s
+        self.final = final
+
+
+class Peer(Protocol):
+    """The agent as a connection sees it."""
+
+    def next_report(self) -> int: ...
+
+    def welcomed(self, welcome: Welcome, proved_at: float) -> list[Frame]:
+        """A session is open; return what is to be said first."""
+        ...
+
+    def received(self, frames: list[Frame]) -> None: ...
+
+    def reports(self) -> list[Frame]:
+        """Return the next batch of reports and count it as sent."""
+        ...
+
+    def alive(self) -> Alive: ...
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the hub is and which key it must name."""
+
+    hub: str
+    hub_key: str
+
+    @property
+    def socket(self) -> str:
+        url = urlsplit(self.hub)
+        scheme = {"http": "ws", "https": "wss"}.get(url.scheme, url.scheme)
+        return f"{scheme}://{url.netloc}{url.path.rstrip('/')}/aip/v1"
+
+    @property
+    def is_loopback(self) -> bool:
+        return urlsplit(self.hub).hostname in _LOOPBACK
+
+
+@dataclass
+class Connection:
+    """Serves one connection; `push` and `wake` may be called while it runs."""
+
+    address: Address
+    identity: Identity
+    ledger_id: str
+    peer: Peer
+    clock: Callable[[], float]
+    session: Session = field(default_factory=lambda: Session(Side.AGENT))
+    _waiting: list[Frame] = field(default_factory=list)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _heard_at: float = 0.0
+    _bye: Bye | None = None
+    _held_back: list[Frame] = field(default_factory=list)
+
+    def push(self, frames: list[Frame]) -> bool:
+        """Queue frames that are not reports; False if too many wait: the caller may keep or drop them."""
+        if len(self._waiting) + len(frames) > FRAMES_WAITING_MAX:
+            return False
+        self._waiting += frames
+        self._wake.set()
+        return True
+
+    def wake(self) -> None:
+        """There may be reports to send."""
+        self._wake.set()
+
+    async def serve(self) -> None:
+        """Dial and pump until the end, which is always raised.
+
+        Raises:
+            ConnectionEnded: for every way in which it ends, with the reason.
+        """
+        try:
+            async with asyncio.timeout(OPEN_TIMEOUT_S):
+                socket = await connect(
+                    self.address.socket,
+                    compression=None,
+                    max_size=4 * 1024 * 1024,
+                    max_queue=64,
+                    open_timeout=OPEN_TIMEOUT_S,
+                    close_timeout=1.0,
+                    ping_interval=None,
+                    proxy=None if self.address.is_loopback else True,
+                    user_agent_header=f"starloom-agent/{starloom_agent.__version__}",
+                )
+        except (OSError, TimeoutError, InvalidHandshake, InvalidURI) as error:
+            raise ConnectionEnded(f"cannot reach {self.address.hub}: {error or type(error).__name__}") from error
+        try:
+            async with asyncio.timeout(OPEN_TIMEOUT_S):
+                welcome, proved_at = await self._prove(socket)
+            await self._pump(socket, welcome, proved_at)
+        except ProtocolFault as fault:
+            await self._say(socket, fault)
+            raise ConnectionEnded(f"the hub broke the protocol: {fault.reason}") from fault
+        except TimeoutError as error:
+            raise ConnectionEnded("the hub did not answer the handshake in time") from error
+        except ConnectionClosed as closed:
+            raise ConnectionEnded(f"the connection was cut: {closed}") from closed
+        finally:
+            await socket.close()
+
+    async def _say(self, socket: ClientConnection, fault: ProtocolFault) -> None:
+        try:
+            await socket.send(self.session.farewell(fault), text=True)
+        except (ProtocolFault, ConnectionClosed):
+            return
+
+    # -- handshake
+
+    async def _prove(self, socket: ClientConnection) -> tuple[Welcome, float]:
+        me = self.identity
+        hello = Hello(
+            device=me.device,
+            instance=me.instance,
+            key=me.key,
+            ledger=self.ledger_id,
+            next_report=self.peer.next_report(),
+            version=starloom_agent.__version__,
+            versions=list(PROTOCOL_VERSIONS),
+        )
+        await socket.send(self.session.send([hello]), text=True)
+        challenge = await self._next(socket)
+        if not isinstance(challenge, Challenge):
+            raise ConnectionEnded(f"the hub sent {type(challenge).__name__} instead of a challenge")
+        if challenge.hub != self.address.hub_key:
+            raise ConnectionEnded(
+                f"{self.address.hub} is not the hub that this device joined: its key is another one. If the hub was "
+                "made anew, join again with a fresh line from `starloom enroll`",
+                final=True,
+            )
+        proof = proof_bytes(
+            hub=challenge.hub, nonce=challenge.nonce, device=me.device, key=me.key, version=challenge.version
+        )
+        proved_at = self.clock()
+        await socket.send(self.session.send([Prove(signature=me.sign(proof))]), text=True)
+        welcome = await self._next(socket)
+        if not isinstance(welcome, Welcome):
+            raise ConnectionEnded(f"the hub sent {type(welcome).__name__} instead of a welcome")
+        return welcome, proved_at
+
+    async def _next(self, socket: ClientConnection) -> Frame:
+        """Return the next frame of the handshake; a refusal or an error ends the connection with its reason."""
+        while True:
+            frames = self.session.receive(await socket.recv(decode=False))
+            for frame in frames:
+                self._raise_end(frame)
+                self._held_back = frames[1:]
+                return frame
+
+    def _raise_end(self, frame: Frame) -> None:
+        if isinstance(frame, Refuse):
+            final = frame.retry_after_s <= 0 and frame.code not in (Code.OVERLOADED, Code.RATE_LIMITED)
+            raise ConnectionEnded(
+                f"the hub refuses this device ({frame.code}): {frame.reason}. {frame.fix}",
+                retry_after_s=frame.retry_after_s or None,
+                final=final,
+            )
+        if isinstance(frame, ErrorFrame):
+            final = frame.code in (Code.TAKEN_OVER, Code.DEVICE_REVOKED)
+            raise ConnectionEnded(f"the hub ended the connection ({frame.code}): {frame.reason}", final=final)
+        if isinstance(frame, Goaway):
+            raise ConnectionEnded(f"the hub asks to come back later: {frame.reason}", retry_after_s=frame.retry_after_s)
+
+    # -- the open session
+
+    async def _pump(self, socket: ClientConnection, welcome: Welcome, proved_at: float) -> None:
+        first, self._held_back = self._held_back, []
+        self._heard_at = self.clock()
+        self._waiting[:0] = [*self.peer.welcomed(welcome, proved_at), self.peer.alive()]
+        self._wake.set()
+        if first:
+            self.peer.received(first)
+        tasks = [
+            asyncio.create_task(self._read(socket), name="read"),
+            asyncio.create_task(self._write(socket), name="write"),
+            asyncio.create_task(self._keep_alive(welcome.alive_interval_s), name="alive"),
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read(self, socket: ClientConnection) -> None:
+        while True:
+            frames = self.session.receive(await socket.recv(decode=False))
+            self._heard_at = self.clock()
+            ending = next((index for index, frame in enumerate(frames) if isinstance(frame, ErrorFrame | Goaway)), None)
+            if ending is not None:
+                self.peer.received(frames[:ending])
+                self._raise_end(frames[ending])
+            self.peer.received(frames)
+
+    async def _write(self, socket: ClientConnection) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while True:
+                frames = self._some_waiting() or self.peer.reports() or self._last_word()
+                if not frames:
+                    break
+                await socket.send(self.session.send(frames), text=True)
+
+    async def _keep_alive(self, interval_s: float) -> None:
+        quiet_s = max(_SILENT_LEAST_S, _SILENT_INTERVALS * interval_s)
+        while True:
+            await asyncio.sleep(interval_s)
+            if self.clock() - self._heard_at > quiet_s:
+                raise ConnectionEnded(f"nothing was heard from the hub for {quiet_s:g} s")
+            self.push([self.peer.alive()])
+
+    def _some_waiting(self) -> list[Frame]:
+        """Take what one message can hold; a chunk of log counts as if each character were escaped."""
+        room = _MESSAGE_BYTES
+        for index, frame in enumerate(self._waiting):
+            room -= 6 * len(frame.text) + 300 if isinstance(frame, LogChunk) else 1_000
+            if room < 0 and index:
+                taken, self._waiting = self._waiting[:index], self._waiting[index:]
+                return taken
+        taken, self._waiting = self._waiting, []
+        return taken
+
+    def _last_word(self) -> list[Frame]:
+        bye, self._bye = self._bye, None
+        return [bye] if bye is not None else []
+
+    def say_bye(self, reason: str) -> None:
+        """Say what waits, then goodbye; the hub ends the connection."""
+        if self.session.state is State.OPEN:
+            self._bye = Bye(reason=reason)
+            self._wake.set()

@@ -1,0 +1,314 @@
+"""The agent's own decisions: which leases it holds, what to start and stop, what to answer. Pure.
+
+`step` changes the given state and returns actions in order; it knows no clock, socket, file or process. Times are
+readings of the clock that runs during sleep, given with each event. What it answers for an attempt it does not hold
+comes from the ledger, so it asks the runtime for that by an action.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, assert_never
+
+from starloom_protocol.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+
+FENCES_KEPT: Final = 200_000
+TaskKey = tuple[str, str]
+Fence = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Held:
+    """A lease held here. `fence_at` None: no fence. `stopping` is why it is being ended, empty while it may go on."""
+
+    dispatch: Dispatch
+    running: bool = False
+    fence_at: float | None = None
+    stopping: str = ""
+
+
+@dataclass(slots=True)
+class AgentState:
+    """All that the agent decides on. `base_at` is the sending of the last answered `alive` (or of the proof)."""
+
+    slots: int
+    base_at: float = 0.0
+    draining: bool = False
+    fences: dict[TaskKey, Fence] = field(default_factory=dict)
+    held: dict[LeaseRef, Held] = field(default_factory=dict)
+    waiting: list[LeaseRef] = field(default_factory=list)
+    running: int = 0
+
+
+# -- events
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """This connection's proof was sent at `at`: nothing granted on it is older."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    entries: list[PlanEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """The process of a lease is gone; `stopped` if it was ended from outside and made no result."""
+
+    at: LeaseRef
+    stopped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    draining: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EndAll:
+    """Every lease is given back: the device was revoked, or the agent is being stopped."""
+
+    why: str
+
+
+Event = Proved | Resumed | CallEnded | Drained | EndAll | Dispatch | Cancel | Renew
+
+
+# -- actions
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Decide by policy, write `started`, run."""
+
+    dispatch: Dispatch
+    fence_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the process group; `CallEnded` follows."""
+
+    at: LeaseRef
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class MoveFence:
+    at: LeaseRef
+    fence_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class SayReceipt:
+    """Report that a cancel is done. `effect` None: what the ended call itself said."""
+
+    at: LeaseRef
+    known: bool
+    effect: EffectSeen | None
+
+
+@dataclass(frozen=True, slots=True)
+class SayResult:
+    """Report an end that needs no process: refused, never started, interrupted."""
+
+    at: LeaseRef
+    outcome: Outcome
+    code: Code | None
+    detail: str
+    effect: EffectSeen = EffectSeen.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class SayEnd:
+    """Report how the ended call went, as the runner said it."""
+
+    at: LeaseRef
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFromLedger:
+    """Send again what the ledger has for this attempt; `absent` is what to do where it has nothing."""
+
+    at: LeaseRef
+    absent: SayReceipt | SayResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    at: LeaseRef
+
+
+Action = Start | Stop | MoveFence | SayReceipt | SayResult | SayEnd | AnswerFromLedger | Forget
+
+
+def fence_of(at: LeaseRef) -> Fence:
+    return (at.incarnation, at.attempt)
+
+
+def task_of(at: LeaseRef) -> TaskKey:
+    return (at.constellation, at.task)
+
+
+def step(state: AgentState, event: Event) -> list[Action]:
+    """Apply one event; total over every order of events a hub may send."""
+    if isinstance(event, Dispatch):
+        return _dispatched(state, event)
+    if isinstance(event, CallEnded):
+        return _call_ended(state, event)
+    if isinstance(event, Renew):
+        return _renewed(state, event)
+    if isinstance(event, Cancel):
+        return _cancelled(state, event.at)
+    if isinstance(event, Resumed):
+        return [action for entry in event.entries for action in _resume(state, entry)]
+    if isinstance(event, Proved):
+        state.base_at = max(state.base_at, event.at)
+        return []
+    if isinstance(event, Drained):
+        state.draining = event.draining
+        return []
+    if isinstance(event, EndAll):
+        return [action for at in list(state.held) for action in _end(state, at, event.why)]
+    assert_never(event)
+
+
+def running_refs(state: AgentState) -> list[LeaseRef]:
+    """Return what `alive` names: every lease that is held, those that wait for a slot here included."""
+    return [at for at, held in state.held.items() if not held.stopping or held.running]
+
+
+def _note_fence(state: AgentState, at: LeaseRef) -> None:
+    key = task_of(at)
+    # Written anew, so that the order of the dictionary is that of use and the oldest go first.
+    state.fences[key] = max(fence_of(at), state.fences.pop(key, (-1, -1)))
+    while len(state.fences) > FENCES_KEPT:
+        del state.fences[next(iter(state.fences))]
+
+
+def _dispatched(state: AgentState, dispatch: Dispatch) -> list[Action]:
+    at = dispatch.at
+    if at in state.held:
+        return []
+    highest = state.fences.get(task_of(at))
+    if highest is not None and fence_of(at) <= highest:
+        detail = f"a newer attempt of this task than {at.attempt} was already taken here"
+        return [AnswerFromLedger(at, SayResult(at, Outcome.REFUSED, Code.FENCED, detail))]
+    _note_fence(state, at)
+    fence_at = state.base_at + dispatch.fence_after_s if dispatch.fence_after_s > 0 else None
+    # An older attempt of the same task that still runs has been given away: it ends before this one begins.
+    older = [held_at for held_at in state.held if task_of(held_at) == task_of(at)] if highest is not None else []
+    state.held[at] = Held(dispatch, fence_at=fence_at)
+    state.waiting.append(at)
+    actions = [action for held_at in older for action in _end(state, held_at, "replaced")]
+    return actions + _start_waiting(state)
+
+
+def _start_waiting(state: AgentState) -> list[Action]:
+    actions: list[Action] = []
+    if not state.waiting:
+        return actions
+    busy = {task_of(at) for at, held in state.held.items() if held.running} if len(state.held) > 1 else set()
+    left = []
+    for at in state.waiting:
+        held = state.held[at]
+        if state.running >= state.slots or task_of(at) in busy:
+            left.append(at)
+            continue
+        held.running = True
+        state.running += 1
+        actions.append(Start(held.dispatch, held.fence_at))
+    state.waiting = left
+    return actions
+
+
+def _release(state: AgentState, at: LeaseRef) -> Held | None:
+    held = state.held.pop(at, None)
+    if held is not None and held.running:
+        state.running -= 1
+    if held is not None and at in state.waiting:
+        state.waiting.remove(at)
+    return held
+
+
+def _call_ended(state: AgentState, event: CallEnded) -> list[Action]:
+    held = _release(state, event.at)
+    if held is None:
+        return []
+    actions: list[Action] = []
+    if not event.stopped:
+        actions.append(SayEnd(event.at))
+    elif held.stopping == "cancel":
+        actions.append(SayReceipt(event.at, known=True, effect=None))
+    else:
+        # Fenced, replaced, gone or ended by its owner: the hub may know it or not; it is told all the same.
+        actions.append(SayEnd(event.at))
+    return actions + _start_waiting(state)
+
+
+def _end(state: AgentState, at: LeaseRef, why: str) -> list[Action]:
+    held = state.held[at]
+    if held.running:
+        if held.stopping:
+            return []
+        held.stopping = why
+        return [Stop(at, why)]
+    _release(state, at)
+    if why == "cancel":
+        return [SayReceipt(at, known=True, effect=EffectSeen.NONE)]
+    return [SayResult(at, Outcome.NEVER_STARTED, None, f"it waited for a slot and was ended: {why}")]
+
+
+def _cancelled(state: AgentState, at: LeaseRef) -> list[Action]:
+    held = state.held.get(at)
+    if held is None:
+        _note_fence(state, at)
+        return [AnswerFromLedger(at, SayReceipt(at, known=False, effect=EffectSeen.NONE))]
+    if held.stopping:
+        held.stopping = "cancel"
+        return []
+    return _end(state, at, "cancel")
+
+
+def _renewed(state: AgentState, renew: Renew) -> list[Action]:
+    sent_at = renew.sent_ms / 1000
+    state.base_at = max(state.base_at, sent_at)
+    actions: list[Action] = []
+    for at in renew.granted:
+        held = state.held.get(at)
+        if held is None or held.fence_at is None:
+            continue
+        fence_at = sent_at + held.dispatch.fence_after_s
+        if fence_at > held.fence_at:
+            held.fence_at = fence_at
+            if held.running:
+                actions.append(MoveFence(at, fence_at))
+    for at in renew.gone:
+        if at in state.held:
+            actions += _end(state, at, "gone")
+    return actions
+
+
+def _resume(state: AgentState, entry: PlanEntry) -> list[Action]:
+    at = entry.at
+    match entry.action:
+        case "cancel":
+            return _cancelled(state, at)
+        case "forget":
+            actions = _end(state, at, "gone") if at in state.held else []
+            return [*actions, Forget(at)]
+        case _:
+            if at in state.held:
+                return []
+            # From now on it never begins here. What the hub saw begin and the ledger does not know was pure work, or
+            # the ledger is another one: `maybe` is right for both. An end that is asked for again and is not here
+            # is left to a person.
+            _note_fence(state, at)
+            detail = "the agent was started anew and this device has no trace of the attempt"
+            lost = SayResult(at, Outcome.INTERRUPTED, Code.INTERRUPTED, detail, EffectSeen.MAYBE)
+            return [AnswerFromLedger(at, lost if entry.action == "continue" else None)]

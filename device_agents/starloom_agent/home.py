@@ -1,0 +1,110 @@
+"""The agent's home directory: what lies where, who may read it, and the record of the hub it has joined.
+
+Everything is 0700 or 0600. Nothing here talks to a hub.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+
+class Joined(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The hub that this device has joined; `hub_key` (raw public key, base64) is pinned from then on."""
+
+    hub: str
+    hub_key: str
+    name: str
+    labels: list[str] = []
+
+
+class NotJoined(Exception):
+    """The home has no hub yet; the text says what to type."""
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a 0600 file in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@dataclass(frozen=True)
+class AgentHome:
+    """Paths below one home; `make` creates it."""
+
+    root: Path
+
+    @staticmethod
+    def at(path: str | None) -> AgentHome:
+        """Return the home named, else that of STARLOOM_AGENT_HOME, else `~/.starloom-agent`."""
+        chosen = path or os.environ.get("STARLOOM_AGENT_HOME") or "~/.starloom-agent"
+        return AgentHome(Path(chosen).expanduser().resolve())
+
+    def make(self) -> None:
+        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.root.chmod(0o700)
+        for folder in (self.work, self.run, self.workspace):
+            folder.mkdir(exist_ok=True, mode=0o700)
+
+    @property
+    def key(self) -> Path:
+        return self.root / "device.key"
+
+    @property
+    def ledger(self) -> Path:
+        return self.root / "ledger.sqlite"
+
+    @property
+    def policy(self) -> Path:
+        return self.root / "policy.toml"
+
+    @property
+    def hub(self) -> Path:
+        return self.root / "hub.json"
+
+    @property
+    def work(self) -> Path:
+        """One directory for each running attempt; emptied when the agent starts."""
+        return self.root / "work"
+
+    @property
+    def workspace(self) -> Path:
+        """The agent's own folder, allowed by every profile."""
+        return self.root / "workspace"
+
+    @property
+    def run(self) -> Path:
+        """What describes the running process: pid file, status, the current token for artifacts."""
+        return self.root / "run"
+
+    def joined(self) -> Joined:
+        """Read the record of the hub.
+
+        Raises:
+            NotJoined: if there is none.
+        """
+        try:
+            return msgspec.json.decode(self.hub.read_bytes(), type=Joined)
+        except FileNotFoundError:
+            raise NotJoined(
+                f"{self.root} has not joined a hub. Take the line from `starloom enroll`, "
+                "or type: starloom-agent join URL CODE"
+            ) from None
+        except msgspec.DecodeError as error:
+            raise NotJoined(f"{self.hub} cannot be read ({error}); join again: starloom-agent join URL CODE") from error
+
+    def join(self, record: Joined) -> None:
+        write_private(self.hub, msgspec.json.format(msgspec.json.encode(record)) + b"\n")

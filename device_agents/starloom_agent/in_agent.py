@@ -1,0 +1,48 @@
+"""Runs a tool inside the agent itself: for pure and instant tools only, without files, artifacts or a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from starloom_agent.calls import Ended
+from starloom_agent.outcomes import arguments, canonical_value, facts_of
+from starloom_agent.tools.interface import Folders, Tool, ToolContext, ToolFailed
+from starloom_protocol.frames import Dispatch
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
+from starloom_protocol.vocabulary import Code, Outcome
+
+
+class _Nothing:
+    """Such tools have no files and nothing to say."""
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({sha256}, {into})", effect=False)
+
+    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
+        raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({path}, {name}, {media})")
+
+    def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
+        """Instant tools have no progress."""
+
+    def log(self, text: str) -> None:
+        """Instant tools have no log."""
+
+
+_NOWHERE: Final = ToolContext(Path("/nonexistent"), _Nothing(), _Nothing(), Folders())
+
+
+def run_here(tool: Tool, dispatch: Dispatch, args: Mapping[str, Any], inputs: Mapping[str, Any]) -> Ended | None:
+    """Run the tool now; None if its value is too big to stay here: then it needs a process that can upload it.
+
+    Raises:
+        ToolFailed: as the tool says, or for wrong arguments.
+    """
+    value = tool.run(_NOWHERE, arguments(tool.args, args, inputs))
+    text = canonical_value(value)
+    size = len(text.encode())
+    if size > INLINE_VALUE_BYTES_MAX:
+        return None
+    facts, too_big = facts_of(value, dispatch.wants) if dispatch.wants else ({}, {})
+    return Ended(outcome=Outcome.OK, value=text, bytes=size, facts=facts, facts_too_big=too_big)

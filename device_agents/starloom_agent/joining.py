@@ -1,0 +1,130 @@
+"""Joining a hub: show it the code and this device's key, compare the words, wait for the person who approves.
+
+Talks to two routes of the hub by plain HTTP requests; every refusal is told with its reason. Writes nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from starloom_agent.home import Joined
+from starloom_agent.identity import Identity
+from starloom_protocol.session import short_words
+from starloom_protocol.vocabulary import Profile
+
+_ASK_EVERY_S = 2.0
+_TIMEOUT_S = 15.0
+
+
+class JoinRefused(Exception):
+    """The hub refuses the device, or cannot be reached; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a device tells the hub when it asks to join."""
+
+    code: str
+    name: str
+    os: str
+    profile: Profile
+
+
+def hub_address(url: str) -> str:
+    """Return the hub's address without a path of its pages.
+
+    Raises:
+        JoinRefused: if it is not an http(s) address.
+    """
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise JoinRefused(f"{url} is not the address of a hub; it looks like http://192.168.1.10:8470")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def request(hub: str, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Send one request and return the JSON answer.
+
+    Raises:
+        JoinRefused: with the hub's own reason and hint, or why it cannot be reached.
+    """
+    url = urlsplit(hub)
+    kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+    connection = kind(url.hostname or "", url.port, timeout=_TIMEOUT_S)
+    try:
+        data = json.dumps(body).encode() if body is not None else None
+        connection.request(method, url.path + path, body=data, headers={"Content-Type": "application/json"})
+        response = connection.getresponse()
+        status, raw = response.status, response.read(64 * 1024)
+    except (OSError, http.client.HTTPException) as error:
+        raise JoinRefused(
+            f"{hub} does not answer: {error or type(error).__name__}. Is `starloom up` running?"
+        ) from error
+    finally:
+        connection.close()
+    try:
+        answer = json.loads(raw)
+    except ValueError:
+        answer = {}
+    if not isinstance(answer, dict):
+        answer = {}
+    if status >= 400:
+        reason = answer.get("reason") or answer.get("detail") or answer.get("title") or f"HTTP status {status}"
+        raise JoinRefused(f"{hub} refuses: {reason}. {answer.get('hint', '')}".strip())
+    return answer
+
+
+def words_of(hub_key: str, key: str, code: str) -> str:
+    """Return the six words as this side works them out itself; of the code, case, spaces and dashes do not count."""
+    plain = "".join(char for char in code.upper() if char.isalnum()).replace("0", "O").replace("1", "I")
+    return short_words(base64.b64decode(hub_key), base64.b64decode(key), hashlib.sha256(plain.encode()).digest())
+
+
+def join(
+    hub: str,
+    asked: Asked,
+    identity: Identity,
+    *,
+    say: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Joined:
+    """Ask to join and wait for the answer; shows the words meanwhile.
+
+    Raises:
+        JoinRefused: denied, expired, a bad code, words that differ, or no hub.
+    """
+    body = {
+        "code": asked.code,
+        "key": identity.key,
+        "name": asked.name,
+        "os": asked.os,
+        "profile": asked.profile.value,
+    }
+    answer = request(hub, "POST", "/agent/join", body)
+    hub_key = str(answer.get("hub_key", ""))
+    if not hub_key:
+        raise JoinRefused(f"{hub} named no key of its own; it may be older than this agent")
+    enrollment = str(answer.get("enrollment", ""))
+    words = words_of(hub_key, identity.key, asked.code)
+    if answer.get("words") and answer["words"] != words:
+        raise JoinRefused("the hub's words do not fit the keys that were exchanged: something stands between")
+    shown = False
+    while answer.get("state") == "asking":
+        if not shown:
+            say(f"Compare these words with those on the hub's screen, and approve the device there:\n\n    {words}\n")
+            shown = True
+        sleep(_ASK_EVERY_S)
+        answer = request(hub, "GET", f"/agent/join/{quote(enrollment, safe='')}")
+    if answer.get("state") not in ("approved", "used"):
+        raise JoinRefused(
+            f"{hub} did not let this device in: {answer.get('reason') or answer.get('state') or 'no reason'}"
+        )
+    return Joined(hub=hub, hub_key=hub_key, name=str(answer.get("name") or asked.name))

@@ -1,0 +1,295 @@
+"""What must survive a crash of the agent: attempts with their fences, the outbox of reports, policy decisions.
+
+One SQLite file, WAL, synchronous FULL. Writes are collected and put down by one `flush`, which costs one fsync;
+nothing that depends on a write may leave the agent, and no effect may begin, before the flush returned. Reports of
+`pure` work stay in memory: lost with the process, they are made again.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from starloom_protocol.frames import ArtifactReady, LeaseRef, Propose, Receipt, ResultFrame, Started
+
+Report = Started | ResultFrame | Receipt | Propose | ArtifactReady
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS attempts (
+  constellation TEXT NOT NULL, task TEXT NOT NULL, incarnation INTEGER NOT NULL, attempt INTEGER NOT NULL,
+  state TEXT NOT NULL, effect TEXT NOT NULL, began_s INTEGER, group_id INTEGER, group_mark TEXT, boot TEXT, result BLOB,
+  changed_s INTEGER NOT NULL,
+  PRIMARY KEY (constellation, task, incarnation, attempt)) STRICT;
+CREATE INDEX IF NOT EXISTS attempts_state ON attempts (state);
+CREATE TABLE IF NOT EXISTS reports (number INTEGER PRIMARY KEY, frame BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS decisions (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, at_s REAL NOT NULL, lease TEXT NOT NULL, tool TEXT NOT NULL,
+  allowed INTEGER NOT NULL, reason TEXT NOT NULL, profile TEXT NOT NULL) STRICT;
+"""
+_NUMBERS_RESERVED = 10_000
+_DECISIONS_KEPT = 50_000
+_FINISHED_KEPT_S = 60 * 24 * 3600
+_LAZY_WRITES_MAX = 2_000
+
+_encoder = msgspec.json.Encoder()
+_report_decoder = msgspec.json.Decoder(Report)
+
+
+class LedgerFault(Exception):
+    """The ledger cannot be opened or written: nothing may be started without it."""
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """An attempt that was under way when the agent ended."""
+
+    at: LeaseRef
+    state: str
+    effect: str
+    group: int | None
+    group_mark: str | None
+    boot: str | None
+
+
+@dataclass(frozen=True)
+class DecisionRow:
+    at_s: float
+    lease: str
+    tool: str
+    allowed: bool
+    reason: str
+    profile: str
+
+
+def _key(at: LeaseRef) -> tuple[str, str, int, int]:
+    return (at.constellation, at.task, at.incarnation, at.attempt)
+
+
+class Ledger:
+    """One open ledger. Only one agent may write it (the lock of its home sees to that); others may read.
+
+    `numbers` of reports rise for the life of the file: a block is reserved on disk before its numbers are used, so
+    those of reports that were kept in memory only are never used again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=2.0)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.executescript(_SCHEMA)
+            path.chmod(0o600)
+            self.id = self._meta("ledger", secrets.token_hex(8))
+            self._reserved = int(self._meta("reserved", "1"))
+            self._next = self._reserved
+        except sqlite3.Error as error:
+            raise LedgerFault(f"the ledger {path} cannot be used: {error}") from error
+        self._pending: list[tuple[str, tuple[Any, ...]]] = []
+        self._must_sync = False
+        self.writes = 0
+
+    def _meta(self, name: str, value: str) -> str:
+        self._db.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (name, value))
+        row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return str(row[0])
+
+    # -- numbers
+
+    @property
+    def next_report(self) -> int:
+        """The number that the next report will carry."""
+        return self._next
+
+    def take_number(self) -> int:
+        """Return a number that was never used before in this ledger."""
+        if self._next >= self._reserved:
+            self._reserved = self._next + _NUMBERS_RESERVED
+            self._write("UPDATE meta SET value = ? WHERE name = 'reserved'", (str(self._reserved),), sync=True)
+            self.flush()
+        number = self._next
+        self._next += 1
+        return number
+
+    # -- writes, put down by `flush`
+
+    def _write(self, sql: str, values: tuple[Any, ...], *, sync: bool) -> None:
+        self._pending.append((sql, values))
+        self._must_sync = self._must_sync or sync
+
+    def accepted(self, at: LeaseRef, *, effect: str) -> None:
+        """An attempt was taken; `effect` (none or maybe) is what it counts as if it never reports again."""
+        self._write(
+            "INSERT OR REPLACE INTO attempts (constellation, task, incarnation, attempt, state, effect, changed_s)"
+            " VALUES (?, ?, ?, ?, 'accepted', ?, ?)",
+            (*_key(at), effect, int(time.time())),
+            sync=True,
+        )
+
+    def started(self, at: LeaseRef) -> None:
+        """The effect may begin once this is flushed."""
+        self._write(
+            "UPDATE attempts SET state = 'started', began_s = ?, changed_s = ?"
+            " WHERE constellation = ? AND task = ? AND incarnation = ? AND attempt = ?",
+            (int(time.time()), int(time.time()), *_key(at)),
+            sync=True,
+        )
+
+    def grouped(self, at: LeaseRef, group: int, mark: str, boot: str) -> None:
+        """Remember the process group of a started attempt. A crash before it is written is covered by the pipe."""
+        self._write(
+            "UPDATE attempts SET group_id = ?, group_mark = ?, boot = ?"
+            " WHERE constellation = ? AND task = ? AND incarnation = ? AND attempt = ?",
+            (group, mark, boot, *_key(at)),
+            sync=False,
+        )
+
+    def finished(self, at: LeaseRef, result: ResultFrame | Receipt) -> None:
+        """The attempt has ended; its last report is kept to answer a repeated dispatch."""
+        self._write(
+            "INSERT INTO attempts (constellation, task, incarnation, attempt, state, effect, result, changed_s)"
+            " VALUES (?, ?, ?, ?, 'finished', 'none', ?, ?)"
+            " ON CONFLICT DO UPDATE SET state = 'finished', result = excluded.result, group_id = NULL,"
+            " changed_s = excluded.changed_s",
+            (*_key(at), _encoder.encode(result), int(time.time())),
+            sync=True,
+        )
+
+    def forget(self, at: LeaseRef) -> None:
+        """The hub has the attempt's end in its log: its result need not be kept (its fence is)."""
+        self._write(
+            "UPDATE attempts SET result = NULL, state = 'finished'"
+            " WHERE constellation = ? AND task = ? AND incarnation = ? AND attempt = ?",
+            _key(at),
+            sync=False,
+        )
+
+    def keep(self, report: Report) -> None:
+        """Put a report into the outbox on disk."""
+        self._write("INSERT OR REPLACE INTO reports VALUES (?, ?)", (report.report, _encoder.encode(report)), sync=True)
+
+    def drop_reports(self, up_to: int) -> None:
+        """The hub has every report up to this number in its durable log."""
+        self._write("DELETE FROM reports WHERE number <= ?", (up_to,), sync=False)
+
+    def decided(self, row: DecisionRow) -> None:
+        self._write(
+            "INSERT INTO decisions (at_s, lease, tool, allowed, reason, profile) VALUES (?, ?, ?, ?, ?, ?)",
+            (row.at_s, row.lease, row.tool, int(row.allowed), row.reason, row.profile),
+            sync=False,
+        )
+
+    @property
+    def lazy_writes_due(self) -> bool:
+        """Whether so many unforced writes wait that they should be put down now."""
+        return len(self._pending) > _LAZY_WRITES_MAX
+
+    def flush(self, *, lazy: bool = False) -> None:
+        """Put down all collected writes in one transaction, synced if one of them must be.
+
+        Without `lazy`, writes that need no sync wait until one that does, or until `lazy_writes_due`.
+
+        Raises:
+            LedgerFault: if the disk refuses; the writes stay collected.
+        """
+        if not self._pending or not (lazy or self._must_sync or self.lazy_writes_due):
+            return
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            for sql, values in self._pending:
+                self._db.execute(sql, values)
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise LedgerFault(f"the ledger {self._path} cannot be written: {error}") from error
+        self.writes += 1
+        self._pending.clear()
+        self._must_sync = False
+
+    # -- reads (of what was flushed)
+
+    def fences(self) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:
+        """Yield the highest (incarnation, attempt) of every task."""
+        rows = self._db.execute(
+            "SELECT constellation, task, incarnation, attempt FROM attempts ORDER BY changed_s, incarnation, attempt"
+        )
+        highest: dict[tuple[str, str], tuple[int, int]] = {}
+        for constellation, task, incarnation, attempt in rows:
+            key = (constellation, task)
+            highest[key] = max(highest.get(key, (-1, -1)), (incarnation, attempt))
+        yield from highest.items()
+
+    def unfinished(self) -> list[Unfinished]:
+        rows = self._db.execute(
+            "SELECT constellation, task, incarnation, attempt, state, effect, group_id, group_mark, boot"
+            " FROM attempts WHERE state != 'finished' ORDER BY changed_s"
+        )
+        return [
+            Unfinished(LeaseRef(constellation=c, task=t, incarnation=i, attempt=a), state, effect, group, mark, boot)
+            for c, t, i, a, state, effect, group, mark, boot in rows
+        ]
+
+    def state_of(self, at: LeaseRef) -> str:
+        """Return unknown, accepted, started or finished."""
+        row = self._row(at, "state")
+        return str(row) if row is not None else "unknown"
+
+    def result_of(self, at: LeaseRef) -> ResultFrame | Receipt | None:
+        """Return the last report of a finished attempt, if it is still kept."""
+        data = self._row(at, "result")
+        if data is None:
+            return None
+        found = _report_decoder.decode(data)
+        return found if isinstance(found, ResultFrame | Receipt) else None
+
+    def _row(self, at: LeaseRef, column: str) -> Any:
+        row = self._db.execute(
+            f"SELECT {column} FROM attempts"  # noqa: S608 - a column name of this file
+            " WHERE constellation = ? AND task = ? AND incarnation = ? AND attempt = ?",
+            _key(at),
+        ).fetchone()
+        return row[0] if row else None
+
+    def reports(self) -> list[Report]:
+        """Return the outbox in order of its numbers."""
+        rows = self._db.execute("SELECT frame FROM reports ORDER BY number")
+        return [_report_decoder.decode(frame) for (frame,) in rows]
+
+    def started_attempts(self) -> list[LeaseRef]:
+        """Return every attempt that this device has started, for those who count (the demo, the chaos checker)."""
+        rows = self._db.execute(
+            "SELECT constellation, task, incarnation, attempt FROM attempts WHERE began_s IS NOT NULL ORDER BY began_s"
+        )
+        return [LeaseRef(constellation=c, task=t, incarnation=i, attempt=a) for c, t, i, a in rows]
+
+    def decisions(self, last: int = 50) -> list[DecisionRow]:
+        rows = self._db.execute(
+            "SELECT at_s, lease, tool, allowed, reason, profile FROM decisions ORDER BY number DESC LIMIT ?", (last,)
+        )
+        return [DecisionRow(at_s, lease, tool, bool(ok), reason, who) for at_s, lease, tool, ok, reason, who in rows]
+
+    # -- housekeeping
+
+    def prune(self) -> None:
+        """Drop decisions beyond the newest 50,000 and attempts that ended sixty days ago."""
+        self._write(
+            "DELETE FROM decisions WHERE number <= (SELECT max(number) FROM decisions) - ?",
+            (_DECISIONS_KEPT,),
+            sync=False,
+        )
+        before = int(time.time()) - _FINISHED_KEPT_S
+        self._write("DELETE FROM attempts WHERE state = 'finished' AND changed_s < ?", (before,), sync=False)
+        self.flush(lazy=True)
+
+    def close(self) -> None:
+        self.flush(lazy=True)
+        self._db.close()

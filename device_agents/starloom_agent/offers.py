@@ -1,0 +1,77 @@
+"""What this device says it can do: tools with their schemas, why some are not available, facts, grants, slots.
+
+Probes run in a thread of the caller's choice and have no effect; a probe that fails makes its tool unavailable.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import platform
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+import starloom_agent
+from starloom_agent.platforms import processes
+from starloom_agent.policy import Policy, why_not_offered
+from starloom_agent.tools.interface import Tool
+from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.frames import OfferFrame
+from starloom_protocol.values import canonical
+
+
+@functools.cache
+def schema_of(kind: type[msgspec.Struct]) -> str:
+    """Return the canonical text of the JSON schema of a tool's arguments."""
+    return canonical(msgspec.json.schema(kind))
+
+
+def probe(tool: Tool) -> str | None:
+    """Return why a tool cannot work here; whatever a probe raises is such a reason."""
+    try:
+        return tool.probe()
+    except Exception as error:
+        return f"its probe failed: {type(error).__name__}: {error}"
+
+
+def facts(folder: Path) -> dict[str, str]:
+    """Return what the hub may show and select by."""
+    return {
+        "agent": starloom_agent.__version__,
+        "arch": platform.machine(),
+        # Rounded to GiB, so that an offer does not change with every file.
+        "disk_free_bytes": str(shutil.disk_usage(folder).free >> 30 << 30),
+        "hostname": platform.node(),
+        "os": processes.os_name(),
+        "python": platform.python_version(),
+        "sandbox": "L1",
+    }
+
+
+def make_offer(tools: Iterable[Tool], policy: Policy, *, slots: int, folder: Path, labels: list[str]) -> OfferFrame:
+    """Return the offer of the present moment."""
+    offered = [
+        ToolOffer(
+            args=schema_of(tool.args),
+            effects=list(tool.effects),
+            grant=tool.grant,
+            name=tool.name,
+            repeatability=tool.repeatability,
+            self_verified=tool.self_verified,
+            title=tool.title,
+            unavailable=probe(tool) or why_not_offered(policy, tool),
+        )
+        for tool in tools
+    ]
+    said = {**facts(folder), **({"labels": ",".join(labels)} if labels else {})}
+    plain = Offer(digest="", facts=said, grants=sorted(policy.allowed), slots=slots, tools=offered)
+    digest = hashlib.sha256(msgspec.json.encode(plain)).hexdigest()[:32]
+    return OfferFrame(
+        offer=msgspec.structs.replace(plain, digest=digest),
+        os=processes.os_name(),
+        policy_digest=policy.digest,
+        profile=policy.profile,
+    )

@@ -1,0 +1,136 @@
+"""From inputs to arguments, from a value to what a result carries: the value rules of the contract, pure.
+
+Used by the tool process and by the agent itself for tools that run in its own loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from starloom_agent.tools.interface import ToolFailed
+from starloom_protocol.frames import DispatchInput
+from starloom_protocol.values import (
+    FACT_LIST_BYTES_MAX,
+    FACT_LIST_ITEMS_MAX,
+    FACT_SCALAR_BYTES_MAX,
+    MISSING,
+    VALUE_DEPTH_MAX,
+    canonical,
+    depth_of,
+    parse,
+    point,
+)
+from starloom_protocol.vocabulary import Code
+
+FACTS_BYTES_MAX = 700 * 1024
+
+
+def _no_artifact(sha256: str) -> Any:
+    raise ToolFailed(Code.TOOL_FAILED, f"artifact {sha256} is needed but this tool runs in the agent", effect=False)
+
+
+def resolve_inputs(inputs: Iterable[DispatchInput], load: Callable[[str], Any] = _no_artifact) -> dict[str, Any]:
+    """Return the value of each input by name; `load` gives the JSON value of an artifact.
+
+    Raises:
+        ToolFailed: `no_value` for a pointer that finds nothing, `not_a_list` where lists are to be joined.
+    """
+    found: dict[str, Any] = {}
+    for item in inputs:
+        values = []
+        for part in item.parts:
+            whole = (
+                load(part.artifact) if part.value is None and part.artifact is not None else parse(part.value or "null")
+            )
+            value = point(whole, part.output)
+            if value is MISSING:
+                raise ToolFailed(Code.NO_VALUE, f"input {item.name}: {part.output} finds nothing", effect=False)
+            values.append(value)
+        if item.flatten:
+            joined: list[Any] = []
+            for value in values:
+                if not isinstance(value, list):
+                    raise ToolFailed(
+                        Code.NOT_A_LIST,
+                        f"input {item.name}: {type(value).__name__} is not a list to join",
+                        effect=False,
+                    )
+                joined += value
+            found[item.name] = joined
+        elif item.many:
+            found[item.name] = values
+        else:
+            found[item.name] = values[0] if values else None
+    return found
+
+
+def arguments(kind: type[msgspec.Struct], args: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
+    """Return the tool's arguments: `args` with the inputs laid over them by name.
+
+    Raises:
+        ToolFailed: `bad_arguments` with the field at fault.
+    """
+    try:
+        return msgspec.convert({**args, **inputs}, kind)
+    except msgspec.ValidationError as error:
+        names = ", ".join(field.encode_name for field in msgspec.structs.fields(kind)) or "none"
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{error}. The arguments of this tool: {names}", effect=False) from error
+
+
+def canonical_value(value: Any) -> str:
+    """Return the canonical text of what a tool returned.
+
+    Raises:
+        ToolFailed: if it is no JSON value or nests too deeply.
+    """
+    try:
+        plain = msgspec.to_builtins(value)
+        if depth_of(plain) > VALUE_DEPTH_MAX:
+            raise ToolFailed(Code.TOOL_FAILED, f"the tool's value nests deeper than {VALUE_DEPTH_MAX} levels")
+        return canonical(plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolFailed(Code.TOOL_FAILED, f"the tool's value is not JSON: {error}") from error
+
+
+def facts_of(value: Any, wants: Iterable[str]) -> tuple[dict[str, str], dict[str, int]]:
+    """Return the facts that the pointers find, and for those too big to carry their size in bytes.
+
+    A map counts as a scalar. All facts together stay below what one frame holds: the biggest go first.
+    """
+    facts: dict[str, str] = {}
+    too_big: dict[str, int] = {}
+    for pointer in wants:
+        found = point(value, pointer)
+        if found is MISSING:
+            continue
+        text = canonical(found)
+        size = len(text.encode())
+        if isinstance(found, list):
+            fits = len(found) <= FACT_LIST_ITEMS_MAX and size <= FACT_LIST_BYTES_MAX
+        else:
+            fits = size <= FACT_SCALAR_BYTES_MAX
+        if fits:
+            facts[pointer] = text
+        else:
+            too_big[pointer] = size
+    # Inside a frame the text is a JSON string: quotes and backslashes double.
+    sizes = {pointer: len(msgspec.json.encode(text)) for pointer, text in facts.items()}
+    while sum(sizes.values()) > FACTS_BYTES_MAX:
+        biggest = max(sizes, key=lambda pointer: sizes[pointer])
+        too_big[biggest] = len(facts.pop(biggest).encode())
+        del sizes[biggest]
+    return facts, too_big
+
+
+def scrub(text: str, secrets: Iterable[str]) -> str:
+    """Replace every secret value, longest first; also as it stands inside JSON text."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if secret:
+            text = text.replace(secret, "***")
+            escaped = msgspec.json.encode(secret).decode()[1:-1]
+            if escaped != secret:
+                text = text.replace(escaped, "***")
+    return text

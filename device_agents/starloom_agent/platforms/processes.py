@@ -1,0 +1,147 @@
+"""Processes as the operating system sees them: identity that survives reuse of a pid, groups, death with a parent.
+
+A pid alone never names a process here: it is always a pid with its start time. Imported by every tool process, so
+it stays small; `ctypes` is loaded only where prctl is used.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+LINUX = sys.platform.startswith("linux")
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_STAT_PPID, _STAT_STATE, _STAT_PGRP, _STAT_START = 1, 0, 2, 19
+
+
+def awake_clock_s() -> float:
+    """Return seconds on a clock that goes on while the machine sleeps, where there is one."""
+    if LINUX:
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    if sys.platform == "darwin":
+        # CLOCK_MONOTONIC counts sleep on macOS; Python's time.monotonic() does not.
+        return time.clock_gettime(time.CLOCK_MONOTONIC)
+    return time.monotonic()
+
+
+def os_name() -> str:
+    """Return linux, macos, windows or the platform's own word."""
+    return {"linux": "linux", "darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
+
+
+def _stat_fields(pid: int) -> list[str] | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()
+
+
+def start_mark(pid: int) -> str | None:
+    """Return a text that differs between two processes that had the same pid, or None if there is none such now."""
+    if LINUX:
+        fields = _stat_fields(pid)
+        if fields is None or fields[_STAT_STATE] == "Z":
+            return None
+        return fields[_STAT_START]
+    found = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return found.stdout.strip() or None
+
+
+def boot_mark() -> str:
+    """Return a text that differs between two boots: start times of processes compare only within one."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _prctl(option: int, value: int) -> bool:
+    if not LINUX:
+        return False
+    import ctypes
+
+    return bool(ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0)
+
+
+def die_with_parent(number: int, parent: int) -> bool:
+    """Ask for a signal at the parent's death; False where there is no such thing. Ends at once if it is too late."""
+    done = _prctl(_PR_SET_PDEATHSIG, number)
+    if done and os.getppid() != parent:
+        os.kill(os.getpid(), number)
+    return done
+
+
+def adopt_orphans() -> bool:
+    """Make processes that leave this one's tree come back to it, so that they can be ended with it."""
+    return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def descendants(root: int) -> list[int]:
+    """Return the pids below `root`, children first; empty where /proc does not exist."""
+    if not LINUX:
+        return []
+    children: dict[int, list[int]] = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            fields = _stat_fields(int(entry.name))
+            if fields is not None:
+                children.setdefault(int(fields[_STAT_PPID]), []).append(int(entry.name))
+    found: list[int] = []
+    queue = [root]
+    while queue:
+        layer = children.get(queue.pop(), [])
+        found += layer
+        queue += layer
+    return found
+
+
+def send_group(group: int, number: int) -> bool:
+    """Signal a whole group; False if nobody is in it any more."""
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        # macOS answers so for a group of zombies only
+        return False
+    return True
+
+
+def group_members(group: int) -> list[int]:
+    """Return the living members of a group (zombies do not count); on systems without /proc, the group itself."""
+    if not LINUX:
+        return [group] if send_group(group, 0) else []
+    found = []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            fields = _stat_fields(int(entry.name))
+            if fields is not None and fields[_STAT_STATE] != "Z" and int(fields[_STAT_PGRP]) == group:
+                found.append(int(entry.name))
+    return found
+
+
+def end_groups(groups: Iterable[tuple[int, str]], *, wait_s: float = 5.0) -> list[int]:
+    """Kill each (group leader, start mark) whose leader is still the same process, or whose group has members left.
+
+    A group lives on without its leader; its number cannot be reused as long as it has a member, so a group whose
+    leader is gone but that has members is still the same. A leader with another start mark is a stranger: left
+    alone. Returns the groups that still had members after `wait_s`.
+    """
+    doomed = []
+    for group, mark in groups:
+        now = start_mark(group)
+        if (now is None or now == mark) and send_group(group, signal.SIGKILL):
+            doomed.append(group)
+    deadline = time.monotonic() + wait_s
+    while doomed and time.monotonic() < deadline:
+        doomed = [group for group in doomed if group_members(group)]
+        if doomed:
+            time.sleep(0.01)
+    return doomed

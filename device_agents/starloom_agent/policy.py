@@ -1,0 +1,354 @@
+"""What the owner of this device allows: profile, grants, folders, hosts, command rules - and the decision on a call.
+
+Pure: `decide` is asked for every tool call and answers with a reason and, where it refuses, the line to type here.
+The hub cannot write any of it; what the hub allows can only be narrower.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from starloom_agent.tools.interface import Folders, Tool, refused_line
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code, Profile
+
+FILES_READ: Final = "files:read"
+FILES_WRITE: Final = "files:write"
+SHELL_RUN: Final = "shell:run"
+NET_REACH: Final = "net:reach"
+
+_FILES = frozenset({FILES_READ, FILES_WRITE})
+_WORK = _FILES | {"python:run", "git:run"}
+PROFILE_GRANTS: Final[dict[Profile, frozenset[str]]] = {
+    Profile.OBSERVE: frozenset(),
+    Profile.FILES: _FILES,
+    Profile.WORK: _WORK,
+    Profile.OPERATE: _WORK | {SHELL_RUN, NET_REACH, "service:restart"},
+}
+PROFILE_WORDS: Final[dict[Profile, str]] = {
+    Profile.OBSERVE: "read facts about this machine (disk, processes, services, logs); no files, no programs",
+    Profile.FILES: "also read and write files, inside the folders you name",
+    Profile.WORK: "also run Python and git in the sandbox, without network",
+    Profile.OPERATE: "also run the commands you list, restart services, reach the hosts you list",
+}
+_GRANT_TEXT: Final = re.compile(r"[a-z][a-z0-9]*:[a-z][a-z0-9_]*")
+_PATTERN_CHARS_MAX: Final = 200
+
+
+class PolicyFault(Exception):
+    """The policy, or a change of it, is not valid; the text says where and what would be."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """One typed word of a command rule: a literal, or a pattern that the whole word must match.
+
+    A word that begins with `-` is never matched by a pattern that does not itself begin with `-`: no options slip in.
+    """
+
+    literal: str | None = None
+    pattern: str | None = None
+    rest: bool = False
+
+    def fits(self, text: str) -> bool:
+        if self.literal is not None:
+            return text == self.literal
+        pattern = self.pattern or ""
+        if text.startswith("-") and not pattern.startswith("-"):
+            return False
+        return re.fullmatch(pattern, text) is not None
+
+
+@dataclass(frozen=True)
+class CommandRule:
+    """A command that may run: one word of argv each; only the last may be `rest` (none or more words)."""
+
+    words: tuple[Word, ...]
+
+    @staticmethod
+    def of(argv: Any, place: str = "argv") -> CommandRule:
+        """Read `["systemctl", "status", {"word": "[a-z]+"}]`; `{"rest": pattern}` may stand last.
+
+        Raises:
+            PolicyFault: with the place.
+        """
+        if not isinstance(argv, list) or not argv or not isinstance(argv[0], str):
+            raise PolicyFault(f"{place}: a command rule is a list that begins with the program's name")
+        words = []
+        for index, item in enumerate(argv):
+            here = f"{place}[{index}]"
+            if isinstance(item, str):
+                words.append(Word(literal=item))
+                continue
+            if not isinstance(item, dict) or len(item) != 1 or not set(item) <= {"word", "rest"}:
+                raise PolicyFault(f'{here}: a word is text, {{word = "pattern"}} or, at the end, {{rest = "pattern"}}')
+            kind, pattern = next(iter(item.items()))
+            if kind == "rest" and index != len(argv) - 1:
+                raise PolicyFault(f"{here}: rest may stand at the end only")
+            words.append(Word(pattern=_pattern(pattern, here), rest=kind == "rest"))
+        return CommandRule(tuple(words))
+
+    def fits(self, argv: list[str]) -> bool:
+        fixed = [word for word in self.words if not word.rest]
+        rest = self.words[-1] if self.words[-1].rest else None
+        if len(argv) < len(fixed) or (rest is None and len(argv) > len(fixed)):
+            return False
+        if not all(word.fits(text) for word, text in zip(fixed, argv, strict=False)):
+            return False
+        return rest is None or all(rest.fits(text) for text in argv[len(fixed) :])
+
+    def plain(self) -> list[Any]:
+        """Return the form that `of` reads."""
+        return [
+            word.literal if word.literal is not None else {"rest" if word.rest else "word": word.pattern}
+            for word in self.words
+        ]
+
+
+def _pattern(pattern: Any, place: str) -> str:
+    if not isinstance(pattern, str) or not pattern or len(pattern) > _PATTERN_CHARS_MAX:
+        raise PolicyFault(f"{place}: a pattern is a regular expression of 1 to {_PATTERN_CHARS_MAX} characters")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise PolicyFault(f"{place}: {pattern!r} is not a regular expression: {error}") from error
+    return pattern
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything the owner allows. `grants` and `denied` add to and take from those of the profile."""
+
+    profile: Profile = Profile.OBSERVE
+    grants: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    commands: tuple[CommandRule, ...] = ()
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """The grants in force: a grant that needs a folder or a rule and has none is not in force."""
+        found = (PROFILE_GRANTS[self.profile] | self.grants) - self.denied
+        if not (self.read or self.write):
+            found -= {FILES_READ}
+        if not self.write:
+            found -= {FILES_WRITE}
+        if not self.commands:
+            found -= {SHELL_RUN}
+        if not self.hosts:
+            found -= {NET_REACH}
+        return found
+
+    def folders(self, workspace: Path) -> Folders:
+        """Return the roots for a call; the agent's own workspace comes last and is always among them."""
+        allowed = self.allowed
+        read = self.read if FILES_READ in allowed else ()
+        write = self.write if FILES_WRITE in allowed else ()
+        return Folders.of((*read, str(workspace)), (*write, str(workspace)))
+
+    def plain(self) -> dict[str, Any]:
+        """Return the policy as the file holds it."""
+        return {
+            "profile": self.profile.value,
+            "grants": sorted(self.grants),
+            "denied": sorted(self.denied),
+            "read": list(self.read),
+            "write": list(self.write),
+            "hosts": list(self.hosts),
+            "commands": [{"argv": rule.plain()} for rule in self.commands],
+        }
+
+    @property
+    def digest(self) -> str:
+        """A short hash of all of it: the hub sees that a policy changed, not what it says."""
+        return hashlib.sha256(canonical(self.plain()).encode()).hexdigest()[:16]
+
+
+_FIELDS: Final = frozenset(Policy().plain())
+
+
+def policy_of(plain: Mapping[str, Any]) -> Policy:
+    """Read what `Policy.plain` wrote.
+
+    Raises:
+        PolicyFault: naming the first field that is wrong; an unknown field is one.
+    """
+    for name in plain:
+        if name not in _FIELDS:
+            raise PolicyFault(f"{name}: there is no such field; there are {', '.join(sorted(_FIELDS))}")
+    try:
+        profile = Profile(plain.get("profile", Profile.OBSERVE))
+    except ValueError:
+        raise PolicyFault(f"profile: {plain['profile']!r} is none of {', '.join(Profile)}") from None
+    lists: dict[str, tuple[str, ...]] = {}
+    for name in ("grants", "denied", "read", "write", "hosts"):
+        value = plain.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise PolicyFault(f"{name}: a list of texts is expected")
+        lists[name] = tuple(value)
+    for name in ("grants", "denied"):
+        for item in lists[name]:
+            if not _GRANT_TEXT.fullmatch(item):
+                raise PolicyFault(f"{name}: {item!r} is not a grant such as files:read")
+    commands = plain.get("commands", [])
+    if not isinstance(commands, list):
+        raise PolicyFault("commands: a list of rules is expected")
+    rules = []
+    for index, item in enumerate(commands):
+        if not isinstance(item, Mapping) or set(item) != {"argv"}:
+            raise PolicyFault(f"commands[{index}]: a rule has exactly one field, argv")
+        rules.append(CommandRule.of(item["argv"], f"commands[{index}].argv"))
+    return Policy(
+        profile=profile,
+        grants=frozenset(lists["grants"]),
+        denied=frozenset(lists["denied"]),
+        read=lists["read"],
+        write=lists["write"],
+        hosts=tuple(host.lower() for host in lists["hosts"]),
+        commands=tuple(rules),
+    )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a call may go on here, why, and - where it may not - the line that the owner types to change it."""
+
+    allowed: bool
+    reason: str
+    code: Code | None = None
+    line: str = ""
+
+    @property
+    def detail(self) -> str:
+        """The sentence for the hub and for people."""
+        return f"{self.reason}. To allow it, type on the device: {self.line}" if self.line else self.reason
+
+
+def grant_line(grant: str, what: str = "") -> str:
+    """Return the line that gives a grant."""
+    shown = what or {FILES_READ: "DIR", FILES_WRITE: "DIR", NET_REACH: "HOST"}.get(grant, "")
+    return f"starloom-agent grant {grant} {shown}".rstrip()
+
+
+def decide(policy: Policy, tool: Tool, args: Mapping[str, Any], *, writes: str | None = None) -> Decision:
+    """Decide one call. `args` are the final arguments; `writes` is where a result file is to go, if any.
+
+    Paths and hosts inside the arguments are judged by the context at the moment of use, against the same policy.
+    """
+    allowed = policy.allowed
+    who = f"profile {policy.profile}"
+    if writes is not None and FILES_WRITE not in allowed:
+        line = grant_line(FILES_WRITE)
+        return Decision(False, f"{who} does not allow to write {writes}", Code.MISSING_GRANT, line)
+    if tool.grant is None:
+        return Decision(True, f"{who} allows {tool.name}")
+    if tool.grant == SHELL_RUN:
+        return _decide_command(policy, args)
+    if tool.grant in allowed:
+        return Decision(True, f"{who} allows {tool.grant}")
+    if tool.grant in policy.denied:
+        reason = f"the owner took {tool.grant} away, which {tool.name} needs"
+        return Decision(False, reason, Code.POLICY_REFUSED, grant_line(tool.grant))
+    reason = f"{who} does not allow {tool.grant}, which {tool.name} needs"
+    return Decision(False, reason, Code.MISSING_GRANT, grant_line(tool.grant))
+
+
+def _decide_command(policy: Policy, args: Mapping[str, Any]) -> Decision:
+    argv = args.get("argv")
+    if not isinstance(argv, list) or not argv or not all(isinstance(item, str) and "\x00" not in item for item in argv):
+        return Decision(False, "a command is a list of words (argv), never one string", Code.BAD_ARGUMENTS)
+    shown = shlex.join(argv)
+    line = f"starloom-agent grant {SHELL_RUN} -- {shown}"
+    if SHELL_RUN in policy.denied:
+        return Decision(False, f"the owner took {SHELL_RUN} away", Code.POLICY_REFUSED, line)
+    for number, rule in enumerate(policy.commands, 1):
+        if rule.fits(argv):
+            return Decision(True, f"command rule {number} allows {shown}")
+    code = Code.POLICY_REFUSED if policy.commands else Code.MISSING_GRANT
+    return Decision(False, f"no command rule of this device allows {shown}", code, line)
+
+
+def why_not_offered(policy: Policy, tool: Tool) -> str | None:
+    """Return why a tool would be refused whatever its arguments, with the line to type; None if it may be allowed."""
+    if tool.grant is None or tool.grant in policy.allowed:
+        return None
+    shown = {SHELL_RUN: "starloom-agent grant shell:run -- COMMAND"}.get(tool.grant, grant_line(tool.grant))
+    return f"profile {policy.profile} does not allow {tool.grant}; on the device: {shown}"
+
+
+def with_grant(policy: Policy, grant: str, what: list[str]) -> Policy:
+    """Return the policy with one more grant: a folder, a host, a command, or the bare grant.
+
+    Raises:
+        PolicyFault: if the grant or what it is for is not valid.
+    """
+    if not _GRANT_TEXT.fullmatch(grant):
+        raise PolicyFault(f"{grant!r} is not a grant; grants look like files:read, files:write, python:run, shell:run")
+    changes: dict[str, Any] = {"grants": policy.grants | {grant}, "denied": policy.denied - {grant}}
+    if grant in (FILES_READ, FILES_WRITE):
+        field = "read" if grant == FILES_READ else "write"
+        before: tuple[str, ...] = getattr(policy, field)
+        if not what and not before:
+            raise PolicyFault(f"{grant} needs a folder: {grant_line(grant)}")
+        folders = tuple(str(Path(item).expanduser().resolve()) for item in what)
+        missing = [folder for folder in folders if not Path(folder).is_dir()]
+        if missing:
+            raise PolicyFault(f"{missing[0]} is not a folder; make it first: {refused_line(grant, Path(missing[0]))}")
+        changes[field] = tuple(dict.fromkeys((*before, *folders)))
+    elif grant == NET_REACH:
+        if not what and not policy.hosts:
+            raise PolicyFault(f"{grant} needs a host: {grant_line(grant)}")
+        changes["hosts"] = tuple(dict.fromkeys((*policy.hosts, *(item.lower() for item in what))))
+    elif grant == SHELL_RUN:
+        if not what and not policy.commands:
+            raise PolicyFault("shell:run needs a command: starloom-agent grant shell:run -- uptime")
+        if what:
+            rule = CommandRule.of([_word_of(item) for item in what])
+            changes["commands"] = tuple(dict.fromkeys((*policy.commands, rule)))
+    elif what:
+        raise PolicyFault(f"{grant} stands alone; {' '.join(what)} belongs to no part of it")
+    return replace(policy, **changes)
+
+
+def _word_of(text: str) -> Any:
+    """`{PATTERN}` on the command line is a typed word, `{PATTERN...}` the rest; anything else is itself."""
+    if text.startswith("{") and text.endswith("...}"):
+        return {"rest": text[1:-4]}
+    if text.startswith("{") and text.endswith("}"):
+        return {"word": text[1:-1]}
+    return text
+
+
+def without_grant(policy: Policy, grant: str, what: list[str]) -> Policy:
+    """Return the policy without a grant, or without one folder, host or command of it.
+
+    Raises:
+        PolicyFault: if there is nothing to take away.
+    """
+    if not what:
+        if grant not in policy.allowed and grant not in policy.grants:
+            raise PolicyFault(f"{grant} is not granted; starloom-agent policy shows what is")
+        return replace(policy, grants=policy.grants - {grant}, denied=policy.denied | {grant})
+    field = {FILES_READ: "read", FILES_WRITE: "write", NET_REACH: "hosts", SHELL_RUN: "commands"}.get(grant)
+    if field is None:
+        raise PolicyFault(f"{grant} stands alone: starloom-agent ungrant {grant}")
+    before = getattr(policy, field)
+    gone: set[Any]
+    if field == "commands":
+        gone = {CommandRule.of([_word_of(item) for item in what])}
+    elif field == "hosts":
+        gone = {item.lower() for item in what}
+    else:
+        gone = {str(Path(item).expanduser().resolve()) for item in what}
+    if not gone & set(before):
+        raise PolicyFault(f"{shlex.join(what)} is not granted; starloom-agent policy shows what is")
+    changes: dict[str, Any] = {field: tuple(item for item in before if item not in gone)}
+    return replace(policy, **changes)

@@ -1,0 +1,600 @@
+"""The running agent: feeds events to the core and carries out its actions with ledger, processes and connection.
+
+All state lives on one loop. What happens in one turn of it is put down by one ledger flush, and only then are
+processes started and reports sent. A lost connection changes nothing of the work; it is dialled again for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from starloom_agent import core
+from starloom_agent.calls import CallSpec, Ended, Grouped
+from starloom_agent.chatter import Chatter
+from starloom_agent.connection import Address, Connection, ConnectionEnded
+from starloom_agent.home import AgentHome, write_private
+from starloom_agent.identity import Identity
+from starloom_agent.in_agent import run_here
+from starloom_agent.ledger import DecisionRow, Ledger, LedgerFault
+from starloom_agent.offers import make_offer
+from starloom_agent.outbox import Outbox
+from starloom_agent.outcomes import resolve_inputs
+from starloom_agent.platforms import processes
+from starloom_agent.policy import SHELL_RUN, Policy, PolicyFault, decide
+from starloom_agent.policy_file import read_policy
+from starloom_agent.running_call import RunningCall
+from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
+from starloom_agent.tools.interface import Tool, ToolFailed
+from starloom_protocol.frames import (
+    Ack,
+    Alive,
+    Cancel,
+    Dispatch,
+    DrainFrame,
+    FetchFacts,
+    Frame,
+    LeaseRef,
+    LedgerEntry,
+    LedgerReport,
+    OfferFrame,
+    Ping,
+    Pong,
+    Query,
+    Receipt,
+    Renew,
+    ResultFrame,
+    ResumePlan,
+    Started,
+    UpdateAvailable,
+    Welcome,
+)
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import Code, Effect, EffectSeen, Outcome, Repeatability
+
+RECONNECT_LEAST_S: Final = 0.2
+RECONNECT_MOST_S: Final = 60.0
+_WATCH_EVERY_S: Final = 1.0
+_STOP_WITHIN_S: Final = 8.0
+_HARMLESS: Final = frozenset({Effect.READ})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line decides. `slots` is how many calls run at once."""
+
+    slots: int = 4
+    lab: bool = False
+    labels: tuple[str, ...] = ()
+    reconnect_most_s: float = RECONNECT_MOST_S
+
+
+@dataclass(slots=True)
+class _Call:
+    """What the runtime keeps of a lease that it started."""
+
+    dispatch: Dispatch
+    tool: Tool | None
+    durable: bool
+    running: RunningCall | None = None
+    ended: Ended | None = None
+
+
+class Agent:
+    """One agent process. `run` returns why it stopped for good."""
+
+    def __init__(
+        self,
+        *,
+        home: AgentHome,
+        address: Address,
+        identity: Identity,
+        ledger: Ledger,
+        tools: tuple[Tool, ...],
+        modules: dict[str, str],
+        settings: Settings,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = processes.awake_clock_s,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.home = home
+        self.identity = identity
+        self.ledger = ledger
+        self.outbox = Outbox(ledger)
+        self.state = core.AgentState(slots=settings.slots, fences=dict(ledger.fences()))
+        self._address = address
+        self._tools = {tool.name: tool for tool in tools if settings.lab or not tool.lab_only}
+        self._modules = modules
+        self._settings = settings
+        self._say = say
+        self._clock = clock
+        self._jitter = jitter
+        self._calls: dict[LeaseRef, _Call] = {}
+        self._to_spawn: list[LeaseRef] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._chatter = Chatter(self._push)
+        self._connection: Connection | None = None
+        self._turn_scheduled = False
+        self._policy = Policy()
+        self._policy_mark: tuple[int, int] | None = None
+        self._offer: OfferFrame | None = None
+        self._stopping = asyncio.Event()
+        self._boot = processes.boot_mark()
+        self._work_number = 0
+
+    # -- life
+
+    def recover(self) -> None:
+        """End what an earlier process of this agent left running, and report every attempt that it did not finish."""
+        unfinished = self.ledger.unfinished()
+        groups = [
+            (item.group, item.group_mark)
+            for item in unfinished
+            if item.group and item.group_mark and item.boot == self._boot
+        ]
+        left = processes.end_groups(groups)
+        if left:
+            self._say(f"groups {left} did not end within 5 s; their attempts are reported all the same")
+        for item in unfinished:
+            begun = item.state == "started"
+            detail = "the agent was ended in the middle of it" if begun else "the agent was ended before it began"
+            ended = Ended(
+                outcome=Outcome.INTERRUPTED if begun else Outcome.NEVER_STARTED,
+                code=Code.INTERRUPTED,
+                detail=detail,
+                effect=EffectSeen(item.effect) if begun else EffectSeen.NONE,
+            )
+            self._report_end(item.at, ended, durable=True, verified=False)
+            self._say(f"{_name(item.at)}: {ended.outcome}, effect {ended.effect}: {detail}")
+        for folder in self.home.work.iterdir():
+            shutil.rmtree(folder, ignore_errors=True)
+        self.ledger.prune()
+        self.ledger.flush()
+
+    async def run(self) -> ConnectionEnded | None:
+        """Serve until `stop`, or until the hub says that trying again will not help; return that."""
+        self._read_policy()
+        watch = asyncio.create_task(self._watch())
+        chatter = asyncio.create_task(self._chatter.run())
+        try:
+            return await self._dial_for_ever()
+        finally:
+            for task in (watch, chatter):
+                task.cancel()
+            await asyncio.gather(watch, chatter, return_exceptions=True)
+            await self._end_calls()
+            self.ledger.flush(lazy=True)
+
+    def stop(self) -> None:
+        """Give back every lease, say goodbye and return from `run`."""
+        self._stopping.set()
+
+    async def _dial_for_ever(self) -> ConnectionEnded | None:
+        failures = 0
+        stopped = asyncio.create_task(self._stopping.wait())
+        try:
+            while not self._stopping.is_set():
+                connection = Connection(self._address, self.identity, self.ledger.id, self, self._clock)
+                serving = asyncio.create_task(connection.serve())
+                self._dialling = connection
+                await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+                if not serving.done():
+                    await self._leave(connection, serving)
+                    return None
+                opened = self._connection is not None
+                self._connection = None
+                ended = serving.exception()
+                if not isinstance(ended, ConnectionEnded):
+                    raise ended or RuntimeError("a connection ended without saying why")
+                failures = 0 if opened else failures + 1
+                if ended.final:
+                    self._status("stopped", ended.reason)
+                    return ended
+                wait_s = self.reconnect_wait_s(failures, ended.retry_after_s)
+                self._status("offline", ended.reason)
+                self._say(f"{ended.reason}; trying again in {wait_s:.1f} s")
+                await asyncio.wait({stopped}, timeout=wait_s)
+            return None
+        finally:
+            stopped.cancel()
+
+    def reconnect_wait_s(self, failures: int, asked_s: float | None) -> float:
+        """Full jitter over a window that doubles from 0.2 s; what the hub asks for is waited for at least."""
+        window: float = min(self._settings.reconnect_most_s, RECONNECT_LEAST_S * 2.0 ** min(failures, 16))
+        return (asked_s or 0.0) + max(RECONNECT_LEAST_S / 4, self._jitter() * window)
+
+    async def _leave(self, connection: Connection, serving: asyncio.Task[None]) -> None:
+        self._say("stopping: ending what runs")
+        await self._end_calls()
+        self._put_down()
+        connection.say_bye("the agent was stopped")
+        await asyncio.wait({serving}, timeout=1.0)
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        self._status("stopped", "stopped by its owner")
+
+    async def _end_calls(self) -> None:
+        self._do(core.EndAll("agent_stopped"))
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=_STOP_WITHIN_S)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # -- the connection's side (connection.Peer)
+
+    def next_report(self) -> int:
+        return self.ledger.next_report
+
+    def welcomed(self, welcome: Welcome, proved_at: float) -> list[Frame]:
+        self._connection = self._dialling
+        self._do(core.Proved(proved_at))
+        if not self.outbox.connected(welcome.received):
+            self._say(f"the hub knows reports up to {welcome.received} of another ledger of this device")
+        token = {"hub": self._address.hub, "token": welcome.http_token}
+        write_private(self.home.run / "connection.json", msgspec.json.encode(token))
+        self._status("online", f"session {welcome.session} as {welcome.device_name}")
+        self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
+        return [self._present_offer()]
+
+    def received(self, frames: list[Frame]) -> None:
+        for frame in frames:
+            self._handlers[type(frame)](self, frame)
+
+    def reports(self) -> list[Frame]:
+        # A report leaves only when the ledger has it; a turn that has not been put down yet wakes the writer again.
+        return [] if self._turn_scheduled else list(self.outbox.unsent())
+
+    def alive(self) -> Alive:
+        return Alive(running=core.running_refs(self.state), sent_ms=int(self._clock() * 1000))
+
+    def _push(self, frames: list[Frame]) -> bool:
+        return self._connection is not None and self._connection.push(frames)
+
+    # -- frames
+
+    def _on_event(self, frame: Any) -> None:
+        self._do(frame)
+
+    def _on_ack(self, frame: Ack) -> None:
+        self.outbox.acknowledged(frame.durable)
+
+    def _on_resume(self, frame: ResumePlan) -> None:
+        self._do(core.Resumed(frame.entries))
+
+    def _on_drain(self, frame: DrainFrame) -> None:
+        self._say(f"{'draining' if frame.draining else 'no longer draining'}: {frame.reason}")
+        self._do(core.Drained(frame.draining))
+
+    def _on_query(self, frame: Query) -> None:
+        self.ledger.flush()
+        entries = []
+        for at in frame.attempts:
+            held = self.state.held.get(at)
+            state = ("started" if held.running else "accepted") if held else self.ledger.state_of(at)
+            entries.append(LedgerEntry(at=at, state=state))
+        self._push([LedgerReport(entries=entries)])
+
+    def _on_fetch_facts(self, frame: FetchFacts) -> None:
+        self._say(f"{_name(frame.at)}: facts were asked for after the end; this agent does not keep values")
+
+    def _on_update(self, frame: UpdateAvailable) -> None:
+        self._say(f"version {frame.version} of the agent is available: run the join line again")
+
+    def _on_ping(self, frame: Ping) -> None:
+        self._push([Pong(at_ms=frame.at_ms)])
+
+    def _on_pong(self, frame: Pong) -> None:
+        """Silence is judged by `alive` and its answer."""
+
+    _handlers: Final[dict[type[Frame], Callable[[Agent, Any], None]]] = {
+        Ack: _on_ack,
+        Cancel: _on_event,
+        Dispatch: _on_event,
+        DrainFrame: _on_drain,
+        FetchFacts: _on_fetch_facts,
+        Ping: _on_ping,
+        Pong: _on_pong,
+        Query: _on_query,
+        Renew: _on_event,
+        ResumePlan: _on_resume,
+        UpdateAvailable: _on_update,
+    }
+
+    # -- actions of the core
+
+    def _do(self, event: core.Event) -> None:
+        for action in core.step(self.state, event):
+            self._act(action)
+        self._end_of_turn()
+
+    def _act(self, action: core.Action) -> None:
+        if isinstance(action, core.Start):
+            self._start(action)
+        elif isinstance(action, core.SayEnd):
+            call = self._calls.pop(action.at)
+            ended = call.ended
+            if ended is not None:
+                verified = call.tool is not None and call.tool.self_verified and ended.outcome is Outcome.OK
+                self._report_end(action.at, ended, durable=call.durable, verified=verified)
+        elif isinstance(action, core.Stop):
+            self._stop_call(action)
+        elif isinstance(action, core.MoveFence):
+            call_running = self._calls[action.at].running
+            if call_running is not None:
+                call_running.move_fence(action.fence_at)
+        elif isinstance(action, core.SayReceipt):
+            self._report_receipt(action)
+        elif isinstance(action, core.SayResult):
+            ended = Ended(outcome=action.outcome, code=action.code, detail=action.detail, effect=action.effect)
+            self._report_end(action.at, ended, durable=True, verified=False)
+        elif isinstance(action, core.AnswerFromLedger):
+            self._answer(action)
+        else:
+            self.ledger.forget(action.at)
+
+    def _start(self, action: core.Start) -> None:
+        dispatch = action.dispatch
+        tool = self._tools.get(dispatch.tool)
+        durable = dispatch.repeatability != Repeatability.PURE
+        call = _Call(dispatch, tool, durable)
+        self._calls[dispatch.at] = call
+        if tool is None:
+            detail = f"this device has no tool {dispatch.tool}"
+            self._ended_at_once(call, Ended(outcome=Outcome.REFUSED, code=Code.TOOL_UNAVAILABLE, detail=detail))
+            return
+        try:
+            ended = self._decide(call, tool)
+        except ToolFailed as failed:
+            ended = Ended(outcome=Outcome.ERROR, code=failed.code, detail=failed.detail)
+        if ended is not None:
+            self._ended_at_once(call, ended)
+            return
+        if durable:
+            effect = EffectSeen.NONE if _leaves_no_trace(tool) else EffectSeen.MAYBE
+            self.ledger.accepted(dispatch.at, effect=effect)
+            self.ledger.started(dispatch.at)
+        self.outbox.add(lambda number: Started(at=dispatch.at, report=number), durable=durable)
+        self._to_spawn.append(dispatch.at)
+
+    def _decide(self, call: _Call, tool: Tool) -> Ended | None:
+        """Judge the call by the policy; return its end if it is refused, or done already in this turn."""
+        dispatch = call.dispatch
+        args = parse(dispatch.args)
+        here = [item for item in dispatch.inputs if all(part.artifact is None for part in item.parts)]
+        inputs = resolve_inputs(here)
+        if tool.grant == SHELL_RUN and any(item.name == "argv" for item in dispatch.inputs if item not in here):
+            detail = "a command may not come out of an artifact: its words could not be judged before it runs"
+            return Ended(outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=detail)
+        writes = dispatch.files_out[0].to if dispatch.files_out else None
+        decision = decide(self._policy, tool, {**args, **inputs}, writes=writes)
+        self.ledger.decided(
+            DecisionRow(
+                time.time(), _name(dispatch.at), tool.name, decision.allowed, decision.reason, self._policy.profile
+            )
+        )
+        if not decision.allowed:
+            self._say(f"{_name(dispatch.at)}: {tool.name} refused: {decision.detail}")
+            return Ended(outcome=Outcome.REFUSED, code=decision.code, detail=decision.detail)
+        if tool.in_process and len(here) == len(dispatch.inputs) and not dispatch.files_out:
+            return run_here(tool, dispatch, args, inputs)
+        return None
+
+    def _ended_at_once(self, call: _Call, ended: Ended) -> None:
+        call.ended = ended
+        for action in core.step(self.state, core.CallEnded(call.dispatch.at, stopped=False)):
+            self._act(action)
+
+    def _stop_call(self, action: core.Stop) -> None:
+        call = self._calls[action.at]
+        if call.running is not None:
+            call.running.stop(action.why)
+        elif action.at in self._to_spawn:
+            self._to_spawn.remove(action.at)
+            ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=action.why, stopped=action.why)
+            self._call_ended(action.at, ended)
+
+    def _answer(self, action: core.AnswerFromLedger) -> None:
+        pending = self.outbox.end_of(action.at)
+        if pending is not None:
+            self.outbox.send_again(pending.report)
+            return
+        self.ledger.flush()
+        kept = self.ledger.result_of(action.at)
+        if kept is not None:
+            self.outbox.add(lambda number: msgspec.structs.replace(kept, report=number), durable=True)
+        elif self.ledger.state_of(action.at) == "unknown" and action.absent is not None:
+            self._act(action.absent)
+
+    def _report_end(self, at: LeaseRef, ended: Ended, *, durable: bool, verified: bool) -> None:
+        def frame(number: int) -> ResultFrame:
+            return ResultFrame(
+                artifact=ended.artifact,
+                at=at,
+                bytes=ended.bytes,
+                code=ended.code,
+                detail=ended.detail,
+                effect=ended.effect,
+                facts=ended.facts,
+                facts_too_big=ended.facts_too_big,
+                outcome=ended.outcome,
+                report=number,
+                tail=ended.tail,
+                value=ended.value,
+                verified=verified,
+            )
+
+        report = self.outbox.add(frame, durable=durable)
+        if durable and isinstance(report, ResultFrame):
+            self.ledger.finished(at, report)
+        self._schedule_turn()
+
+    def _report_receipt(self, action: core.SayReceipt) -> None:
+        call = self._calls.pop(action.at, None)
+        effect = action.effect
+        if effect is None:
+            effect = call.ended.effect if call is not None and call.ended is not None else EffectSeen.MAYBE
+        receipt = self.outbox.add(
+            lambda number: Receipt(at=action.at, effect=effect, known=action.known, report=number), durable=True
+        )
+        if isinstance(receipt, Receipt):
+            self.ledger.finished(action.at, receipt)
+        self._schedule_turn()
+
+    # -- the end of a turn: one flush, then effects
+
+    def _end_of_turn(self) -> None:
+        if self._to_spawn or self.outbox.has_unsent:
+            self._schedule_turn()
+
+    def _schedule_turn(self) -> None:
+        if not self._turn_scheduled:
+            self._turn_scheduled = True
+            asyncio.get_running_loop().call_soon(self._put_down)
+
+    def _put_down(self) -> None:
+        try:
+            self.ledger.flush()
+        except LedgerFault as fault:
+            self._say(f"{fault}; nothing starts and no report leaves until it can be written")
+            asyncio.get_running_loop().call_later(1.0, self._put_down)
+            return
+        self._turn_scheduled = False
+        spawn, self._to_spawn = self._to_spawn, []
+        for at in spawn:
+            self._spawn(at)
+        if self._connection is not None:
+            self._connection.wake()
+
+    # -- processes
+
+    def _spawn(self, at: LeaseRef) -> None:
+        call = self._calls[at]
+        dispatch, tool = call.dispatch, call.tool
+        held = self.state.held.get(at)
+        if tool is None or held is None:
+            return
+        self._work_number += 1
+        workdir = self.home.work / f"{self.identity.instance[:6]}-{self._work_number}"
+        folders = self._policy.folders(self.home.workspace)
+        spec = CallSpec(
+            args=dispatch.args,
+            connection_file=str(self.home.run / "connection.json"),
+            effectless=_leaves_no_trace(tool),
+            fence=f"{at.incarnation}.{at.attempt}",
+            fence_at=held.fence_at,
+            files_out=dispatch.files_out,
+            hosts=list(self._policy.hosts),
+            inputs=dispatch.inputs,
+            memory_bytes_max=MEMORY_BYTES_MAX if tool.limits_memory else 0,
+            module=self._modules[tool.name],
+            network=bool(self._policy.hosts),
+            read=[str(path) for path in folders.read],
+            secrets=dispatch.secrets,
+            start_to_close_s=dispatch.start_to_close_s,
+            tool=tool.name,
+            wants=dispatch.wants,
+            workdir=str(workdir),
+            write=[str(path) for path in folders.write],
+        )
+        self._chatter.begin(at)
+        call.running = RunningCall(
+            spec, lambda grouped: self._grouped(at, grouped), lambda said: self._chatter.said(at, said)
+        )
+        task = asyncio.get_running_loop().create_task(self._carry_out(at, call.running, workdir))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _carry_out(self, at: LeaseRef, running: RunningCall, workdir: Path) -> None:
+        try:
+            ended = await running.run()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            detail = f"the agent could not follow the call: {type(error).__name__}: {error}"
+            effect = EffectSeen.NONE if running.spec.effectless else EffectSeen.MAYBE
+            ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=effect)
+        await asyncio.to_thread(shutil.rmtree, workdir, ignore_errors=True)
+        self._call_ended(at, ended)
+
+    def _call_ended(self, at: LeaseRef, ended: Ended) -> None:
+        self._chatter.end(at)
+        self._calls[at].ended = ended
+        how = ended.stopped or ended.outcome
+        self._say(f"{_name(at)}: {self._calls[at].dispatch.tool} {how} {ended.detail}".rstrip())
+        self._do(core.CallEnded(at, stopped=bool(ended.stopped)))
+
+    def _grouped(self, at: LeaseRef, grouped: Grouped) -> None:
+        if self._calls[at].durable:
+            self.ledger.grouped(at, grouped.group, grouped.mark, self._boot)
+            self.ledger.flush(lazy=True)
+        self._say(f"{_name(at)}: {self._calls[at].dispatch.tool} started, group {grouped.group}")
+
+    # -- policy, offer, status
+
+    async def _watch(self) -> None:
+        """Notice a changed policy within a second, and put down what needs no hurry."""
+        while True:
+            await asyncio.sleep(_WATCH_EVERY_S)
+            if self._read_policy() and self._connection is not None:
+                offer = self._present_offer()
+                self._push([offer])
+                self._say(
+                    f"the policy changed: profile {offer.profile}, grants {', '.join(offer.offer.grants) or 'none'}"
+                )
+            if not self._turn_scheduled:
+                self.ledger.flush(lazy=True)
+
+    def _read_policy(self) -> bool:
+        """Read the policy if its file changed; a faulty one allows nothing but `observe`."""
+        try:
+            found = self.home.policy.stat()
+            mark: tuple[int, int] | None = (found.st_mtime_ns, found.st_mode)
+        except FileNotFoundError:
+            mark = None
+        if mark == self._policy_mark and self._offer is not None:
+            return False
+        self._policy_mark = mark
+        before = self._policy
+        try:
+            self._policy = read_policy(self.home.policy)
+        except PolicyFault as fault:
+            self._say(f"{fault}; until it is mended this device allows only to observe")
+            self._policy = Policy()
+        return self._policy != before
+
+    def _present_offer(self) -> OfferFrame:
+        self._offer = make_offer(
+            self._tools.values(),
+            self._policy,
+            slots=self._settings.slots,
+            folder=self.home.root,
+            labels=list(self._settings.labels),
+        )
+        return self._offer
+
+    def _status(self, state: str, reason: str) -> None:
+        status = {
+            "hub": self._address.hub,
+            "device": self.identity.device,
+            "state": state,
+            "reason": reason,
+            "since_s": int(time.time()),
+        }
+        write_private(self.home.run / "status.json", msgspec.json.encode(status))
+
+
+def _leaves_no_trace(tool: Tool) -> bool:
+    return set(tool.effects) <= _HARMLESS
+
+
+def _name(at: LeaseRef) -> str:
+    return f"{at.constellation}/{at.task}/{at.incarnation}.{at.attempt}"

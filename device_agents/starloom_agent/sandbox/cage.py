@@ -1,0 +1,78 @@
+"""What a caged program may see and use, as one record between the agent and the cage's own process.
+
+Standard library only: it is read in a process that has no third-party package at hand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+# What programs look up and none of whose contents is anyone's secret.
+ETC: Final = (
+    "/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
+    "/etc/mime.types", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
+)  # fmt: skip
+DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+TEMPORARY: Final = ".tmp"
+
+
+class Layer(StrEnum):
+    """What holds a caged program; each takes the network and all files but named ones away."""
+
+    NAMESPACES = "namespaces"
+    BUBBLEWRAP = "bubblewrap"
+    LANDLOCK = "landlock"
+
+
+@dataclass(frozen=True)
+class Cage:
+    """One caged program: `workdir` is the only place that is always writable. Sizes and counts are for all of it."""
+
+    layer: Layer
+    workdir: str
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    memory_bytes_max: int = 0
+    processes_max: int = 256
+
+    @property
+    def temporary(self) -> str:
+        return f"{self.workdir}/{TEMPORARY}"
+
+    def text(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def of(text: str) -> Cage:
+        plain = json.loads(text)
+        plain.update(layer=Layer(plain["layer"]), read=tuple(plain["read"]), write=tuple(plain["write"]))
+        return Cage(**plain)
+
+
+def interpreter() -> list[str]:
+    """Return what this Python needs of the disk: parts of its prefixes, never a whole one, which may be a home."""
+    found: dict[str, None] = {}
+    for prefix in dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)):
+        for part in ("bin", "lib", "lib64", "pyvenv.cfg", "Python", "Resources"):
+            path = f"{prefix}/{part}"
+            if os.path.lexists(path) and not within(path, SYSTEM):
+                found[path] = None
+    return list(found)
+
+
+def within(path: str, roots: Iterable[str]) -> bool:
+    return any(Path(root) == Path(path) or Path(root) in Path(path).parents for root in roots)
+
+
+def environment(cage: Cage, before: dict[str, str]) -> dict[str, str]:
+    """Return the variables of a caged program: what it had, with every place moved into the cage."""
+    kept = {name: value for name, value in before.items() if name in ("PATH", "LANG", "LC_ALL", "STARLOOM_FENCE", "TZ")}
+    return {**kept, "HOME": cage.workdir, "TMPDIR": cage.temporary, "USER": "starloom", "LOGNAME": "starloom"}

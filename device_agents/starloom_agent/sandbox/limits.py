@@ -1,0 +1,39 @@
+"""Level L1: resource limits of a tool process, set in it before any tool code is imported."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+from pathlib import Path
+
+FILE_BYTES_MAX = 16 * 1024**3
+MEMORY_BYTES_MAX = 2 * 1024**3
+_MORE_THREADS = 512
+
+
+def _threads_now() -> int | None:
+    """How many threads the whole machine has, where that is cheap to know."""
+    try:
+        return int(Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")[2])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _lower(kind: int, wanted: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    # macOS refuses some of them; the level that holds is what the offer states
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(kind, (limit, limit))
+
+
+def apply(*, memory_bytes_max: int) -> None:
+    """Limit this process and what it starts; `memory_bytes_max` 0 leaves the address space alone."""
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_FSIZE, FILE_BYTES_MAX)
+    if memory_bytes_max:
+        _lower(resource.RLIMIT_AS, memory_bytes_max)
+    threads = _threads_now()
+    if threads is not None:
+        # The limit counts all threads of this user, so it stands above what the machine has now.
+        _lower(resource.RLIMIT_NPROC, threads + _MORE_THREADS)

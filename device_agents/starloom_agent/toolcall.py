@@ -1,0 +1,147 @@
+"""The body of a tool process: inputs, the tool, its value as a result - and one `Ended` line at the end.
+
+Runs after the runner has made the group, the limits and the pipes; imports only the module of its own tool.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import shutil
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from starloom_agent.artifacts import HubArtifacts
+from starloom_agent.calls import CallSpec, Ended, Said, encode
+from starloom_agent.outcomes import arguments, canonical_value, facts_of, resolve_inputs, scrub
+from starloom_agent.tools.interface import Folders, Tool, ToolContext, ToolFailed
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical, parse, point
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+
+_PROGRESS_EVERY_S = 0.1
+_UPLOAD_MARGIN_S = 1.0
+_DETAIL_CHARS_MAX = 2_000
+
+
+class LineOut:
+    """Writes lines to the runner; tools may call it from threads. Progress is thinned to ten a second."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._out = open(descriptor, "wb", buffering=0, closefd=False)  # noqa: SIM115 - a descriptor
+        self._lock = threading.Lock()
+        self._progress_at = 0.0
+
+    def line(self, line: Said | Ended) -> None:
+        data = encode(line) + b"\n"
+        with self._lock:
+            view = memoryview(data)
+            while view:
+                view = view[self._out.write(view) :]
+
+    def log(self, text: str) -> None:
+        self.line(Said(stream="log", text=text if text.endswith("\n") else text + "\n"))
+
+    def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
+        now = time.monotonic()
+        if now - self._progress_at < _PROGRESS_EVERY_S and (fraction is None or fraction < 1.0):
+            return
+        self._progress_at = now
+        thousandths = -1 if fraction is None else max(0, min(1000, round(fraction * 1000)))
+        self.line(Said(done_bytes=max(0, done_bytes), fraction_1000=thousandths, note=note[:200]))
+
+
+def find_tool(module: str, name: str) -> Tool:
+    """Import the module of a tool and return the tool.
+
+    Raises:
+        LookupError: if the module has no such tool.
+    """
+    for tool in importlib.import_module(f"starloom_agent.tools.{module}").TOOLS:
+        if tool.name == name:
+            found: Tool = tool
+            return found
+    raise LookupError(f"{module} has no tool {name}")
+
+
+def carry_out(spec: CallSpec, out: LineOut) -> Ended:
+    """Run the call and return its end; an expected failure is an end as well."""
+    deadline = time.monotonic() + spec.start_to_close_s - _UPLOAD_MARGIN_S
+    workdir = Path(spec.workdir)
+    context = ToolContext(
+        workdir=workdir,
+        artifacts=HubArtifacts(Path(spec.connection_file), out, deadline=deadline),
+        output=out,
+        folders=Folders.of(spec.read, spec.write),
+        fence=spec.fence,
+        secrets=spec.secrets,
+        hosts=tuple(spec.hosts),
+        network=spec.network,
+    )
+    maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
+    begun = False
+    try:
+        tool = find_tool(spec.module, spec.tool)
+        inputs = resolve_inputs(spec.inputs, lambda sha256: parse(context.fetch(sha256).read_text(encoding="utf-8")))
+        args = arguments(tool.args, parse(spec.args), inputs)
+        begun = True
+        value = msgspec.to_builtins(tool.run(context, args))
+        return _close(spec, context, value)
+    except ToolFailed as failed:
+        effect = EffectSeen.NONE if failed.effect is False or not begun else maybe
+        return _failure(spec, failed.code, failed.detail, effect)
+    except OSError as error:
+        code = {errno.ENOSPC: Code.NO_SPACE, errno.EDQUOT: Code.NO_SPACE, errno.ENOENT: Code.FILE_NOT_FOUND}
+        out.log(scrub(traceback.format_exc(), spec.secrets.values()))
+        return _failure(spec, code.get(error.errno or 0, Code.TOOL_FAILED), str(error), maybe)
+    except MemoryError:
+        limit = spec.memory_bytes_max // 1024 // 1024
+        return _failure(spec, Code.TOOL_FAILED, f"{spec.tool} needs more than its {limit} MiB of memory", maybe)
+    except Exception as error:  # whatever a tool raises is an end of this call, never of the agent
+        out.log(scrub(traceback.format_exc(), spec.secrets.values()))
+        return _failure(spec, Code.TOOL_FAILED, f"{type(error).__name__}: {error}", maybe)
+
+
+def _failure(spec: CallSpec, code: Code, detail: str, effect: EffectSeen) -> Ended:
+    shown = scrub(detail, spec.secrets.values())[:_DETAIL_CHARS_MAX]
+    refused = code in (Code.POLICY_REFUSED, Code.MISSING_GRANT) and effect is EffectSeen.NONE
+    outcome = Outcome.REFUSED if refused else Outcome.ERROR
+    return Ended(outcome=outcome, code=code, detail=shown, effect=effect)
+
+
+def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
+    """Put files where they go and the value where it fits."""
+    for item in spec.files_out:
+        _file_out(context, value, item.output, item.to)
+    text = canonical_value(value)
+    if spec.secrets:
+        text = canonical(parse(scrub(text, spec.secrets.values())))
+        value = parse(text)
+    facts, too_big = facts_of(value, spec.wants)
+    size = len(text.encode())
+    if size <= INLINE_VALUE_BYTES_MAX:
+        return Ended(outcome=Outcome.OK, value=text, bytes=size, facts=facts, facts_too_big=too_big)
+    path = context.workdir / "value.json"
+    path.write_text(text, encoding="utf-8")
+    stored = context.put(path, name="value.json", media="application/json")
+    return Ended(outcome=Outcome.OK, artifact=stored["artifact"], bytes=size, facts=facts, facts_too_big=too_big)
+
+
+def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> None:
+    ref = point(value, pointer)
+    sha256 = ref.get("artifact") if isinstance(ref, dict) else ref
+    if ref is MISSING or not isinstance(sha256, str):
+        raise ToolFailed(Code.NO_VALUE, f"files_out: {pointer} names no artifact in the result")
+    target = context.resolve_write(to)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the target, so that the last step is a rename within one file system.
+    beside = target.parent / f".{target.name}.{context.fence}.part"
+    try:
+        shutil.copyfile(context.fetch(sha256), beside)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)

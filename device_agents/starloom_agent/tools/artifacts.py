@@ -1,0 +1,79 @@
+"""`artifact.put` and `artifact.get`: files from this device to the hub's store and back, by hash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.placing import place
+from starloom_agent.tools.refs import FileRef, media_of
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+
+class Put(Args, frozen=True, kw_only=True):
+    """`paths` are files of this device, as texts or as `{path}`; an interrupted transfer goes on where it was cut."""
+
+    paths: list[str | FileRef]
+
+
+def put(context: ToolContext, args: Put) -> dict[str, Any]:
+    files = [FileRef(path=item) if isinstance(item, str) else item for item in args.paths]
+    real = [context.resolve_read(file.path) for file in files]
+    for file, path in zip(files, real, strict=True):
+        if not path.is_file():
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{file.path} is not a file on this device", effect=False)
+    total = sum(path.stat().st_size for path in real)
+    done = 0
+    kept: list[dict[str, Any]] = []
+    for file, path in zip(files, real, strict=True):
+        name = file.shown_name
+        stored = context.put(path, name=name, media=file.media or media_of(name))
+        if file.sha256 and file.sha256 != stored["artifact"]:
+            raise ToolFailed(
+                Code.ARTIFACT_CORRUPT, f"{file.path} changed since it was hashed; list it again and then retry"
+            )
+        done += stored["bytes"]
+        context.progress(done_bytes=done, fraction=done / total if total else 1.0, note=name)
+        kept.append({**stored, "path": file.path, **({"below": file.below} if file.below else {})})
+    return {"files": kept, "bytes": done}
+
+
+class Get(Args, frozen=True, kw_only=True):
+    """Write one artifact to `to`, replacing what is there in one step."""
+
+    artifact: str | FileRef
+    to: str
+
+
+def get(context: ToolContext, args: Get) -> dict[str, Any]:
+    ref = FileRef(artifact=args.artifact) if isinstance(args.artifact, str) else args.artifact
+    if not ref.hash:
+        raise ToolFailed(
+            Code.BAD_ARGUMENTS, "artifact.get needs an artifact: a SHA-256 or {artifact: ...}", effect=False
+        )
+    target = context.resolve_write(args.to)
+    size = place(context.fetch(ref.hash), target, fence=context.fence)
+    return {"path": args.to, "bytes": size, "sha256": ref.hash, "name": target.name}
+
+
+TOOLS = (
+    Tool(
+        name="artifact.put",
+        title="Give files to the hub's store",
+        args=Put,
+        run=put,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.IDEMPOTENT,
+        grant="files:read",
+    ),
+    Tool(
+        name="artifact.get",
+        title="Take a file from the hub's store",
+        args=Get,
+        run=get,
+        effects=(Effect.WRITE,),
+        repeatability=Repeatability.IDEMPOTENT,
+        grant="files:write",
+        self_verified=True,
+    ),
+)

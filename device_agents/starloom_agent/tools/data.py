@@ -1,0 +1,195 @@
+"""`data.merge`, `data.filter`, `data.sort`, `data.table`: rows (JSON objects) put together, chosen, ordered, shown.
+
+Pure: the same rows give the same answer, nothing outside is read. Nothing is evaluated; conditions use the
+operators of plans.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.refs import Row
+from starloom_protocol.values import MISSING, holds, point
+from starloom_protocol.vocabulary import Code, Op, Repeatability
+
+_SHOWN_CHARS = 200
+
+
+class Merge(Args, frozen=True, kw_only=True):
+    """Join up to six lists of rows: end to end, or with `key` into one row for each of its values.
+
+    A list that is null (its source was left out) counts as empty. With `key`, fields of later lists are added; those
+    in `add` are summed, those in `join` are put together as text.
+    """
+
+    rows: list[Row] | None = None
+    second: list[Row] | None = None
+    third: list[Row] | None = None
+    fourth: list[Row] | None = None
+    fifth: list[Row] | None = None
+    sixth: list[Row] | None = None
+    key: str = ""
+    add: tuple[str, ...] = ()
+    join: tuple[str, ...] = ()
+    separator: str = "; "
+
+
+def merge(_context: ToolContext, args: Merge) -> dict[str, Any]:
+    lists = [part for part in (args.rows, args.second, args.third, args.fourth, args.fifth, args.sixth) if part]
+    if not args.key:
+        rows = [row for part in lists for row in part]
+        return {"rows": rows, "count": len(rows)}
+    merged: dict[str, Row] = {}
+    for part in lists:
+        for row in part:
+            if args.key not in row:
+                raise ToolFailed(Code.BAD_ARGUMENTS, f"a row has no field {args.key!r} to be merged by: {_brief(row)}")
+            into = merged.setdefault(str(row[args.key]), {})
+            for name, value in row.items():
+                into[name] = _combined(into.get(name), value, name, args)
+    return {"rows": list(merged.values()), "count": len(merged)}
+
+
+def _brief(row: Row) -> str:
+    return repr(row)[:120]
+
+
+def _combined(old: Any, new: Any, name: str, args: Merge) -> Any:
+    if name in args.add:
+        for value in (old, new):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+                raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} is to be added up, but {value!r} is not a number")
+        return (old or 0) + (new or 0)
+    if name in args.join:
+        return args.separator.join(str(part) for part in (old, new) if part not in (None, ""))
+    return new
+
+
+class Filter(Args, frozen=True, kw_only=True):
+    """Keep the rows for which `where` (a JSON pointer into the row, an operator and a value) holds, all of them."""
+
+    class Where(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+        output: str
+        op: Op
+        value: Any = None
+
+    rows: list[Row]
+    where: list[Where]
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+def filter_rows(_context: ToolContext, args: Filter) -> dict[str, Any]:
+    kept = [row for row in args.rows if all(holds(part.op, point(row, part.output), part.value) for part in args.where)]
+    shown = kept[: args.limit]
+    return {"rows": shown, "count": len(kept), "dropped": len(args.rows) - len(kept)}
+
+
+class Sort(Args, frozen=True, kw_only=True):
+    """Order rows by fields; `-name` means largest first. Rows without a field come last. `limit` keeps the first."""
+
+    rows: list[Row]
+    by: list[str]
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+def _order(value: Any) -> tuple[int, Any]:
+    """Return a key in which numbers come before texts; nothing else is compared by its contents."""
+    if isinstance(value, bool):
+        return (0, int(value))
+    if isinstance(value, (int, float)):
+        return (0, value)
+    return (1, value.casefold()) if isinstance(value, str) else (2, "")
+
+
+def sort_rows(_context: ToolContext, args: Sort) -> dict[str, Any]:
+    rows = list(args.rows)
+    for field in reversed(args.by):
+        name = field.removeprefix("-")
+        with_field = [row for row in rows if row.get(name) is not None]
+        without = [row for row in rows if row.get(name) is None]
+        with_field.sort(key=lambda row: _order(row[name]), reverse=field.startswith("-"))
+        rows = with_field + without
+    return {"rows": rows[: args.limit], "count": len(rows)}
+
+
+class Table(Args, frozen=True, kw_only=True):
+    """Show rows as a table: chosen `columns` with titles, and as a CSV file. `mark_differences` names a field whose
+    most frequent value is the usual one; rows with another are marked.
+    """
+
+    class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+        field: str
+        title: str = ""
+        show: Literal["", "bytes", "percent", "duration", "date"] = ""
+
+    rows: list[Row]
+    columns: tuple[Column, ...] = ()
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
+    mark_differences: str = ""
+    name: str = "table.csv"
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, (dict, list)):
+        value = msgspec.json.encode(value).decode()
+    return value[:_SHOWN_CHARS] if isinstance(value, str) else value
+
+
+def _usual(rows: list[Row], field: str) -> str:
+    values = [repr(row.get(field)) for row in rows]
+    return max(values, key=lambda value: (values.count(value), value), default="")
+
+
+def table(context: ToolContext, args: Table) -> dict[str, Any]:
+    fields = [(column.field, column.title or column.field, column.show) for column in args.columns]
+    if not fields:
+        names = dict.fromkeys(name for row in args.rows for name in row)
+        fields = [(name, name, "bytes" if name.endswith("bytes") else "") for name in names]
+    usual = _usual(args.rows, args.mark_differences) if args.mark_differences else ""
+    body: list[Row] = []
+    for row in args.rows[: args.limit]:
+        shown = {field: _shown(row.get(field)) for field, _, _ in fields}
+        if args.mark_differences:
+            shown["differs"] = repr(row.get(args.mark_differences)) != usual
+        body.append(shown)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([title for _, title, _ in fields])
+    writer.writerows([_csv_cell(row.get(field, MISSING)) for field, _, _ in fields] for row in args.rows)
+    path = context.workdir / "table.csv"
+    with plain(path, "writing"):
+        path.write_bytes(out.getvalue().encode())
+    return {
+        "columns": [{"field": field, "title": title, "show": show} for field, title, show in fields],
+        "rows": body,
+        "count": len(args.rows),
+        "different": sum(bool(row.get("differs")) for row in body),
+        "csv": context.put(path, name=args.name, media="text/csv"),
+    }
+
+
+def _csv_cell(value: Any) -> Any:
+    if value is MISSING or value is None:
+        return ""
+    if isinstance(value, (dict, list)):
+        return msgspec.json.encode(value).decode()
+    # A spreadsheet would run a text that begins like a formula.
+    return "'" + value if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _pure(name: str, title: str, args: type[Args], run: Any) -> Tool:
+    return Tool(name=name, title=title, args=args, run=run, effects=(), repeatability=Repeatability.PURE)
+
+
+TOOLS = (
+    _pure("data.merge", "Put lists of rows together", Merge, merge),
+    _pure("data.filter", "Choose rows", Filter, filter_rows),
+    _pure("data.sort", "Order rows", Sort, sort_rows),
+    _pure("data.table", "Show rows as a table and a CSV file", Table, table),
+)

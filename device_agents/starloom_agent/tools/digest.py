@@ -1,0 +1,280 @@
+"""`fs.hash` and `fs.verify`: SHA-256 of files, read from disk each time, and comparison with what was expected."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.refs import FileRef, FolderRef
+from starloom_agent.tools.walking import Walk
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_CHUNK_BYTES = 1024 * 1024
+
+
+def sha256_of(path: Path) -> tuple[str, int]:
+    """Return the hash and the size of a file.
+
+    Raises:
+        ToolFailed: if it cannot be read to its end.
+    """
+    digest = hashlib.sha256()
+    size = 0
+    with plain(path, "reading"), path.open("rb") as file:
+        while data := file.read(_CHUNK_BYTES):
+            digest.update(data)
+            size += len(data)
+    return digest.hexdigest(), size
+
+
+class _Meter:
+    def __init__(self, context: ToolContext, total_bytes: int) -> None:
+        self._context = context
+        self._total = total_bytes
+        self._done = 0
+
+    def add(self, size: int, note: str) -> None:
+        self._done += size
+        fraction = min(1.0, self._done / self._total) if self._total else None
+        self._context.progress(done_bytes=self._done, fraction=fraction, note=note)
+
+
+class Hash(Args, frozen=True, kw_only=True):
+    """Hash `paths`, `files` or whole `folders`. With `compare`, `files` are read back and must equal the hashes that
+    they carry and, where `expect` names folders, the contents of the folder `folder` in it.
+    """
+
+    paths: tuple[str, ...] = ()
+    files: tuple[FileRef, ...] = ()
+    folders: tuple[FolderRef, ...] = ()
+    find_duplicates: Literal["", "folders", "files"] = ""
+    compare: bool = False
+    expect: list[FolderRef] | None = None
+    folder: str = ""
+
+
+def _hash_files(context: ToolContext, files: Sequence[FileRef], meter: _Meter) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for file in files:
+        if not file.path:
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no path on this device to read", effect=False)
+        digest, size = sha256_of(context.resolve_read(file.path))
+        meter.add(size, file.shown_name)
+        row: dict[str, Any] = {"path": file.path, "name": file.shown_name, "sha256": digest, "bytes": size}
+        row.update({name: value for name, value in (("source", file.source), ("below", file.below)) if value})
+        rows.append(row)
+    return rows
+
+
+def folder_digest(hashes: list[str]) -> str:
+    """Return one hash for the contents of a folder: names and order do not count."""
+    return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()
+
+
+def _positions_of_repeats(values: list[str]) -> list[int]:
+    seen: set[str] = set()
+    repeats: list[int] = []
+    for position, value in enumerate(values):
+        if value in seen:
+            repeats.append(position)
+        seen.add(value)
+    return repeats
+
+
+def hash_files(context: ToolContext, args: Hash) -> dict[str, Any]:
+    if args.folders:
+        return _hash_folders(context, args)
+    files = [*args.files, *(FileRef(path=path) for path in args.paths)]
+    rows = _hash_files(context, files, _Meter(context, sum(file.bytes for file in files)))
+    result: dict[str, Any] = {"files": rows, "bytes": sum(row["bytes"] for row in rows)}
+    if args.find_duplicates:
+        result["duplicates"] = _positions_of_repeats([row["sha256"] for row in rows])
+    if args.compare:
+        result.update(_compare(args, files, rows))
+    return result
+
+
+def _hash_folders(context: ToolContext, args: Hash) -> dict[str, Any]:
+    meter = _Meter(context, sum(file.bytes for folder in args.folders for file in folder.files))
+    folders: list[dict[str, Any]] = []
+    for folder in args.folders:
+        rows = _hash_files(context, folder.files, meter)
+        digest = folder_digest([row["sha256"] for row in rows])
+        size = sum(row["bytes"] for row in rows)
+        folders.append({"path": folder.path, "files": rows, "bytes": size, "digest": digest})
+    # An empty folder equals every other empty one, which says nothing worth acting on.
+    marks = [folder["digest"] if folder["files"] else f"empty {position}" for position, folder in enumerate(folders)]
+    return {"folders": folders, "duplicates": _positions_of_repeats(marks)}
+
+
+def _compare(args: Hash, files: list[FileRef], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    different = [
+        {"path": row["path"], "expected": file.hash, "found": row["sha256"]}
+        for file, row in zip(files, rows, strict=True)
+        if file.hash and file.hash != row["sha256"]
+    ]
+    if args.expect is None:
+        unknown = [file.shown_name for file in files if not file.hash]
+        if unknown:
+            raise ToolFailed(
+                Code.BAD_ARGUMENTS,
+                f"nothing to compare {', '.join(unknown[:3])} with: give files that carry a hash, or `expect`",
+                effect=False,
+            )
+        return {"equal": not different, "different": different, "missing": []}
+    expected = [folder for folder in args.expect if folder.path == args.folder]
+    if not expected:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"`expect` has no folder {args.folder!r} to compare with", effect=False)
+    wanted = Counter(file.hash for folder in expected for file in folder.files)
+    found = Counter(row["sha256"] for row in rows)
+    names = {file.hash: file.shown_name for folder in expected for file in folder.files}
+    missing = [{"name": names[digest], "sha256": digest} for digest in (wanted - found)]
+    extra = [
+        {"path": row["path"], "expected": "", "found": row["sha256"]} for row in rows if row["sha256"] not in wanted
+    ]
+    return {"equal": not (different or missing or extra), "different": different or extra, "missing": missing}
+
+
+class Verify(Args, frozen=True, kw_only=True):
+    """Compare what lies below `under` with a list. `catalogue` names files on this device with their hashes.
+    `folders` with `strip` (what their paths start with elsewhere) answers which files are not here yet: `to_send`.
+    """
+
+    under: str = "."
+    catalogue: tuple[FileRef, ...] = ()
+    folders: tuple[FolderRef, ...] = ()
+    strip: str = ""
+
+
+class _HashesByPath:
+    """Hashes files once, only those asked for."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        self._known: dict[Path, str] = {}
+        self.bytes = 0
+
+    def of(self, path: Path) -> str:
+        if path not in self._known:
+            self._known[path], size = sha256_of(path)
+            self.bytes += size
+            self._context.progress(done_bytes=self.bytes, note=path.name)
+        return self._known[path]
+
+
+def place_of(file: FileRef, strip: str) -> str:
+    """Return where a file of another device belongs below a folder of this one.
+
+    Without `strip` that is what `fs.find` said (`below`). With it: its path without the folder `strip` that it
+    starts with, the bare name where it starts elsewhere.
+    """
+    if file.below and not strip:
+        return os.path.normpath(file.below)
+    clean, start = os.path.normpath(file.source or file.path), os.path.normpath(strip) if strip else ""
+    if start and clean.startswith(start.rstrip("/") + "/"):
+        return clean[len(start.rstrip("/")) + 1 :]
+    if start in ("", ".") and not clean.startswith(("/", "..")):
+        return clean
+    return os.path.basename(clean)  # noqa: PTH119 - a path of another device
+
+
+def verify(context: ToolContext, args: Verify) -> dict[str, Any]:
+    root = context.resolve_read(args.under)
+    hashes = _HashesByPath(context)
+    if args.folders:
+        return _what_is_missing(context, args, root, hashes)
+    wanted: dict[str, str] = {}
+    wrong: list[dict[str, str]] = []
+    sizes = 0
+    for file in args.catalogue:
+        real = context.resolve_read(file.path)
+        if real != root and root not in real.parents:
+            wrong.append({"path": file.path, "reason": f"lies outside {args.under}"})
+            continue
+        if not real.is_file():
+            wrong.append({"path": file.path, "reason": "is not there"})
+            continue
+        found = hashes.of(real)
+        if found != file.hash:
+            wrong.append({"path": file.path, "reason": f"has hash {found[:12]}, expected {file.hash[:12]}"})
+        elif file.path not in wanted:
+            wanted[file.path] = found
+            sizes += real.stat().st_size
+    twice = _copies_beyond_one(root, set(wanted.values()), args.catalogue, hashes)
+    return {
+        "same": not wrong,
+        "twice": len(twice),
+        "files": len(wanted),
+        "bytes": sizes,
+        "read_bytes": hashes.bytes,
+        "wrong": wrong[:100],
+        "again": twice[:100],
+    }
+
+
+def _copies_beyond_one(root: Path, wanted: set[str], catalogue: Sequence[FileRef], hashes: _HashesByPath) -> list[str]:
+    """Return files that hold again what the catalogue has once; only files of a listed size are read."""
+    sizes = {file.bytes for file in catalogue}
+    if not root.is_dir():
+        return []
+    seen: set[str] = set()
+    again: list[str] = []
+    for found in Walk(root, hidden=True):
+        if found.bytes not in sizes:
+            continue
+        digest = hashes.of(found.path)
+        if digest not in wanted:
+            continue
+        if digest in seen:
+            again.append(found.below)
+        seen.add(digest)
+    return again
+
+
+def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _HashesByPath) -> dict[str, Any]:
+    to_send: list[dict[str, Any]] = []
+    here = 0
+    total = 0
+    for folder in args.folders:
+        missing: list[FileRef] = []
+        for file in folder.files:
+            real = context.resolve_read(root / place_of(file, args.strip))
+            if real.is_file() and real.stat().st_size == file.bytes and hashes.of(real) == file.hash:
+                here += 1
+            else:
+                missing.append(file)
+        if missing:
+            size = sum(file.bytes for file in missing)
+            total += size
+            to_send.append({"path": folder.path, "files": msgspec.to_builtins(missing), "bytes": size})
+    return {"to_send": to_send, "here": here, "missing": sum(len(part["files"]) for part in to_send), "bytes": total}
+
+
+TOOLS = (
+    Tool(
+        name="fs.hash",
+        title="Hash files, find equal ones, compare copies",
+        args=Hash,
+        run=hash_files,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        grant="files:read",
+    ),
+    Tool(
+        name="fs.verify",
+        title="Compare what is on disk with a list",
+        args=Verify,
+        run=verify,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        grant="files:read",
+    ),
+)

@@ -1,0 +1,139 @@
+"""`disk.usage`: free room on a disk, whether it is enough, and the biggest folders; sizes only, never contents."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import Args, Tool, ToolContext
+from starloom_protocol.vocabulary import Effect, Repeatability
+
+_ENTRIES_MOST = 2_000_000
+
+
+class Usage(Args, frozen=True, kw_only=True):
+    """`path` defaults to the first folder that may be written, else the home folder. `need_bytes` times `need_factor`
+    is what must be free for `enough`. `top` asks for that many biggest folders below `path`, `depth` levels down.
+    """
+
+    path: str = ""
+    need_bytes: int = 0
+    need_factor: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 1
+    top: Annotated[int, msgspec.Meta(ge=0, le=200)] = 0
+    depth: Annotated[int, msgspec.Meta(ge=1, le=8)] = 3
+    device_name: str = ""
+
+
+def _start(context: ToolContext, path: str) -> Path:
+    if path:
+        return Path(path).expanduser().resolve()
+    roots = context.folders.write or context.folders.read
+    return roots[0] if roots else Path.home()
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
+class _Sizes:
+    """Adds up allocated bytes per folder on one file system, each hard-linked file once."""
+
+    def __init__(self, context: ToolContext, root: Path, depth: int) -> None:
+        self._context = context
+        self._root = root
+        self._depth = depth
+        self._linked: set[tuple[int, int]] = set()
+        self.by_folder: dict[str, int] = {}
+        self.seen = 0
+        self.unreadable = 0
+
+    def measure(self) -> int:
+        """Return the total; stops, and says so by `seen`, after a bound of entries."""
+        device = self._root.stat().st_dev
+        total = 0
+        # (folder, names of the counted folders above it)
+        pending: list[tuple[str, tuple[str, ...]]] = [(os.fspath(self._root), ())]
+        while pending and self.seen < _ENTRIES_MOST:
+            folder, above = pending.pop()
+            try:
+                with os.scandir(folder) as found:
+                    entries = list(found)
+            except OSError:
+                self.unreadable += 1
+                continue
+            here = 0
+            for entry in entries:
+                self.seen += 1
+                try:
+                    about = entry.stat(follow_symlinks=False)
+                    if entry.is_dir(follow_symlinks=False):
+                        if about.st_dev == device:
+                            deeper = (*above, entry.path) if len(above) < self._depth else above
+                            pending.append((entry.path, deeper))
+                        continue
+                except OSError:
+                    self.unreadable += 1
+                    continue
+                if about.st_nlink > 1:
+                    key = (about.st_dev, about.st_ino)
+                    if key in self._linked:
+                        continue
+                    self._linked.add(key)
+                here += about.st_blocks * 512 if hasattr(about, "st_blocks") else about.st_size
+            total += here
+            for name in above:
+                self.by_folder[name] = self.by_folder.get(name, 0) + here
+            if self.seen % 4096 < len(entries):
+                self._context.progress(done_bytes=total, note=f"{self.seen} entries")
+        return total
+
+
+def usage(context: ToolContext, args: Usage) -> dict[str, Any]:
+    start = _existing(_start(context, args.path))
+    with plain(start, "measuring"):
+        disk = shutil.disk_usage(start)
+    needed = int(args.need_bytes * args.need_factor)
+    percent = round(100 * disk.used / disk.total) if disk.total else 0
+    result: dict[str, Any] = {
+        "path": os.fspath(start),
+        "total_bytes": disk.total,
+        "used_bytes": disk.used,
+        "free_bytes": disk.free,
+        "used_percent": percent,
+        "need_bytes": needed,
+        "enough": disk.free >= needed,
+    }
+    if args.device_name:
+        result["device"] = args.device_name
+    if args.top:
+        sizes = _Sizes(context, start, args.depth)
+        with plain(start, "measuring"):
+            result["measured_bytes"] = sizes.measure()
+        result["complete"] = sizes.seen < _ENTRIES_MOST and not sizes.unreadable
+        result["unreadable"] = sizes.unreadable
+        biggest = sorted(sizes.by_folder.items(), key=lambda item: (-item[1], item[0]))[: args.top]
+        named = {"device": args.device_name} if args.device_name else {}
+        result["rows"] = [
+            {**named, "folder": folder, "bytes": size, "disk_used_percent": percent, "disk_free_bytes": disk.free}
+            for folder, size in biggest
+        ]
+    return result
+
+
+TOOLS = (
+    Tool(
+        name="disk.usage",
+        title="Free room on a disk and the biggest folders",
+        args=Usage,
+        run=usage,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+    ),
+)

@@ -1,0 +1,269 @@
+"""`fs.list` and `fs.find`: what is in a folder, and which files fit a question; they read names, never contents."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+import time
+import unicodedata
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from starloom_agent.tools.durations import seconds_of
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.refs import kind_of, media_of
+from starloom_agent.tools.walking import Found, Walk
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_FILLER = frozenset(
+    {
+        "a",
+        "an",
+        "the",
+        "my",
+        "our",
+        "of",
+        "in",
+        "on",
+        "at",
+        "for",
+        "from",
+        "with",
+        "and",
+        "or",
+        "to",
+        "is",
+        "are",
+        "that",
+    }
+) | {"this", "file", "files"}
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_WORD = re.compile(r"[^\W_]+")
+
+
+class List(Args, frozen=True, kw_only=True):
+    """`path` is a folder; entries come by name, folders first."""
+
+    path: str = "."
+    hidden: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
+
+
+def list_folder(context: ToolContext, args: List) -> dict[str, Any]:
+    folder = context.resolve_read(args.path)
+    entries: list[dict[str, Any]] = []
+    with plain(folder, "listing"), os.scandir(folder) as found:
+        for entry in found:
+            if not args.hidden and entry.name.startswith("."):
+                continue
+            about = entry.stat(follow_symlinks=False)
+            kind = "link" if entry.is_symlink() else "folder" if stat.S_ISDIR(about.st_mode) else "file"
+            entries.append({"name": entry.name, "kind": kind, "bytes": about.st_size, "mtime_s": int(about.st_mtime)})
+    entries.sort(key=lambda entry: (entry["kind"] != "folder", entry["name"]))
+    return {
+        "path": os.fspath(folder),
+        "entries": entries[: args.limit],
+        "count": len(entries),
+        "truncated": len(entries) > args.limit,
+    }
+
+
+class Find(Args, frozen=True, kw_only=True):
+    """Every given condition must hold. `words` are looked for in the path, best matches first (a month also as a
+    number: March fits `2026-03`). `device_name` is put into each row, so that lists of several devices can be merged.
+    Without `root` every granted folder is searched.
+    """
+
+    root: str = ""
+    kinds: tuple[Literal["image", "video", "audio", "document", "archive", "code", "other"], ...] = ()
+    pattern: str = ""
+    words: str = ""
+    newer_than: str | int | None = None
+    older_than: str | int | None = None
+    min_bytes: int = 0
+    max_bytes: int | None = None
+    group_by: Literal["", "folder"] = ""
+    hidden: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 10_000
+    device_name: str = ""
+
+
+def fold(text: str) -> str:
+    """Return text for comparing: lower case, accents taken off."""
+    plain_text = unicodedata.normalize("NFKD", text)
+    return "".join(char for char in plain_text if not unicodedata.combining(char)).casefold()
+
+
+def search_words(text: str) -> list[str]:
+    """Return the words of a question that say something; all of them where none does."""
+    words: list[str] = _WORD.findall(fold(text))
+    return [word for word in words if word not in _FILLER] or words
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    if word in _MONTHS:
+        number = f"{_MONTHS.index(word) + 1:02d}"
+        return (word, word[:3], f"-{number}", f"_{number}", f"/{number}")
+    if len(word) > 3 and word.endswith("s"):
+        return (word, word[:-1])
+    return (word,)
+
+
+def score(path: str, words: list[str]) -> int:
+    """Return how well a path fits: 0 is not at all; a word in the file's name counts more than in a folder's."""
+    whole = fold(path)
+    name = whole.rpartition("/")[2]
+    points = 0
+    hits = 0
+    for word in words:
+        in_name = any(form in name for form in _forms(word))
+        if in_name or any(form in whole for form in _forms(word)):
+            hits += 1
+            points += 3 if in_name else 1
+    if hits * 2 < len(words) or not hits:
+        return 0
+    return points + (10 if hits == len(words) else 0)
+
+
+def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
+    """Return the folders to search and how their files are written: `Pictures` stays `Pictures`.
+
+    Where `root` names no folder inside the first granted one but is the name of a granted folder itself (the owner
+    granted `~/Pictures`), that one is meant, and its files are written with their whole path.
+    """
+    if not root:
+        granted = context.folders.read
+        first = granted[:1]
+        # Relative paths start at the first granted folder; a folder inside another granted one is searched once.
+        inner = [path for path in granted[1:] if not any(path != other and other in path.parents for other in granted)]
+        return [*((path, ".") for path in first), *((path, os.fspath(path)) for path in inner)]
+    real = context.resolve_read(root)
+    if not real.exists():
+        for granted_folder in context.folders.read:
+            if granted_folder.name == root.strip("/"):
+                return [(granted_folder, os.fspath(granted_folder))]
+    return [(real, os.fspath(real) if Path(root).expanduser().is_absolute() else os.path.normpath(root))]
+
+
+def _fits(found: Found, args: Find, now_s: float) -> bool:
+    name = found.path.name
+    if args.kinds and kind_of(name) not in args.kinds:
+        return False
+    if args.pattern and not (fnmatch.fnmatch(name, args.pattern) or fnmatch.fnmatch(found.below, args.pattern)):
+        return False
+    if found.bytes < args.min_bytes or (args.max_bytes is not None and found.bytes > args.max_bytes):
+        return False
+    if args.newer_than is not None and found.mtime_s < now_s - seconds_of(args.newer_than):
+        return False
+    return args.older_than is None or found.mtime_s <= now_s - seconds_of(args.older_than)
+
+
+class _Search:
+    """Collects what fits, keeping no more rows than are asked for."""
+
+    def __init__(self, context: ToolContext, args: Find) -> None:
+        self._context = context
+        self._args = args
+        self._words = search_words(args.words) if args.words else []
+        self._now_s = time.time()
+        self.rows: list[dict[str, Any]] = []
+        self.count = 0
+        self.bytes = 0
+        self.unreadable = 0
+
+    def look(self, root: Path, shown: str) -> None:
+        walk = Walk(root, hidden=self._args.hidden)
+        for found in walk:
+            points = score(found.below, self._words) if self._words else 1
+            if points and _fits(found, self._args, self._now_s):
+                self._take(found, points, root, shown)
+        self.unreadable += walk.unreadable
+
+    def _take(self, found: Found, points: int, root: Path, shown: str) -> None:
+        self.count += 1
+        self.bytes += found.bytes
+        if self.count % 512 == 0:
+            self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
+        if not self._words and len(self.rows) >= self._args.limit:
+            return
+        row: dict[str, Any] = {
+            "path": os.path.normpath(f"{shown}/{found.below}"),
+            "name": found.path.name,
+            "below": f"{root.name}/{found.below}",
+            "bytes": found.bytes,
+            "mtime_s": found.mtime_s,
+            "media": media_of(found.path.name),
+        }
+        if self._words:
+            row["score"] = points
+        if self._args.device_name:
+            row["device"] = self._args.device_name
+        self.rows.append(row)
+        if len(self.rows) >= 2 * self._args.limit + 64:
+            self.rows = _best(self.rows)[: self._args.limit]
+
+
+def find(context: ToolContext, args: Find) -> dict[str, Any]:
+    search = _Search(context, args)
+    for root, shown in roots_of(context, args.root):
+        if not root.is_dir():
+            raise ToolFailed(
+                Code.FILE_NOT_FOUND, f"{args.root or root} is not a folder on this device ({root})", effect=False
+            )
+        search.look(root, shown)
+    rows = (_best(search.rows) if args.words else search.rows)[: args.limit]
+    result: dict[str, Any] = {
+        "total_bytes": search.bytes,
+        "count": search.count,
+        "truncated": search.count > len(rows),
+        "unreadable": search.unreadable,
+    }
+    if args.group_by == "folder":
+        result["folders"] = _by_folder(rows)
+    else:
+        result["files"] = rows
+    return result
+
+
+def _best(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: (-row["score"], -row["mtime_s"], row["path"]))
+
+
+def _by_folder(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    folders: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        folders.setdefault(os.path.dirname(row["path"]) or ".", []).append(row)  # noqa: PTH120 - a shown path, not one here
+    return [
+        {"path": path, "files": files, "bytes": sum(file["bytes"] for file in files)}
+        for path, files in sorted(folders.items())
+    ]
+
+
+TOOLS = (
+    Tool(
+        name="fs.list",
+        title="List a folder",
+        args=List,
+        run=list_folder,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        grant="files:read",
+    ),
+    Tool(
+        name="fs.find",
+        title="Find files by kind, name, words, size or age",
+        args=Find,
+        run=find,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        grant="files:read",
+    ),
+)

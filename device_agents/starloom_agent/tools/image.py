@@ -1,0 +1,123 @@
+"""`image.info` and `image.resize`: sizes and small versions of pictures.
+
+PNG is decoded here; of a JPEG the camera's own preview is taken. What can be read is made, what cannot is listed
+with its reason, so that one odd file never spoils a whole folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from starloom_agent.tools import headers, png
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.refs import FileRef
+from starloom_agent.tools.scaling import shrink
+from starloom_protocol.vocabulary import Code, Repeatability
+
+_PICTURE_BYTES_MOST = 256 * 1024 * 1024
+
+
+class Info(Args, frozen=True, kw_only=True):
+    """`files` are artifacts or paths of this device."""
+
+    files: list[FileRef]
+
+
+def _local(context: ToolContext, file: FileRef) -> Path:
+    if file.artifact:
+        return context.fetch(file.artifact)
+    if file.path:
+        return context.resolve_read(file.path)
+    raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has neither an artifact nor a path", effect=False)
+
+
+def _read(path: Path, most: int) -> bytes:
+    with plain(path, "reading"), path.open("rb") as file:
+        return file.read(most)
+
+
+def info(context: ToolContext, args: Info) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = []
+    for file in args.files:
+        path = _local(context, file)
+        measured = headers.measure(_read(path, headers.HEAD_BYTES))
+        row: dict[str, Any] = {"name": file.shown_name, "bytes": path.stat().st_size}
+        if measured is None:
+            rows.append({**row, "readable": False, "reason": "its size cannot be read: not a PNG, JPEG, GIF or BMP"})
+        else:
+            rows.append(
+                {**row, "readable": True, "kind": measured.kind, "width": measured.width, "height": measured.height}
+            )
+    return {"files": rows, "unreadable": sum(not row["readable"] for row in rows)}
+
+
+class Resize(Args, frozen=True, kw_only=True):
+    """Make the longer side at most `longest_px`. With `unreadable: fail` a file that must be skipped fails the task."""
+
+    files: list[FileRef]
+    longest_px: Annotated[int, msgspec.Meta(ge=8, le=4096)] = 160
+    unreadable: Literal["list", "fail"] = "list"
+
+
+def _small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
+    """Return bytes, media type, width and height.
+
+    Raises:
+        NotReadable: with the reason, as a sentence's second half.
+    """
+    if data[:2] == b"\xff\xd8":
+        preview = headers.jpeg_preview(data)
+        measured = headers.measure(preview) if preview else None
+        if preview is None or measured is None:
+            raise png.NotReadable("it is a JPEG without a camera's preview, and JPEG is not decoded on this device")
+        return preview, "image/jpeg", measured.width, measured.height
+    measured = headers.measure(data)
+    if measured is not None and measured.kind != "png":
+        raise png.NotReadable(f"it is a {measured.kind.upper()}, which is not decoded on this device")
+    small = shrink(png.decode(data), longest_px)
+    return png.encode(small), "image/png", small.width, small.height
+
+
+def resize(context: ToolContext, args: Resize) -> dict[str, Any]:
+    made: list[dict[str, Any]] = []
+    skipped: list[dict[str, str]] = []
+    for number, file in enumerate(args.files):
+        data = _read(_local(context, file), _PICTURE_BYTES_MOST)
+        try:
+            small, media, width, height = _small_version(data, args.longest_px)
+        except png.NotReadable as reason:
+            if args.unreadable == "fail":
+                raise ToolFailed(Code.TOOL_FAILED, f"{file.shown_name} cannot be made smaller: {reason}") from reason
+            skipped.append({"name": file.shown_name, "source": file.hash, "reason": str(reason)})
+            continue
+        target = context.workdir / f"small-{number}"
+        with plain(target, "writing"):
+            target.write_bytes(small)
+        stored = context.put(target, name=file.shown_name, media=media)
+        made.append({**stored, "source": file.hash, "width": width, "height": height})
+        context.progress(fraction=(number + 1) / len(args.files), note=file.shown_name)
+    return {"files": made, "skipped": skipped}
+
+
+TOOLS = (
+    Tool(
+        name="image.info",
+        title="Kind and size of pictures",
+        args=Info,
+        run=info,
+        effects=(),
+        repeatability=Repeatability.PURE,
+    ),
+    Tool(
+        name="image.resize",
+        title="Make pictures smaller",
+        args=Resize,
+        run=resize,
+        effects=(),
+        repeatability=Repeatability.PURE,
+    ),
+)

@@ -1,0 +1,198 @@
+"""What a tool is, and all that a tool may touch: its own directory, granted folders, artifacts, its log.
+
+A tool runs as plain synchronous code in a process of its own; it must never reach outside its context. This file
+is imported at the start of every tool process, so it stays small.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+
+class ToolFailed(Exception):
+    """An expected failure. `detail` is a sentence for people: what, where, what was tried, the way out.
+
+    `effect` False says that nothing was changed before the failure; None leaves it to the tool's effects.
+    """
+
+    def __init__(self, code: Code, detail: str, *, effect: bool | None = None) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+        self.effect = effect
+
+
+class Args(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of every tool's arguments: strict, so that an unknown field is refused with its name.
+
+    Subclasses repeat `frozen=True, kw_only=True`, as the protocol's records do.
+    """
+
+
+class ArtifactPort(Protocol):
+    """Moves files between this device and the hub, by hash."""
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        """Return a local file with these bytes, checked against the hash; resumes what is already in `into`."""
+        ...
+
+    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
+        """Store a file at the hub, resuming by hash; return `{"artifact", "bytes", "name", "media"}`."""
+        ...
+
+
+class OutputPort(Protocol):
+    """Where a tool says how far it is; bounded and lossy by design, never part of the result."""
+
+    def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None: ...
+
+    def log(self, text: str) -> None: ...
+
+
+def _inside(path: Path, roots: tuple[Path, ...]) -> bool:
+    return any(path == root or root in path.parents for root in roots)
+
+
+def refused_line(grant: str, path: Path) -> str:
+    """Return the line that the owner types on this device to allow it."""
+    return f"starloom-agent grant {grant} {shlex.quote(str(path))}"
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Granted roots, resolved; the first of `write` (else of `read`) is where relative paths start."""
+
+    read: tuple[Path, ...] = ()
+    write: tuple[Path, ...] = ()
+
+    @staticmethod
+    def of(read: list[str] | tuple[str, ...] = (), write: list[str] | tuple[str, ...] = ()) -> Folders:
+        """Resolve the roots once; a folder that may be written may be read."""
+        writable = tuple(Path(item).expanduser().resolve() for item in write)
+        readable = tuple(Path(item).expanduser().resolve() for item in read)
+        return Folders(read=(*readable, *(item for item in writable if item not in readable)), write=writable)
+
+
+@dataclass
+class ToolContext:
+    """What one call may use. `workdir` is this attempt's own directory: empty at the start, gone after the end.
+
+    `fence` is `INCARNATION.ATTEMPT` (also in the environment as STARLOOM_FENCE). `hosts` are those that the owner
+    lists for `net:reach`; `*` is any. `secrets` are scrubbed by value from everything that leaves.
+    """
+
+    workdir: Path
+    artifacts: ArtifactPort
+    output: OutputPort
+    folders: Folders = field(default_factory=Folders)
+    fence: str = "0.0"
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+    network: bool = False
+
+    def resolve_read(self, path: str | os.PathLike[str]) -> Path:
+        """Return the real path (links followed) of something readable; it need not exist.
+
+        A relative path starts at the first granted folder, or in `workdir` where none is granted.
+
+        Raises:
+            ToolFailed: `policy_refused`, with the line to type, when it lies outside the granted folders.
+        """
+        return self._resolve(path, self.folders.read, "files:read")
+
+    def resolve_write(self, path: str | os.PathLike[str]) -> Path:
+        """As `resolve_read`, for a file or folder that the tool will make, change, move or remove."""
+        return self._resolve(path, self.folders.write, "files:write")
+
+    def _resolve(self, path: str | os.PathLike[str], roots: tuple[Path, ...], grant: str) -> Path:
+        text = os.fspath(path)
+        if "\x00" in text:
+            raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
+        start = roots[0] if roots else self.workdir
+        wanted = Path(text).expanduser()
+        real = (wanted if wanted.is_absolute() else start / wanted).resolve()
+        if _inside(real, roots) or _inside(real, (self.workdir.resolve(),)):
+            return real
+        named = ", ".join(str(root) for root in roots) or "no folder"
+        raise ToolFailed(
+            Code.POLICY_REFUSED,
+            f"{text} is outside the folders that this device allows for {grant} ({named}). "
+            f"To allow it, type on the device: {refused_line(grant, real if real.is_dir() else real.parent)}",
+            effect=False,
+        )
+
+    def check_host(self, host: str) -> None:
+        """Refuse a host that the owner has not listed.
+
+        Raises:
+            ToolFailed: `policy_refused`, with the line to type.
+        """
+        if "*" in self.hosts or host.lower() in self.hosts:
+            return
+        listed = ", ".join(self.hosts) or "none"
+        raise ToolFailed(
+            Code.POLICY_REFUSED,
+            f"{host} is not among the hosts that this device allows ({listed}). "
+            f"To allow it, type on the device: starloom-agent grant net:reach {shlex.quote(host)}",
+            effect=False,
+        )
+
+    def fetch(self, sha256: str) -> Path:
+        """Return a local, verified file with the bytes of an artifact; it lies in `workdir` (move it to keep it).
+
+        Raises:
+            ToolFailed: `network` after retries until the deadline, `artifact_corrupt`, `no_space`.
+        """
+        return self.artifacts.fetch(sha256, self.workdir)
+
+    def put(self, path: Path, *, name: str | None = None, media: str = "application/octet-stream") -> dict[str, Any]:
+        """Store a file at the hub; return its reference `{"artifact": sha256, "bytes", "name", "media"}`.
+
+        Resumes where an earlier attempt was cut; bytes that the hub already has are not sent again.
+        """
+        return self.artifacts.put(path, name=name or path.name, media=media)
+
+    def progress(self, *, done_bytes: int = 0, fraction: float | None = None, note: str = "") -> None:
+        """Say how far the call is; cheap, may be called often, the latest wins."""
+        self.output.progress(done_bytes=done_bytes, fraction=fraction, note=note)
+
+    def log(self, text: str) -> None:
+        """Add text to the attempt's log (a line end is added where it is missing)."""
+        self.output.log(text)
+
+
+def _available() -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One thing a device can do.
+
+    `grant` None means that every profile allows it. `probe` returns why the tool cannot work here, without any
+    effect. `in_process` tools run in the agent's own loop and must be pure and instant; only the lab has one.
+    `lab_only` tools are offered with `--lab` alone. `limits_memory` False lifts the address-space limit for tools
+    whose programs reserve much more than they use.
+    """
+
+    name: str
+    title: str
+    args: type[msgspec.Struct]
+    run: Callable[[ToolContext, Any], Any]
+    effects: tuple[Effect, ...]
+    repeatability: Repeatability
+    grant: str | None = None
+    self_verified: bool = False
+    probe: Callable[[], str | None] = _available
+    in_process: bool = False
+    lab_only: bool = False
+    limits_memory: bool = True

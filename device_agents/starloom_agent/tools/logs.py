@@ -1,0 +1,167 @@
+"""`log.search`: lines of the system's log since a moment, from the journal or the files of /var/log; reading only.
+
+Lines are data of unknown origin: they are cut and counted, never interpreted.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from starloom_agent.tools.durations import seconds_of
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.programs import run_program
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_LINE_CHARS = 400
+_TAIL_BYTES = 8 * 1024 * 1024
+_FOLDER = Path("/var/log")
+_TROUBLE = re.compile(r"\b(error|err|fail(ed|ure)?|fatal|critical|panic|emerg|oom)\b", re.IGNORECASE)
+_ISO = re.compile(r"^\s*\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?")
+_SYSLOG = re.compile(r"^([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d:\d\d:\d\d)")
+
+
+class Search(Args, frozen=True, kw_only=True):
+    """`since` is how far back; `contains` a plain text in the line (any case); `level` error keeps what speaks of
+    trouble. The latest lines win when there are more than `limit`.
+    """
+
+    since: str | int = "24h"
+    contains: str = ""
+    level: Literal["any", "error"] = "error"
+    service: str = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 200
+    device_name: str = ""
+
+
+def moment_of(line: str, now: datetime) -> float | None:
+    """Return the time that a log line begins with as seconds since 1970, or None where it has none."""
+    if found := _ISO.match(line):
+        zone = found[3] or ""
+        stamp = f"{found[1]}T{found[2]}{'+00:00' if zone == 'Z' else zone}"
+        try:
+            moment = datetime.fromisoformat(stamp)
+        except ValueError:
+            return None
+        return moment.timestamp()
+    if found := _SYSLOG.match(line):
+        try:
+            moment = datetime.strptime(f"{now.year} {found[1]} {found[2]} {found[3]}", "%Y %b %d %H:%M:%S")  # noqa: DTZ007 - syslog writes local time
+        except ValueError:
+            return None
+        if moment.timestamp() > now.timestamp() + 86_400:
+            moment = moment.replace(year=now.year - 1)  # a December line read in January
+        return moment.timestamp()
+    return None
+
+
+def _from_journal(args: Search, since_s: int) -> list[dict[str, Any]]:
+    argv = ["journalctl", "--no-pager", "--quiet", "--output=short-iso", f"--since=-{since_s}s", "--lines=20000"]
+    if args.level == "error":
+        argv.append("--priority=err")
+    if args.service:
+        argv.append(f"--unit={args.service}")
+    ran = run_program(argv, timeout_s=60, kept_bytes=_TAIL_BYTES)
+    if ran.exit_code:
+        raise ToolFailed(Code.TOOL_FAILED, f"journalctl does not answer: {ran.stderr.strip()[:300]}")
+    now = datetime.now(UTC)
+    return [
+        {"at_s": int(moment_of(line, now) or 0), "source": "journal", "text": line[:_LINE_CHARS]}
+        for line in ran.stdout.splitlines()
+    ]
+
+
+def _text_files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and (path.suffix == ".log" or path.name in ("syslog", "messages", "auth.log")):
+            yield path
+
+
+def from_file(path: Path, since_s: float, now: datetime, *, only_trouble: bool) -> list[dict[str, Any]]:
+    """Return the fitting lines of a log file's end. A line without a time belongs to the one before it."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
+    rows: list[dict[str, Any]] = []
+    at: float | None = None
+    for line in lines:
+        at = moment_of(line, now) or at
+        if at is None or at < since_s or (only_trouble and not _TROUBLE.search(line)):
+            continue
+        rows.append({"at_s": int(at), "source": path.name, "text": line[:_LINE_CHARS]})
+    return rows
+
+
+def _from_files(args: Search, since_s: int, folder: Path) -> tuple[list[dict[str, Any]], int]:
+    now = datetime.now(UTC)
+    begin = time.time() - since_s
+    rows: list[dict[str, Any]] = []
+    unreadable = 0
+    for path in _text_files(folder):
+        if args.service and args.service.casefold() not in path.name.casefold():
+            continue
+        try:
+            if path.stat().st_mtime >= begin:
+                rows.extend(from_file(path, begin, now, only_trouble=args.level == "error"))
+        except OSError:
+            unreadable += 1
+    return rows, unreadable
+
+
+def _has_journal() -> bool:
+    return bool(shutil.which("journalctl")) and any(
+        any(folder.glob("*/*.journal")) for folder in (Path("/var/log/journal"), Path("/run/log/journal"))
+    )
+
+
+def search(_context: ToolContext, args: Search) -> dict[str, Any]:
+    since_s = seconds_of(args.since)
+    if args.service.startswith("-"):
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.service!r} is not the name of a service", effect=False)
+    unreadable = 0
+    if _has_journal():
+        source, rows = "journal", _from_journal(args, since_s)
+    else:
+        source = str(_FOLDER)
+        rows, unreadable = _from_files(args, since_s, _FOLDER)
+    wanted = args.contains.casefold()
+    rows = [row for row in rows if wanted in row["text"].casefold()]
+    rows.sort(key=lambda row: row["at_s"])
+    kept = rows[-args.limit :]
+    named = {"device": args.device_name} if args.device_name else {}
+    why = f"trouble in the log: {len(rows)} lines" if args.level == "error" and rows else ""
+    return {
+        "source": source,
+        "rows": [{**named, **row} for row in kept],
+        "count": len(rows),
+        "truncated": len(rows) > len(kept),
+        "unreadable": unreadable,
+        "summary": {**named, "severity": 1 if why else 0, "why": why},
+    }
+
+
+def _probe() -> str | None:
+    if sys.platform == "win32":
+        return "the Windows event log is not read yet"
+    return None if _has_journal() or _FOLDER.is_dir() else "there is neither a journal nor /var/log"
+
+
+TOOLS = (
+    Tool(
+        name="log.search",
+        title="Search the system's log",
+        args=Search,
+        run=search,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        probe=_probe,
+    ),
+)

@@ -1,0 +1,163 @@
+"""`notify`, `ask`, `open`: what reaches the person at a device, by the desktop's own programs.
+
+Where there is no desktop, `notify` writes to the log and says so; the other two are not offered. They take the
+screen of a person, so no profile has them: the owner grants `desktop:use`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import urllib.parse
+from typing import Annotated, Any
+
+import msgspec
+
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.programs import quiet_environment, run_program
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_DESKTOP_NAMES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
+
+
+class Notify(Args, frozen=True, kw_only=True):
+    """`count`, where given, is put behind the text."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+    title: str = "Starloom"
+    count: int | None = None
+
+
+def _desktop_environment() -> dict[str, str]:
+    return {**quiet_environment(), **{name: os.environ[name] for name in _DESKTOP_NAMES if name in os.environ}}
+
+
+def _has_desktop() -> bool:
+    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in _DESKTOP_NAMES[:2])
+
+
+def _notice_argv(title: str, text: str) -> list[str] | None:
+    """Return the program that shows a notice here; texts are arguments of their own, never parts of a script."""
+    if sys.platform == "darwin" and shutil.which("osascript"):
+        script = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
+        return ["osascript", "-e", script, title, text]
+    if shutil.which("termux-notification"):
+        return ["termux-notification", "--title", title, "--content", text]
+    if _has_desktop() and shutil.which("notify-send"):
+        return ["notify-send", "--app-name=Starloom", "--", title, text]
+    return None
+
+
+def notify(context: ToolContext, args: Notify) -> dict[str, Any]:
+    text = args.text if args.count is None else f"{args.text} ({args.count})"
+    context.log(f"{args.title}: {text}")
+    argv = _notice_argv(args.title, text)
+    if argv is None:
+        return {"text": text, "shown": "log", "reason": "this device has no desktop to show a notice on"}
+    ran = run_program(argv, timeout_s=10, environment=_desktop_environment())
+    if ran.exit_code:
+        return {"text": text, "shown": "log", "reason": f"{argv[0]} failed: {ran.stderr.strip()[:200]}"}
+    return {"text": text, "shown": argv[0], "reason": ""}
+
+
+class Ask(Args, frozen=True, kw_only=True):
+    """A question in a window of this device. With `choices` one of them is picked, else a line is typed."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+    choices: tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=100)], ...] = ()
+    within_s: Annotated[int, msgspec.Meta(ge=5, le=3600)] = 300
+
+
+def _question_argv(args: Ask) -> list[str]:
+    if sys.platform == "darwin":
+        if args.choices:
+            script = (
+                "on run argv\nset a to choose from list (rest of argv) with prompt (item 1 of argv)\nreturn a\nend run"
+            )
+        else:
+            script = 'on run argv\nreturn text returned of (display dialog (item 1 of argv) default answer "")\nend run'
+        return ["osascript", "-e", script, args.text, *args.choices]
+    if args.choices:
+        return ["zenity", "--list", "--title=Starloom", f"--text={args.text}", "--column=Answer", "--", *args.choices]
+    return ["zenity", "--entry", "--title=Starloom", f"--text={args.text}"]
+
+
+def ask(_context: ToolContext, args: Ask) -> dict[str, Any]:
+    ran = run_program(_question_argv(args), timeout_s=args.within_s, environment=_desktop_environment())
+    answer = ran.stdout.strip()
+    if ran.exit_code or answer == "false" or not answer:
+        raise ToolFailed(Code.DECLINED, f"the person at the device closed the question: {args.text}")
+    return {"answer": answer}
+
+
+def _ask_probe() -> str | None:
+    if sys.platform == "darwin":
+        return None
+    if not _has_desktop():
+        return "this device has no desktop to ask on; a `person:` task asks on the page instead"
+    return None if shutil.which("zenity") else "zenity is not installed"
+
+
+class Open(Args, frozen=True, kw_only=True):
+    """A file of a granted folder, or an http(s) address, in the program that the desktop uses for it."""
+
+    target: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+
+
+def _opener() -> str | None:
+    names = {"darwin": "open", "win32": "explorer"}
+    return shutil.which(names.get(sys.platform, "xdg-open")) if _has_desktop() else shutil.which("termux-open")
+
+
+def open_target(context: ToolContext, args: Open) -> dict[str, Any]:
+    if urllib.parse.urlsplit(args.target).scheme in ("http", "https"):
+        target = args.target
+    else:
+        real = context.resolve_read(args.target)
+        if not real.exists():
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.target} does not exist on this device", effect=False)
+        target = os.fspath(real)
+    opener = _opener()
+    if opener is None:
+        raise ToolFailed(Code.TOOL_UNAVAILABLE, _open_probe() or "the opener is gone", effect=False)
+    ran = run_program([opener, target], timeout_s=15, environment=_desktop_environment())
+    if ran.exit_code:
+        raise ToolFailed(Code.TOOL_FAILED, f"{opener} could not open {args.target}: {ran.stderr.strip()[:200]}")
+    return {"opened": args.target}
+
+
+def _open_probe() -> str | None:
+    return None if _opener() else "this device has no desktop to open things on"
+
+
+TOOLS = (
+    Tool(
+        name="notify",
+        title="Show a notice on the device",
+        args=Notify,
+        run=notify,
+        effects=(Effect.WRITE,),
+        repeatability=Repeatability.IDEMPOTENT,
+    ),
+    Tool(
+        name="ask",
+        title="Ask the person at the device",
+        args=Ask,
+        run=ask,
+        effects=(Effect.CONTROL,),
+        repeatability=Repeatability.NEVER,
+        grant="desktop:use",
+        probe=_ask_probe,
+    ),
+    Tool(
+        name="open",
+        title="Open a file or address on the device",
+        args=Open,
+        run=open_target,
+        effects=(Effect.CONTROL,),
+        repeatability=Repeatability.NEVER,
+        grant="desktop:use",
+        probe=_open_probe,
+    ),
+)

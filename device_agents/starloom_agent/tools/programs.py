@@ -1,0 +1,133 @@
+"""Runs a program of the device by its argument list, never by a string for a shell, with bounded output.
+
+Not a tool: `shell.run`, `python.run` and the fact tools use it. The runner around each tool ends the whole group,
+so a program started here never outlives its attempt.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from starloom_agent.tools.interface import ToolFailed
+from starloom_protocol.vocabulary import Code
+
+KEPT_BYTES = 64 * 1024
+_CHUNK_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a program ended. Of each stream the first and the last half of the limit are kept."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    lost_bytes: int
+
+
+class _Kept:
+    """The head and the tail of a stream, and how much fell out between."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._half = most_bytes // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.lost_bytes = 0
+
+    def add(self, data: bytes) -> None:
+        room = self._half - len(self._head)
+        self._head += data[:room] if room > 0 else b""
+        self._tail += data[room:] if room > 0 else data
+        extra = len(self._tail) - self._half
+        if extra > 0:
+            del self._tail[:extra]
+            self.lost_bytes += extra
+
+    def text(self) -> str:
+        gap = f"\n... {self.lost_bytes} bytes left out ...\n".encode() if self.lost_bytes else b""
+        return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", "replace")
+
+
+def quiet_environment() -> dict[str, str]:
+    """Return what a program needs from the agent's environment, with plain, untranslated output."""
+    kept = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "STARLOOM_FENCE")
+    passed = {name: os.environ[name] for name in kept if name in os.environ}
+    return {**passed, "LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
+
+
+def _drain(stream: IO[bytes], kept: _Kept, tell: Callable[[str], None] | None) -> None:
+    with stream:
+        while data := os.read(stream.fileno(), _CHUNK_BYTES):
+            kept.add(data)
+            if tell is not None:
+                tell(data.decode("utf-8", "replace"))
+
+
+def run_program(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    tell: Callable[[str], None] | None = None,
+    kept_bytes: int = KEPT_BYTES,
+) -> Ran:
+    """Run a program to its end; `tell` gets its output as it comes.
+
+    Raises:
+        ToolFailed: `tool_unavailable` if there is no such program, `timed_out` after `timeout_s`.
+    """
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=dict(quiet_environment() if environment is None else environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    except FileNotFoundError as error:
+        missing = "folder " + str(cwd) if cwd is not None and not cwd.is_dir() else "program " + argv[0]
+        raise ToolFailed(
+            Code.TOOL_UNAVAILABLE, f"there is no {missing} on this device; install it or name another", effect=False
+        ) from error
+    except (OSError, ValueError) as error:
+        raise ToolFailed(Code.TOOL_FAILED, f"{argv[0]} could not be started: {error}", effect=False) from error
+    assert process.stdout is not None  # noqa: S101 - PIPE above
+    assert process.stderr is not None  # noqa: S101 - PIPE above
+    assert process.stdin is not None  # noqa: S101 - PIPE above
+    out, err = _Kept(kept_bytes), _Kept(kept_bytes)
+    readers = [
+        threading.Thread(target=_drain, args=(process.stdout, out, tell), daemon=True),
+        threading.Thread(target=_drain, args=(process.stderr, err, tell), daemon=True),
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        process.stdin.write(stdin)
+        process.stdin.close()
+    except BrokenPipeError:
+        pass  # the program did not read its input to the end, which is its right
+    try:
+        code = process.wait(timeout_s)
+    except subprocess.TimeoutExpired as error:
+        process.kill()
+        process.wait()
+        raise ToolFailed(
+            Code.TIMED_OUT,
+            f"{argv[0]} ran longer than {timeout_s:g} s and was ended; its last output: {_last(out, err)}",
+        ) from error
+    for reader in readers:
+        reader.join(2)  # a grandchild that kept the pipe open must not hold the answer back
+    return Ran(exit_code=code, stdout=out.text(), stderr=err.text(), lost_bytes=out.lost_bytes + err.lost_bytes)
+
+
+def _last(out: _Kept, err: _Kept) -> str:
+    return (err.text().strip() or out.text().strip() or "none")[-200:]

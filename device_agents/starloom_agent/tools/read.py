@@ -1,0 +1,90 @@
+"""`fs.read` and `fs.stat`: the text of a file within a bound, and what the system says of paths."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import msgspec
+
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.refs import media_of
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+
+class Read(Args, frozen=True, kw_only=True):
+    """Text (UTF-8) from `offset` on, at most `limit` bytes; larger or other files go by `artifact.put`."""
+
+    path: str
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1024 * 1024)] = 64 * 1024
+
+
+def read(context: ToolContext, args: Read) -> dict[str, Any]:
+    path = context.resolve_read(args.path)
+    with plain(path, "reading"), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(args.offset)
+        data = file.read(args.limit)
+    if b"\x00" in data:
+        raise ToolFailed(
+            Code.TOOL_FAILED, f"{args.path} is not a text file; hand it on with artifact.put", effect=False
+        )
+    return {
+        "path": args.path,
+        "text": data.decode("utf-8", "replace"),
+        "bytes": size,
+        "truncated": args.offset + len(data) < size,
+        "next_offset": args.offset + len(data),
+    }
+
+
+class Stat(Args, frozen=True, kw_only=True):
+    """A path that does not exist is an answer, not a failure."""
+
+    paths: list[str]
+
+
+def stat(context: ToolContext, args: Stat) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = []
+    for path in args.paths:
+        real = context.resolve_read(path)
+        if not real.exists():
+            rows.append({"path": path, "exists": False})
+            continue
+        with plain(real, "looking at"):
+            about = real.stat()
+        rows.append(
+            {
+                "path": path,
+                "exists": True,
+                "kind": "folder" if real.is_dir() else "file",
+                "bytes": about.st_size,
+                "mtime_s": int(about.st_mtime),
+                "media": media_of(real.name),
+            }
+        )
+    return {"rows": rows, "missing": sum(not row["exists"] for row in rows)}
+
+
+TOOLS = (
+    Tool(
+        name="fs.read",
+        title="Read a text file",
+        args=Read,
+        run=read,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        grant="files:read",
+    ),
+    Tool(
+        name="fs.stat",
+        title="Size, time and kind of files",
+        args=Stat,
+        run=stat,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        grant="files:read",
+    ),
+)

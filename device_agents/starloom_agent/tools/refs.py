@@ -1,0 +1,79 @@
+"""The records that travel between tools: files, folders of files, rows of a table.
+
+They are lenient where a tool's own arguments are strict: one tool's output is another one's input, so fields that
+a tool does not use pass through unread.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from pathlib import PurePath
+from typing import Annotated, Any
+
+import msgspec
+
+Sha256 = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
+Row = dict[str, Any]
+
+
+class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file on a device (`path`) or at the hub (`artifact`); `sha256` is its hash where it is known.
+
+    `below` is its path from the folder that was asked for on, that folder's name first; `source` its first path.
+    """
+
+    artifact: Sha256 = ""
+    below: str = ""
+    bytes: int = 0
+    media: str = ""
+    name: str = ""
+    path: str = ""
+    sha256: Sha256 = ""
+    source: str = ""
+
+    @property
+    def hash(self) -> str:
+        """The hash of the bytes: an artifact is named by it."""
+        return self.artifact or self.sha256
+
+    @property
+    def shown_name(self) -> str:
+        return self.name or PurePath(self.path).name or self.hash[:12] or "file"
+
+
+class FolderRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder with the files that were found directly in it."""
+
+    path: str
+    files: list[FileRef] = []
+    bytes: int = 0
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+KINDS: dict[str, frozenset[str]] = {
+    "image": _set("png jpg jpeg gif webp bmp tif tiff heic heif avif svg raw dng cr2 nef arw"),
+    "video": _set("mp4 mov mkv avi webm m4v mpg mpeg 3gp"),
+    "audio": _set("mp3 flac ogg opus wav m4a aac wma"),
+    "document": _set("pdf doc docx odt rtf txt md tex xls xlsx ods csv ppt pptx odp epub html"),
+    "archive": _set("zip tar gz tgz bz2 xz zst 7z rar"),
+    "code": _set("py js ts c h cpp hpp rs go java kt rb sh sql json yaml yml toml css"),
+}
+
+
+def extension(name: str) -> str:
+    """Return the last part of a name after its dot, lower case; empty where there is none."""
+    return PurePath(name).suffix[1:].lower()
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of file that a name speaks of: a key of `KINDS`, or `other`."""
+    found = extension(name)
+    return next((kind for kind, extensions in KINDS.items() if found in extensions), "other")
+
+
+def media_of(name: str) -> str:
+    """Return the media type that a name speaks of."""
+    return mimetypes.guess_type(name, strict=False)[0] or "application/octet-stream"

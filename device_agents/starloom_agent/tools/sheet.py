@@ -1,0 +1,140 @@
+"""`image.sheet`: a contact sheet as one self-contained HTML page, and the same list as CSV.
+
+The page has no script and loads nothing: the small pictures are inside it. Names come from devices and are escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.refs import FileRef, extension
+from starloom_protocol.vocabulary import Code, Repeatability
+
+_PREVIEW_MEDIA = frozenset({"image/png", "image/jpeg"})
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1d2333;--soft:#5b647a;--paper:#fbfaf7;--line:#d9d6cc}
+@media (prefers-color-scheme:dark){:root{--ink:#eceff7;--soft:#a9b2c7;--paper:#12151d;--line:#323a4d}}
+body{margin:0;padding:2rem clamp(1rem,4vw,3rem);
+font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)}
+h1{font-size:1.6rem;margin:0}p{margin:.25rem 0 1.5rem;color:var(--soft)}h2{font-size:1.05rem;margin:2rem 0 .75rem}
+ul{list-style:none;margin:0;padding:0;display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(160px,1fr))}
+figure{margin:0}
+img,.none{display:block;width:100%;aspect-ratio:4/3;object-fit:cover;border-radius:6px;border:1px solid var(--line)}
+.none{display:grid;place-items:center;color:var(--soft);font-size:.85rem}
+figcaption{font-size:.8rem;overflow-wrap:anywhere;margin-top:.35rem}small{display:block;color:var(--soft);font-family:ui-monospace,monospace}
+""".strip()
+
+
+class Sheet(Args, frozen=True, kw_only=True):
+    """`rows` are the files of the catalogue, `thumbs` their small versions, found by the hash in `source`."""
+
+    rows: list[FileRef]
+    thumbs: tuple[FileRef, ...] = ()
+    title: str = "Contact sheet"
+
+
+def _size(count: int) -> str:
+    amount, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"
+
+
+def _folder_of(row: FileRef) -> str:
+    return PurePosixPath(row.source or row.path).parent.name or "Pictures"
+
+
+def _figure(row: FileRef, small: tuple[str, bytes] | None) -> str:
+    name = html.escape(row.shown_name)
+    if small is None:
+        shown = '<span class="none">no preview</span>'
+    else:
+        data = base64.b64encode(small[1]).decode()
+        shown = f'<img alt="{name}" src="data:{small[0]};base64,{data}">'
+    about = f"{_size(row.bytes)} · {row.hash[:12]}"
+    return f"<li><figure>{shown}<figcaption>{name}<small>{about}</small></figcaption></figure></li>"
+
+
+def page(title: str, rows: list[FileRef], small: Mapping[str, tuple[str, bytes]]) -> str:
+    """Return the HTML; `small` maps the hash of a picture to media type and bytes of its preview."""
+    folders: dict[str, list[FileRef]] = {}
+    for row in rows:
+        folders.setdefault(_folder_of(row), []).append(row)
+    parts = [
+        f"<h2>{html.escape(folder)}</h2><ul>{''.join(_figure(row, small.get(row.hash)) for row in files)}</ul>"
+        for folder, files in sorted(folders.items())
+    ]
+    total = sum(row.bytes for row in rows)
+    summary = f"{len(rows)} pictures in {len(folders)} folders, {_size(total)}, each read back and compared"
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style>"
+        f"<h1>{html.escape(title)}</h1><p>{summary}</p>{''.join(parts)}</html>"
+    )
+
+
+def _cell(text: str) -> str:
+    # A spreadsheet would run a name that begins like a formula.
+    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def catalogue(rows: list[FileRef]) -> str:
+    """Return the list as CSV with a head line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(["folder", "name", "bytes", "sha256", "path"])
+    writer.writerows(
+        [_cell(_folder_of(row)), _cell(row.shown_name), row.bytes, row.hash, _cell(row.path)] for row in rows
+    )
+    return out.getvalue()
+
+
+def sheet(context: ToolContext, args: Sheet) -> dict[str, Any]:
+    small: dict[str, tuple[str, bytes]] = {}
+    for number, thumb in enumerate(args.thumbs):
+        if not thumb.artifact:
+            raise ToolFailed(
+                Code.BAD_ARGUMENTS, f"the small picture {thumb.shown_name} is not an artifact", effect=False
+            )
+        local = context.fetch(thumb.artifact)
+        media = thumb.media or f"image/{extension(thumb.name) or 'png'}"
+        if media not in _PREVIEW_MEDIA:
+            raise ToolFailed(
+                Code.BAD_ARGUMENTS, f"{thumb.shown_name} is {media}; previews are PNG or JPEG", effect=False
+            )
+        with plain(local, "reading"):
+            small[thumb.source or thumb.artifact] = (media, local.read_bytes())
+        context.progress(fraction=(number + 1) / len(args.thumbs), note=thumb.shown_name)
+    index = context.workdir / "index.html"
+    table = context.workdir / "catalogue.csv"
+    with plain(context.workdir, "writing"):
+        index.write_text(page(args.title, args.rows, small), encoding="utf-8")
+        table.write_bytes(catalogue(args.rows).encode())
+    return {
+        "index": context.put(index, name="index.html", media="text/html"),
+        "catalogue": context.put(table, name="catalogue.csv", media="text/csv"),
+        "count": len(args.rows),
+        "previews": sum(row.hash in small for row in args.rows),
+    }
+
+
+TOOLS = (
+    Tool(
+        name="image.sheet",
+        title="Contact sheet and catalogue",
+        args=Sheet,
+        run=sheet,
+        effects=(),
+        repeatability=Repeatability.PURE,
+    ),
+)

@@ -1,0 +1,171 @@
+"""`fs.copy`, `fs.move`, `fs.trash`, `fs.restore`: files changing places inside the granted folders of one device.
+
+Nothing is deleted: what goes lies in the trash of its granted folder (`.starloom-trash`) until it is restored.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from starloom_agent.tools.digest import sha256_of
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.placing import place
+from starloom_agent.tools.walking import Walk
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+TRASH = ".starloom-trash"
+
+
+class Copy(Args, frozen=True, kw_only=True):
+    """Copy a file or folder to `to`. A file that has the same contents there is kept; `on_clash` decides the rest."""
+
+    path: str
+    to: str
+    on_clash: Literal["fail", "replace"] = "fail"
+
+
+def _inside(path: Path, folder: Path) -> bool:
+    return path == folder or folder in path.parents
+
+
+def copy(context: ToolContext, args: Copy) -> dict[str, Any]:
+    source, target = context.resolve_read(args.path), context.resolve_write(args.to)
+    if not source.exists():
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
+    if source.is_dir() and _inside(target, source):
+        raise ToolFailed(
+            Code.BAD_ARGUMENTS, f"{args.to} lies inside {args.path}; choose a place beside it", effect=False
+        )
+    pairs = (
+        [(found.path, target / found.below) for found in Walk(source, hidden=True)]
+        if source.is_dir()
+        else [(source, target)]
+    )
+    clashes = [] if args.on_clash == "replace" else [str(to) for _, to in pairs if to.exists()]
+    same = {to for file, to in pairs if to.is_file() and sha256_of(file)[0] == sha256_of(to)[0]}
+    clashes = [path for path in clashes if Path(path) not in same]
+    if clashes:
+        raise ToolFailed(
+            Code.TOOL_FAILED, f"{clashes[0]} exists with other contents; allow on_clash: replace", effect=False
+        )
+    done = 0
+    for number, (file, to) in enumerate(pairs):
+        if to in same:
+            continue
+        half = context.workdir / "copy.part"
+        with plain(file, "copying"):
+            shutil.copy2(file, half)
+        done += place(half, to, fence=context.fence)
+        context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
+    return {"path": args.to, "files": len(pairs), "kept": len(same), "bytes": done}
+
+
+class Move(Args, frozen=True, kw_only=True):
+    """Move a file or folder to `to`, which must not exist."""
+
+    path: str
+    to: str
+
+
+def move(context: ToolContext, args: Move) -> dict[str, Any]:
+    source, target = context.resolve_write(args.path), context.resolve_write(args.to)
+    if source in context.folders.write:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} is a granted folder itself and stays", effect=False)
+    if not source.exists():
+        if target.exists():
+            return {"path": args.to, "moved": False}  # an earlier attempt has done it
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
+    if target.exists():
+        raise ToolFailed(Code.TOOL_FAILED, f"{args.to} exists already; choose another name", effect=False)
+    with plain(source, "moving"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(source, target)
+    return {"path": args.to, "moved": True}
+
+
+class Trash(Args, frozen=True, kw_only=True):
+    """Put files or folders into the trash of their granted folder; `fs.restore` brings them back."""
+
+    paths: list[str]
+
+
+def _root_of(context: ToolContext, path: Path) -> Path:
+    return max((root for root in context.folders.write if _inside(path, root)), key=lambda root: len(root.parts))
+
+
+def trash(context: ToolContext, args: Trash) -> dict[str, Any]:
+    real = [(path, context.resolve_write(path)) for path in args.paths]
+    for path, at in real:
+        if at in context.folders.write or not any(_inside(at, root) for root in context.folders.write):
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} cannot go to the trash: it is a granted folder", effect=False)
+        if TRASH in at.parts:
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} is in the trash already", effect=False)
+    items: list[dict[str, Any]] = []
+    missing: list[str] = []
+    for path, at in real:
+        if not at.exists():
+            missing.append(path)
+            continue
+        ticket = f"{int(time.time())}-{uuid.uuid4().hex[:12]}"
+        home = _root_of(context, at) / TRASH / ticket
+        with plain(at, "moving to the trash"):
+            home.mkdir(parents=True)
+            # What it was is written first: a cut leaves at worst a note without a file, never a file without a note.
+            (home / "from.json").write_bytes(msgspec.json.encode({"path": os.fspath(at)}))
+            at.replace(home / at.name)
+        items.append({"path": path, "ticket": ticket})
+    return {"items": items, "missing": missing, "count": len(items)}
+
+
+class Restore(Args, frozen=True, kw_only=True):
+    """Bring back what `fs.trash` took, by its tickets; a place that is taken meanwhile is an error."""
+
+    tickets: list[str]
+
+
+def restore(context: ToolContext, args: Restore) -> dict[str, Any]:
+    back: list[dict[str, Any]] = []
+    for ticket in args.tickets:
+        homes = [root / TRASH / ticket for root in context.folders.write if (root / TRASH / ticket).is_dir()]
+        if not homes or "/" in ticket or ticket.startswith("."):
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
+        home = homes[0]
+        with plain(home, "restoring"):
+            target = context.resolve_write(msgspec.json.decode((home / "from.json").read_bytes())["path"])
+            kept = home / target.name
+            if kept.exists():
+                if target.exists():
+                    raise ToolFailed(Code.TOOL_FAILED, f"{target} exists again; move it away first")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                kept.replace(target)
+            shutil.rmtree(home)
+        back.append({"path": os.fspath(target), "ticket": ticket})
+    return {"items": back, "count": len(back)}
+
+
+def _writes(name: str, title: str, args: type[Args], run: Any, repeatability: Repeatability) -> Tool:
+    return Tool(
+        name=name,
+        title=title,
+        args=args,
+        run=run,
+        effects=(Effect.WRITE,),
+        repeatability=repeatability,
+        grant="files:write",
+    )
+
+
+TOOLS = (
+    _writes("fs.copy", "Copy a file or folder", Copy, copy, Repeatability.IDEMPOTENT),
+    _writes("fs.move", "Move a file or folder", Move, move, Repeatability.IDEMPOTENT),
+    _writes("fs.trash", "Put files into the trash", Trash, trash, Repeatability.IDEMPOTENT),
+    _writes("fs.restore", "Bring files back from the trash", Restore, restore, Repeatability.COMPENSABLE),
+)

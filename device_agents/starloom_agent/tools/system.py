@@ -1,0 +1,147 @@
+"""`system.info`: what a machine is and how it is now, with what speaks against its health, in one row."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from starloom_agent.tools.interface import Args, Tool, ToolContext
+from starloom_protocol.vocabulary import Effect, Repeatability
+
+_PROC = Path("/proc")
+
+
+class Info(Args, frozen=True, kw_only=True):
+    """`device_name` becomes the field `device` of the answer, so that answers of several devices can be merged."""
+
+    device_name: str = ""
+
+
+def _proc(name: str) -> str:
+    """Return a file of /proc; empty where the system has none (that is its way of saying so)."""
+    try:
+        return (_PROC / name).read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def memory_from(meminfo: str) -> tuple[int, int] | None:
+    """Return total and available bytes from the text of /proc/meminfo."""
+    found: dict[str, int] = {}
+    for line in meminfo.splitlines():
+        name, _, rest = line.partition(":")
+        number = rest.split()
+        if number and number[0].isdigit():
+            found[name] = int(number[0]) * 1024
+    if "MemTotal" not in found or "MemAvailable" not in found:
+        return None
+    return found["MemTotal"], found["MemAvailable"]
+
+
+def _memory() -> tuple[int, int] | None:
+    if text := _proc("meminfo"):
+        return memory_from(text)
+    try:
+        page = os.sysconf("SC_PAGE_SIZE")
+        return page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None  # neither Windows nor macOS tells both this way; the fields are left out
+
+
+def os_title(release: str) -> str:
+    """Return the name of a Linux distribution from the text of os-release, or empty."""
+    for line in release.splitlines():
+        if line.startswith("PRETTY_NAME="):
+            return line.partition("=")[2].strip().strip('"')
+    return ""
+
+
+def _title() -> str:
+    try:
+        named = os_title(Path("/etc/os-release").read_text(encoding="utf-8"))
+    except OSError:
+        named = ""
+    return named or f"{platform.system()} {platform.release()}"
+
+
+def _battery() -> int | None:
+    for supply in sorted(Path("/sys/class/power_supply").glob("BAT*/capacity")):
+        try:
+            return int(supply.read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def judge(facts: dict[str, Any]) -> tuple[int, list[str]]:
+    """Return how bad it is (0 fine, 1 look at it, 2 soon, 3 now) and why, from the facts alone."""
+    worst = 0
+    why: list[str] = []
+    used = facts.get("disk_used_percent", 0)
+    if used >= 90:
+        worst = max(worst, 3 if used >= 97 else 2)
+        why.append(f"disk {used} % full")
+    total, free = facts.get("memory_total_bytes", 0), facts.get("memory_available_bytes", 0)
+    if total and free * 100 < total * 8:
+        worst = max(worst, 2)
+        why.append(f"memory {100 - free * 100 // total} % used")
+    load, cpus = facts.get("load_5m_percent", 0), facts.get("cpus", 1)
+    if load >= 200:
+        worst = max(worst, 2 if load >= 400 else 1)
+        why.append(f"load {load} % of {cpus} processors")
+    if facts.get("reboot_required"):
+        worst = max(worst, 1)
+        why.append("a restart is due")
+    battery = facts.get("battery_percent")
+    if battery is not None and battery <= 15:
+        worst = max(worst, 1)
+        why.append(f"battery at {battery} %")
+    return worst, why
+
+
+def info(_context: ToolContext, args: Info) -> dict[str, Any]:
+    disk = shutil.disk_usage(Path.home())
+    facts: dict[str, Any] = {
+        "device": args.device_name or socket.gethostname(),
+        "hostname": socket.gethostname(),
+        "system": _title(),
+        "kernel": platform.release(),
+        "arch": platform.machine(),
+        "python": platform.python_version(),
+        "cpus": os.cpu_count() or 1,
+        "disk_total_bytes": disk.total,
+        "disk_free_bytes": disk.free,
+        "disk_used_percent": round(100 * disk.used / disk.total) if disk.total else 0,
+    }
+    memory = _memory()
+    if memory is not None:
+        facts["memory_total_bytes"], facts["memory_available_bytes"] = memory
+    if hasattr(os, "getloadavg"):
+        facts["load_5m_percent"] = round(100 * os.getloadavg()[1] / facts["cpus"])
+    uptime = _proc("uptime").split()
+    if uptime:
+        facts["uptime_s"] = int(float(uptime[0]))
+    if sys.platform == "linux":
+        facts["reboot_required"] = Path("/run/reboot-required").exists()
+    battery = _battery()
+    if battery is not None:
+        facts["battery_percent"] = battery
+    severity, why = judge(facts)
+    return {**facts, "severity": severity, "why": "; ".join(why)}
+
+
+TOOLS = (
+    Tool(
+        name="system.info",
+        title="What a machine is and how it is",
+        args=Info,
+        run=info,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+    ),
+)

@@ -1,0 +1,112 @@
+"""`wait.until`: looks again and again, within a deadline, until something is so; it changes nothing."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.net import Check, check
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+
+class Until(Args, frozen=True, kw_only=True):
+    """`what`: a file exists, is gone, or holds `contains`; a port accepts; a page answers below 400; a process ends."""
+
+    what: Literal["file", "no_file", "text", "port", "page", "process_ended"]
+    path: str = ""
+    contains: str = ""
+    host: str = ""
+    port: Annotated[int, msgspec.Meta(ge=1, le=65535)] | None = None
+    tls: bool = False
+    pid: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    every_s: Annotated[float, msgspec.Meta(ge=0.05, le=60)] = 1
+    within_s: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 60
+
+
+def _needs(args: Until, *fields: str) -> None:
+    missing = [name for name in fields if not getattr(args, name)]
+    if missing:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"to wait for {args.what}, give {' and '.join(missing)}", effect=False)
+
+
+def _accepts(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # it is there, under another user
+    return True
+
+
+def condition(context: ToolContext, args: Until) -> Callable[[], bool]:
+    """Return the question to ask again and again; what it needs is checked now, once."""
+    if args.what in ("file", "no_file", "text"):
+        _needs(args, "path", *(["contains"] if args.what == "text" else []))
+        path = context.resolve_read(args.path)
+        if args.what == "text":
+            return lambda: path.is_file() and args.contains in path.read_text(encoding="utf-8", errors="replace")
+        return path.exists if args.what == "file" else lambda: not path.exists()
+    if args.what == "process_ended":
+        _needs(args, "pid")
+        pid = args.pid or 0
+        return lambda: not _runs(pid)
+    _needs(args, "host", *(["port"] if args.what == "port" else []))
+    context.check_host(args.host)
+    if args.what == "port":
+        port = args.port or 0
+        return lambda: _accepts(args.host, port)
+    asked = Check(host=args.host, port=args.port, tls=args.tls, path=args.path or "/", timeout_s=10)
+    return lambda: 0 < int(check(context, asked).get("status", 0)) < 400
+
+
+def until(
+    context: ToolContext,
+    args: Until,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> dict[str, Any]:
+    is_so = condition(context, args)
+    begin = clock()
+    looks = 0
+    while True:
+        looks += 1
+        if is_so():
+            return {"waited_s": round(clock() - begin, 3), "looks": looks}
+        left = begin + args.within_s - clock()
+        if left <= 0:
+            raise ToolFailed(
+                Code.TIMED_OUT,
+                f"{args.what} {args.path or args.host or args.pid} was not so within {args.within_s:g} s "
+                f"({looks} looks)",
+                effect=False,
+            )
+        context.progress(fraction=1 - left / args.within_s, note=f"look {looks}")
+        pause(min(args.every_s, left))
+
+
+TOOLS = (
+    Tool(
+        name="wait.until",
+        title="Wait until something is so",
+        args=Until,
+        run=until,
+        effects=(Effect.READ, Effect.REACH),
+        repeatability=Repeatability.PURE,
+    ),
+)

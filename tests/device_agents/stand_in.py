@@ -1,0 +1,170 @@
+"""A hub stand-in for tests of the agent: a real websocket on loopback that speaks `Session(Side.HUB)`.
+
+It proves nothing and decides nothing: tests say what to send and await what the agent said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+
+from starloom_agent.identity import signed_by
+from starloom_protocol.frames import (
+    Ack,
+    Alive,
+    Challenge,
+    Dispatch,
+    Frame,
+    Hello,
+    LeaseRef,
+    Prove,
+    Receipt,
+    Renew,
+    ResultFrame,
+    ResumePlan,
+    Started,
+    Welcome,
+)
+from starloom_protocol.session import Session, Side, proof_bytes
+
+HUB_KEY = "aHVi" * 10
+T = TypeVar("T", bound=Frame)
+
+
+def lease(task: str = "t", attempt: int = 1, incarnation: int = 1) -> LeaseRef:
+    return LeaseRef(constellation="c1", task=task, attempt=attempt, incarnation=incarnation)
+
+
+def dispatch(tool: str, args: str = "{}", **more: Any) -> Dispatch:
+    at = more.pop("at", lease())
+    fields: dict[str, Any] = {"fence_after_s": 0.0, "repeatability": "never", "start_to_close_s": 30.0, **more}
+    return Dispatch(at=at, args=args, tool=tool, **fields)
+
+
+@dataclass
+class HubStandIn:
+    """What was heard stays in `heard`, in order, over all connections."""
+
+    alive_interval_s: float = 0.2
+    answers_alive: bool = True
+    acks: bool = True
+    received: int = 0
+    heard: list[Frame] = field(default_factory=list)
+    hellos: list[Hello] = field(default_factory=list)
+    resume: list[Any] = field(default_factory=list)
+    refuse_with: Frame | None = None
+    messages: int = 0
+    _server: Server | None = None
+    _sockets: list[tuple[ServerConnection, Session]] = field(default_factory=list)
+    _news: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def start(self) -> None:
+        self._server = await serve(self._serve, "127.0.0.1", 0, compression=None, max_size=4 * 1024 * 1024)
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    @property
+    def url(self) -> str:
+        assert self._server is not None
+        return f"http://127.0.0.1:{next(iter(self._server.sockets)).getsockname()[1]}"
+
+    async def _serve(self, socket: ServerConnection) -> None:
+        session = Session(Side.HUB)
+        try:
+            (hello,) = session.receive(await socket.recv())
+            assert isinstance(hello, Hello)
+            nonce = "nonce"
+            await socket.send(session.send([Challenge(hub=HUB_KEY, nonce=nonce, version=1)]).decode())
+            (prove,) = session.receive(await socket.recv())
+            assert isinstance(prove, Prove)
+            proof = proof_bytes(hub=HUB_KEY, nonce=nonce, device=hello.device, key=hello.key, version=1)
+            assert signed_by(hello.key, prove.signature, proof)
+            if self.refuse_with is not None:
+                await socket.send(session.send([self.refuse_with]).decode())
+                return
+            welcome = Welcome(
+                alive_interval_s=self.alive_interval_s,
+                device_name="test",
+                http_token="token",
+                hub_time_ms=0,
+                lease_grace_s=1,
+                lease_ttl_s=3,
+                received=self.received,
+                session=len(self.hellos) + 1,
+            )
+            await socket.send(session.send([welcome]).decode())
+            if self.resume:
+                await socket.send(session.send([ResumePlan(entries=self.resume)]).decode())
+            self._sockets.append((socket, session))
+            async with self._news:
+                self.hellos.append(hello)
+                self._news.notify_all()
+            async for data in socket:
+                await self._heard(socket, session, session.receive(data))
+        except ConnectionClosed:
+            return
+        finally:
+            self._sockets = [pair for pair in self._sockets if pair[0] is not socket]
+
+    async def _heard(self, socket: ServerConnection, session: Session, frames: list[Frame]) -> None:
+        self.messages += 1
+        answer: list[Frame] = []
+        for frame in frames:
+            if isinstance(frame, Alive) and self.answers_alive:
+                answer.append(Renew(granted=frame.running, sent_ms=frame.sent_ms))
+            report = getattr(frame, "report", 0)
+            if report > self.received and self.acks:
+                self.received = report
+                answer.append(Ack(durable=report, received=report))
+        async with self._news:
+            self.heard += frames
+            self._news.notify_all()
+        if answer:
+            await socket.send(session.send(answer).decode())
+
+    async def send(self, *frames: Frame) -> None:
+        socket, session = self._sockets[-1]
+        await socket.send(session.send(list(frames)).decode())
+
+    async def cut(self) -> None:
+        """Cut the connection without a word."""
+        for socket, _ in list(self._sockets):
+            socket.transport.abort()
+
+    async def until(self, met: Callable[[], object], *, within_s: float = 15.0) -> Any:
+        """Wait for a condition over what was heard, and return its value."""
+        async with asyncio.timeout(within_s), self._news:
+            while not (value := met()):
+                await self._news.wait()
+            return value
+
+    def of(self, kind: type[T], at: LeaseRef | None = None) -> list[T]:
+        return [item for item in self.heard if isinstance(item, kind) and at in (None, getattr(item, "at", None))]
+
+    async def result(self, at: LeaseRef) -> ResultFrame:
+        found = await self.until(lambda: next(iter(self.of(ResultFrame, at)), None))
+        assert isinstance(found, ResultFrame)
+        return found
+
+    async def started(self, at: LeaseRef) -> None:
+        await self.until(lambda: bool(self.of(Started, at)))
+
+    async def receipt(self, at: LeaseRef) -> Receipt:
+        found = await self.until(lambda: next(iter(self.of(Receipt, at)), None))
+        assert isinstance(found, Receipt)
+        return found
+
+    async def connected(self, times: int = 1) -> None:
+        await self.until(lambda: len(self.hellos) >= times)
+
+
+Play = Callable[..., Awaitable[Any]]
+Frames = Sequence[Frame]

@@ -1,0 +1,192 @@
+"""Artifacts over a real HTTP server that cuts connections: resumed by hash, never believed without it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starloom_agent.artifacts import CHUNK_BYTES, HubArtifacts
+from starloom_agent.tools.interface import ToolFailed
+from starloom_protocol.vocabulary import Code
+
+
+@dataclass
+class Store:
+    """What the server has; `cut_after` connections are cut in the middle of a body."""
+
+    whole: dict[str, bytes] = field(default_factory=dict)
+    parts: dict[str, bytearray] = field(default_factory=dict)
+    cut_after: list[int] = field(default_factory=list)
+    taken_bytes: int = 0
+    ranges: list[str | None] = field(default_factory=list)
+    tokens: set[str] = field(default_factory=set)
+
+
+def handler(store: Store) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self, status: int, body: bytes = b"", **headers: Any) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), str(value))
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        @property
+        def sha256(self) -> str:
+            return self.path.rpartition("/")[2]
+
+        def do_HEAD(self) -> None:
+            store.tokens.add(self.headers["Authorization"])
+            if self.sha256 in store.whole:
+                self.answer(200)
+            else:
+                self.answer(404, Upload_Offset=len(store.parts.get(self.sha256, b"")))
+
+        def do_PATCH(self) -> None:
+            part = store.parts.setdefault(self.sha256, bytearray())
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if int(self.headers["Upload-Offset"]) != len(part):
+                self.answer(409, Upload_Offset=len(part))
+                return
+            part += body
+            store.taken_bytes += len(body)
+            if store.cut_after and len(part) >= store.cut_after[0]:
+                store.cut_after.pop(0)
+                self.connection.shutdown(socket.SHUT_RDWR)
+                self.close_connection = True
+                return
+            if len(part) == int(self.headers["Upload-Length"]):
+                if hashlib.sha256(part).hexdigest() != self.sha256:
+                    del store.parts[self.sha256]
+                    self.answer(422, b"{}")
+                    return
+                store.whole[self.sha256] = bytes(part)
+            self.answer(204, Upload_Offset=len(part))
+
+        def do_GET(self) -> None:
+            data = store.whole.get(self.sha256)
+            if data is None:
+                self.answer(404)
+                return
+            asked = self.headers["Range"]
+            store.ranges.append(asked)
+            start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+            if store.cut_after:
+                end = store.cut_after.pop(0)
+                self.send_response(206 if asked else 200)
+                self.send_header("Content-Length", str(len(data) - start))
+                self.end_headers()
+                self.wfile.write(data[start:end])
+                self.close_connection = True
+                return
+            self.answer(206 if asked else 200, data[start:])
+
+        def log_message(self, *_: Any) -> None:
+            """Tests are quiet."""
+
+    return Handler
+
+
+class Quiet:
+    def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None: ...
+
+    def log(self, text: str) -> None: ...
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+@pytest.fixture
+def client(store: Store, tmp_path: Path) -> Iterator[HubArtifacts]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(store))
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    connection = tmp_path / "connection.json"
+    connection.write_text(json.dumps({"hub": f"http://127.0.0.1:{server.server_port}", "token": "t1"}))
+    ticks = iter(range(10_000))
+    yield HubArtifacts(connection, Quiet(), deadline=8, clock=lambda: float(next(ticks)), sleep=lambda _: None)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    path = tmp_path / "picture.bin"
+    path.write_bytes(bytes(range(256)) * 4096 + b"end")
+    return path
+
+
+def sha(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_put_sends_once_and_knows_what_the_hub_has(client: HubArtifacts, store: Store, picture: Path) -> None:
+    first = client.put(picture, name="p.bin", media="x/y")
+    assert first == {"artifact": sha(picture), "bytes": picture.stat().st_size, "name": "p.bin", "media": "x/y"}
+    assert store.whole[sha(picture)] == picture.read_bytes()
+    client.put(picture, name="p.bin", media="x/y")
+    assert store.taken_bytes == picture.stat().st_size
+    assert store.tokens == {"Bearer t1"}
+
+
+def test_put_goes_on_where_it_was_cut(client: HubArtifacts, store: Store, picture: Path) -> None:
+    store.cut_after = [CHUNK_BYTES, 3 * CHUNK_BYTES]
+    client.put(picture, name="p", media="x/y")
+    assert store.whole[sha(picture)] == picture.read_bytes()
+    assert store.taken_bytes == picture.stat().st_size
+
+
+def test_an_empty_file_is_a_file(client: HubArtifacts, store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "empty"
+    path.touch()
+    assert client.put(path, name="empty", media="x/y")["bytes"] == 0
+    assert store.whole[sha(path)] == b""
+
+
+def test_fetch_goes_on_where_it_was_cut(client: HubArtifacts, store: Store, picture: Path, tmp_path: Path) -> None:
+    store.whole[sha(picture)] = picture.read_bytes()
+    store.cut_after = [1000]
+    found = client.fetch(sha(picture), tmp_path)
+    assert found.read_bytes() == picture.read_bytes()
+    assert store.ranges == [None, "bytes=1000-"]
+
+
+def test_other_bytes_are_not_believed(client: HubArtifacts, store: Store, picture: Path, tmp_path: Path) -> None:
+    store.whole[sha(picture)] = b"x" + picture.read_bytes()[1:]
+    with pytest.raises(ToolFailed) as failed:
+        client.fetch(sha(picture), tmp_path)
+    assert failed.value.code is Code.ARTIFACT_CORRUPT
+    assert not (tmp_path / sha(picture)).exists()
+
+
+def test_what_the_hub_does_not_have_is_said(client: HubArtifacts, tmp_path: Path) -> None:
+    with pytest.raises(ToolFailed) as failed:
+        client.fetch("0" * 64, tmp_path)
+    assert failed.value.code is Code.FILE_NOT_FOUND
+
+
+def test_tries_end_at_the_deadline(tmp_path: Path, picture: Path) -> None:
+    ticks = iter(range(100))
+    client = HubArtifacts(
+        tmp_path / "none.json", Quiet(), deadline=5, clock=lambda: float(next(ticks)), sleep=lambda _: None
+    )
+    with pytest.raises(ToolFailed) as failed:
+        client.put(picture, name="p", media="x/y")
+    assert failed.value.code is Code.NETWORK
+    assert "not connected" in failed.value.detail

@@ -1,0 +1,178 @@
+"""The policy as a table: profile x grant, command rules, and the line to type for each refusal."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starloom_agent.policy import (
+    CommandRule,
+    Policy,
+    PolicyFault,
+    decide,
+    policy_of,
+    why_not_offered,
+    with_grant,
+    without_grant,
+)
+from starloom_agent.policy_file import read_policy, write_policy
+from starloom_agent.tools.interface import Args, Tool
+from starloom_protocol.vocabulary import Code, Profile, Repeatability
+
+
+def tool(grant: str | None) -> Tool:
+    return Tool("x.y", "", Args, lambda _context, _args: None, (), Repeatability.PURE, grant=grant)
+
+
+FULL: dict[str, Any] = {"read": ("/d",), "write": ("/d",), "hosts": ("h",), "commands": (CommandRule.of(["uptime"]),)}
+ROWS = [
+    (profile, grant, grant is None or (order >= least))
+    for order, profile in enumerate(Profile)
+    for grant, least in (
+        (None, 0),
+        ("files:read", 1),
+        ("files:write", 1),
+        ("python:run", 2),
+        ("git:run", 2),
+        ("service:restart", 3),
+        ("net:reach", 3),
+        ("screen:control", 4),
+    )
+]
+
+
+@pytest.mark.parametrize(("profile", "grant", "allowed"), ROWS)
+def test_what_each_profile_allows(profile: Profile, grant: str | None, allowed: bool) -> None:
+    policy = Policy(profile=profile, **FULL)
+    decision = decide(policy, tool(grant), {})
+    assert decision.allowed is allowed
+    assert (why_not_offered(policy, tool(grant)) is None) is allowed
+    if not allowed:
+        assert decision.code is Code.MISSING_GRANT
+        assert f"starloom-agent grant {grant}" in decision.detail
+
+
+def test_files_without_a_folder_are_not_allowed() -> None:
+    decision = decide(Policy(profile=Profile.WORK), tool("files:read"), {})
+    assert not decision.allowed
+    assert decision.line == "starloom-agent grant files:read DIR"
+
+
+def test_a_result_file_needs_a_folder_to_write() -> None:
+    assert not decide(Policy(), tool(None), {}, writes="a.html").allowed
+    assert decide(Policy(profile=Profile.FILES, write=("/d",)), tool(None), {}, writes="a.html").allowed
+
+
+RULES = (
+    CommandRule.of(["uptime"]),
+    CommandRule.of(["systemctl", "status", {"word": "[a-z0-9@._-]+"}]),
+    CommandRule.of(["ls", "-l", {"rest": "[a-z/]+"}]),
+)
+
+
+@pytest.mark.parametrize(
+    ("argv", "allowed"),
+    [
+        (["uptime"], True),
+        (["uptime", "-p"], False),
+        (["systemctl", "status", "ssh"], True),
+        (["systemctl", "status"], False),
+        (["systemctl", "status", "ssh", "cron"], False),
+        (["systemctl", "status", "--all"], False),
+        (["systemctl", "stop", "ssh"], False),
+        (["systemctl", "status", "a;b"], False),
+        (["systemctl", "status", "ssh\n"], False),
+        (["ls", "-l"], True),
+        (["ls", "-l", "/a", "/b"], True),
+        (["ls", "-l", "/a", "-R"], False),
+        (["/usr/bin/uptime"], False),
+        ([], False),
+        ("uptime", False),
+        (["uptime\x00"], False),
+        ([1], False),
+    ],
+)
+def test_command_rules(argv: Any, allowed: bool) -> None:
+    policy = Policy(profile=Profile.OPERATE, commands=RULES)
+    assert decide(policy, tool("shell:run"), {"argv": argv}).allowed is allowed
+
+
+def test_a_refused_command_names_the_line() -> None:
+    decision = decide(Policy(profile=Profile.OPERATE, commands=RULES), tool("shell:run"), {"argv": ["rm", "a b"]})
+    assert decision.code is Code.POLICY_REFUSED
+    assert decision.line == "starloom-agent grant shell:run -- rm 'a b'"
+
+
+@pytest.mark.parametrize(
+    "argv", [[], "uptime", [{"word": "a"}], ["a", {"word": "("}], ["a", {"rest": "b"}, "c"], ["a", {"other": "b"}]]
+)
+def test_a_wrong_rule_is_refused_with_its_place(argv: Any) -> None:
+    with pytest.raises(PolicyFault, match=r"^rule"):
+        CommandRule.of(argv, "rule")
+
+
+def test_grants_come_and_go(tmp_path: Path) -> None:
+    policy = with_grant(Policy(), "files:read", [str(tmp_path)])
+    assert policy.allowed == {"files:read"}
+    policy = with_grant(policy, "shell:run", ["df", "{-[a-z]}"])
+    assert decide(policy, tool("shell:run"), {"argv": ["df", "-h"]}).allowed
+    assert without_grant(policy, "files:read", [str(tmp_path)]).allowed == {"shell:run"}
+    denied = without_grant(policy, "shell:run", [])
+    assert decide(denied, tool("shell:run"), {"argv": ["df", "-h"]}).code is Code.POLICY_REFUSED
+
+
+def test_a_grant_without_its_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PolicyFault, match="needs a folder"):
+        with_grant(Policy(), "files:read", [])
+    with pytest.raises(PolicyFault, match="is not a folder"):
+        with_grant(Policy(), "files:write", [str(tmp_path / "missing")])
+    with pytest.raises(PolicyFault, match="is not a grant"):
+        with_grant(Policy(), "everything", [])
+    with pytest.raises(PolicyFault, match="is not granted"):
+        without_grant(Policy(), "python:run", [])
+
+
+def test_the_file_keeps_everything_and_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    policy = Policy(
+        profile=Profile.OPERATE,
+        grants=frozenset({"screen:capture"}),
+        denied=frozenset({"git:run"}),
+        read=('/a "quoted" path', "/\u00e4"),
+        write=("/b\\c",),
+        hosts=("example.org",),
+        commands=RULES,
+    )
+    write_policy(path, policy)
+    assert read_policy(path) == policy
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_no_file_means_observe(tmp_path: Path) -> None:
+    assert read_policy(tmp_path / "none") == Policy()
+
+
+def test_a_file_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    write_policy(path, Policy())
+    path.chmod(0o666)
+    with pytest.raises(PolicyFault, match="chmod 600"):
+        read_policy(path)
+
+
+@pytest.mark.parametrize(
+    ("plain", "place"),
+    [
+        ({"profiles": 1}, "profiles"),
+        ({"profile": "all"}, "profile"),
+        ({"read": "x"}, "read"),
+        ({"grants": ["x"]}, "grants"),
+        ({"commands": [{"argv": ["a"], "x": 1}]}, r"commands\[0\]"),
+    ],
+)
+def test_a_wrong_field_is_named(plain: dict[str, Any], place: str) -> None:
+    with pytest.raises(PolicyFault, match=f"^{place}"):
+        policy_of(plain)

@@ -1,0 +1,289 @@
+"""The runner with real processes: whatever a tool does, its whole group is gone at the end, and the end is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from starloom_agent.calls import OUTPUT_BYTES_MAX, CallSpec, Ended, Grouped, Order, Said, decode_line, encode
+from starloom_agent.platforms import processes
+from starloom_agent.tools import registry
+from starloom_protocol.frames import DispatchInput, InputPart
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+
+WITHIN_S = 20.0
+
+
+class Call:
+    """One runner process and what it said."""
+
+    def __init__(self, spec: CallSpec) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "starloom_agent.runner"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self.said: list[Said] = []
+        self.group: Grouped | None = None
+        self.write(encode(spec) + b"\n")
+
+    def write(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def order(self, order: Order) -> None:
+        self.write(encode(order) + b"\n")
+
+    def line(self) -> Grouped | Said | Ended | None:
+        assert self.process.stdout is not None
+        text = self.process.stdout.readline()
+        if not text:
+            return None
+        line: Grouped | Said | Ended = decode_line(text)
+        if isinstance(line, Said):
+            self.said.append(line)
+        elif isinstance(line, Grouped):
+            self.group = line
+        return line
+
+    def until_said(self, text: str) -> None:
+        while not any(text in said.text for said in self.said):
+            assert self.line() is not None
+
+    def end(self) -> Ended:
+        last: Any = None
+        while (line := self.line()) is not None:
+            last = line
+        assert isinstance(last, Ended)
+        self.process.wait(WITHIN_S)
+        return last
+
+    def close(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                stream.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(WITHIN_S)
+        if self.group is not None:
+            processes.end_groups([(self.group.group, self.group.mark)])
+
+
+Play = Callable[..., Call]
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> Iterator[Play]:
+    calls: list[Call] = []
+
+    def play(tool: str, args: dict[str, Any], **more: Any) -> Call:
+        folder = tmp_path / "folder"
+        folder.mkdir(exist_ok=True)
+        fields = {
+            "args": json.dumps(args),
+            "connection_file": str(tmp_path / "connection.json"),
+            "effectless": False,
+            "fence": "1.2",
+            "module": registry.module_of()[tool],
+            "read": [str(folder)],
+            "start_to_close_s": 30.0,
+            "tool": tool,
+            "workdir": str(tmp_path / "work"),
+            "write": [str(folder)],
+            **more,
+        }
+        made = Call(CallSpec(**fields))
+        calls.append(made)
+        return made
+
+    yield play
+    for made in calls:
+        made.close()
+
+
+def shell(script: str) -> dict[str, Any]:
+    return {"argv": ["sh", "-c", script]}
+
+
+def gone(pid: int) -> bool:
+    deadline = time.monotonic() + WITHIN_S
+    while time.monotonic() < deadline:
+        if processes.start_mark(pid) is None:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def pid_in(call: Call) -> int:
+    """The pid that a script echoed as `pid N.`; N is whole once the dot has been said."""
+    while True:
+        text = "".join(said.text for said in call.said)
+        if "pid " in text and "." in text.partition("pid ")[2]:
+            return int(text.partition("pid ")[2].partition(".")[0])
+        assert call.line() is not None
+
+
+def test_a_value_comes_back_with_its_facts(call: Play) -> None:
+    ended = call("lab.echo", {"value": {"a": [1, 2], "b": "x"}}, wants=["/value/a", "/value/b", "/none"]).end()
+    assert ended.outcome is Outcome.OK
+    assert ended.value == '{"value":{"a":[1,2],"b":"x"}}'
+    assert ended.facts == {"/value/a": "[1,2]", "/value/b": '"x"'}
+
+
+def test_inputs_are_laid_over_the_arguments(call: Play) -> None:
+    part = InputPart(value='{"x":[1]}', output="/x")
+    item = DispatchInput(name="value", flatten=True, many=True, parts=[part, part])
+    assert call("lab.echo", {}, inputs=[item]).end().value == '{"value":[1,1]}'
+
+
+def test_a_wrong_argument_is_named(call: Play) -> None:
+    ended = call("lab.echo", {"valeu": 1}).end()
+    assert (ended.outcome, ended.code, ended.effect) == (Outcome.ERROR, Code.BAD_ARGUMENTS, EffectSeen.NONE)
+    assert "valeu" in ended.detail
+
+
+def test_a_cancel_ends_the_whole_group(call: Play) -> None:
+    running = call("shell.run", shell("sleep 300 & echo pid $!.; wait"))
+    grandchild = pid_in(running)
+    running.order(Order(stop="cancel"))
+    ended = running.end()
+    assert (ended.stopped, ended.outcome, ended.effect) == ("cancel", Outcome.INTERRUPTED, EffectSeen.MAYBE)
+    assert gone(grandchild)
+
+
+def test_a_process_that_left_the_group_ends_as_well(call: Play) -> None:
+    running = call("shell.run", shell("setsid sleep 300 & echo pid $!.; sleep 300"))
+    escaped = pid_in(running)
+    running.order(Order(stop="cancel"))
+    running.end()
+    assert gone(escaped)
+
+
+def test_what_is_left_in_the_background_ends_with_the_call(call: Play) -> None:
+    running = call("shell.run", shell("sleep 300 >/dev/null 2>&1 & echo pid $!."))
+    left = pid_in(running)
+    assert running.end().outcome is Outcome.OK
+    assert gone(left)
+
+
+def test_a_tool_that_ignores_term_is_killed(call: Play) -> None:
+    running = call("shell.run", shell("trap '' TERM; echo pid $$.; while :; do sleep 1; done"))
+    stubborn = pid_in(running)
+    running.order(Order(stop="cancel"))
+    assert running.end().stopped == "cancel"
+    assert gone(stubborn)
+
+
+def test_the_fence_ends_the_group_at_once(call: Play) -> None:
+    running = call(
+        "shell.run", shell("trap '' TERM; echo pid $$.; sleep 300"), fence_at=processes.awake_clock_s() + 300
+    )
+    fenced = pid_in(running)
+    running.order(Order(fence_at=processes.awake_clock_s() + 0.05))
+    ended = running.end()
+    assert (ended.code, ended.stopped) == (Code.FENCED, "fence")
+    assert gone(fenced)
+
+
+def test_work_without_a_fence_cannot_be_given_one(call: Play) -> None:
+    running = call("shell.run", shell("echo pid $$.; sleep 0.2"))
+    pid_in(running)
+    running.order(Order(fence_at=processes.awake_clock_s() - 1))
+    assert running.end().outcome is Outcome.OK
+
+
+def test_time_runs_out(call: Play) -> None:
+    ended = call("shell.run", shell("sleep 300"), start_to_close_s=0.5).end()
+    assert (ended.outcome, ended.code, ended.stopped) == (Outcome.TIMEOUT, Code.TIMED_OUT, "")
+
+
+def test_a_closed_pipe_ends_the_group(call: Play) -> None:
+    running = call("shell.run", shell("trap '' TERM; echo pid $$.; sleep 300"))
+    orphan = pid_in(running)
+    assert running.process.stdin is not None
+    running.process.stdin.close()
+    running.process.stdin = None
+    assert gone(orphan)
+    assert running.process.wait(WITHIN_S) == 0
+
+
+def test_a_killed_runner_takes_the_tool_with_it(call: Play) -> None:
+    running = call("shell.run", shell("echo pid $$.; sleep 300"))
+    pid_in(running)
+    os.kill(running.process.pid, signal.SIGKILL)
+    running.process.wait(WITHIN_S)
+    assert running.group is not None
+    assert gone(running.group.group)
+    assert processes.end_groups([(running.group.group, running.group.mark)]) == []
+
+
+def test_output_is_capped_and_the_loss_is_stated(call: Play) -> None:
+    running = call("shell.run", shell(f"head -c {OUTPUT_BYTES_MAX + 500_000} /dev/zero | tr '\\0' 'x'"))
+    ended = running.end()
+    assert sum(len(said.text) for said in running.said) <= OUTPUT_BYTES_MAX + 200
+    assert "were not kept" in ended.tail
+    assert len(ended.tail.encode()) <= 4096
+
+
+def test_offsets_count_the_bytes_before(call: Play) -> None:
+    running = call("shell.run", shell("echo one; sleep 0.1; echo two >&2; sleep 0.1; echo \u00e4"))
+    running.end()
+    expected = 0
+    for said in [said for said in running.said if said.stream]:
+        assert said.offset == expected
+        expected += len(said.text.encode())
+    assert expected > 0
+
+
+def test_secrets_leave_nowhere(call: Play) -> None:
+    running = call("shell.run", shell("echo the key is hunter22; echo hunt''er22"), secrets={"KEY": "hunter22"})
+    ended = running.end()
+    everything = "".join(said.text for said in running.said) + ended.tail + (ended.value or "") + ended.detail
+    assert "***" in everything
+    assert "hunter22" not in everything
+
+
+def test_the_fence_is_in_the_environment(call: Play) -> None:
+    running = call("shell.run", shell("echo fence $STARLOOM_FENCE"))
+    running.end()
+    assert "fence 1.2" in "".join(said.text for said in running.said)
+
+
+def test_too_much_memory_ends_the_call_alone(call: Play) -> None:
+    script = "x = bytearray(900 * 1024 * 1024)"
+    ended = call("shell.run", {"argv": [sys.executable, "-c", script]}, memory_bytes_max=400 * 1024**2).end()
+    assert ended.outcome in (Outcome.ERROR, Outcome.OK)
+    assert "MemoryError" in ended.tail + (ended.value or "")
+
+
+def test_a_stranger_with_the_same_number_is_left_alone() -> None:
+    stranger = subprocess.Popen(["sleep", "300"], start_new_session=True)
+    try:
+        assert processes.end_groups([(stranger.pid, "not its mark")]) == []
+        assert stranger.poll() is None
+        mark = processes.start_mark(stranger.pid)
+        assert mark is not None
+        assert processes.end_groups([(stranger.pid, mark)]) == []
+        assert stranger.wait(WITHIN_S) == -signal.SIGKILL
+    finally:
+        stranger.kill()
+        stranger.wait(WITHIN_S)
+
+
+def test_lines_round_trip() -> None:
+    ended = Ended(outcome=Outcome.OK, value="1", facts={"/a": "1"}, tail="t")
+    assert decode_line(encode(ended)) == ended
+    with pytest.raises(msgspec.ValidationError):
+        decode_line(b'{"k":"other"}')

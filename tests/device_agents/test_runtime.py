@@ -1,0 +1,258 @@
+"""The agent against a hub stand-in over a real websocket, with real processes and a real ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from starloom_agent.connection import Address
+from starloom_agent.home import AgentHome, Joined
+from starloom_agent.identity import load_or_make
+from starloom_agent.ledger import Ledger
+from starloom_agent.platforms import processes
+from starloom_agent.policy import CommandRule, Policy
+from starloom_agent.policy_file import write_policy
+from starloom_agent.runtime import Agent, Settings
+from starloom_agent.tools import registry
+from starloom_protocol.frames import (
+    Bye,
+    Cancel,
+    LedgerReport,
+    LogChunk,
+    OfferFrame,
+    PlanEntry,
+    Query,
+    Refuse,
+    ResultFrame,
+    Started,
+)
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
+from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
+
+SHELL = '{"argv":["sh","-c","SCRIPT"]}'
+
+
+def shell(script: str) -> str:
+    return SHELL.replace("SCRIPT", script)
+
+
+@dataclass
+class Bench:
+    """A hub stand-in, a home, and agents started one after the other on it."""
+
+    hub: HubStandIn
+    home: AgentHome
+    said: list[str] = field(default_factory=list)
+    agents: list[tuple[Agent, Ledger, asyncio.Task[object]]] = field(default_factory=list)
+
+    def start(self, **more: object) -> Agent:
+        ledger = Ledger(self.home.ledger)
+        agent = Agent(
+            home=self.home,
+            address=Address(hub=self.hub.url, hub_key=str(more.pop("hub_key", HUB_KEY))),
+            identity=load_or_make(self.home.key),
+            ledger=ledger,
+            tools=registry.all_tools(),
+            modules=dict(registry.module_of()),
+            settings=Settings(lab=True),
+            say=self.said.append,
+            jitter=lambda: 0.0,
+        )
+        agent.recover()
+        self.agents.append((agent, ledger, asyncio.create_task(agent.run())))
+        return agent
+
+    async def stop(self) -> None:
+        for agent, _, task in self.agents:
+            agent.stop()
+            await task
+        for _, ledger, _ in self.agents:
+            ledger.close()
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    hub = HubStandIn()
+    await hub.start()
+    home = AgentHome(tmp_path / "home")
+    home.make()
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    rule = CommandRule.of(["sh", "-c", {"word": "(?s).*"}])
+    write_policy(
+        home.policy,
+        Policy(profile=Profile.OPERATE, read=(str(folder),), write=(str(folder),), commands=(rule,)),
+    )
+    home.join(Joined(hub=hub.url, hub_key=HUB_KEY, name="test"))
+    made = Bench(hub, home)
+    yield made
+    await made.stop()
+    await hub.stop()
+
+
+async def test_it_offers_what_it_has_and_echoes_without_the_ledger(bench: Bench) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+    order = dispatch("lab.echo", '{"value":[1]}', repeatability="pure", wants=["/value"])
+    await bench.hub.send(order)
+    result = await bench.hub.result(order.at)
+    assert (result.outcome, result.value, result.facts) == (Outcome.OK, '{"value":[1]}', {"/value": "[1]"})
+    (offer,) = bench.hub.of(OfferFrame)
+    assert {"lab.echo", "shell.run"} <= {tool.name for tool in offer.offer.tools}
+    assert "shell:run" in offer.offer.grants
+    assert agent.ledger.state_of(order.at) == "unknown"
+
+
+async def test_started_is_in_the_ledger_and_said_before_the_result(bench: Bench) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("shell.run", shell("echo hello")))
+    result = await bench.hub.result(lease())
+    kinds = [type(item) for item in bench.hub.heard if isinstance(item, Started | ResultFrame)]
+    assert kinds == [Started, ResultFrame]
+    assert result.outcome is Outcome.OK
+    assert "hello" in "".join(chunk.text for chunk in bench.hub.of(LogChunk))
+    assert agent.ledger.started_attempts() == [lease()]
+
+
+async def test_a_repeated_dispatch_is_not_run_again(bench: Bench) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+    marker = bench.home.root / "marker"
+    order = dispatch("shell.run", shell(f"echo x >> {marker}"))
+    await bench.hub.send(order)
+    await bench.hub.result(order.at)
+    await bench.hub.send(order, order)
+    await bench.hub.until(lambda: len(bench.hub.of(ResultFrame, order.at)) >= 2)
+    assert marker.read_text() == "x\n"
+    assert len(agent.ledger.started_attempts()) == 1
+
+
+async def test_a_cut_connection_cancels_nothing_and_the_result_comes_later(bench: Bench) -> None:
+    bench.start()
+    await bench.hub.connected()
+    go = bench.home.root / "go"
+    order = dispatch("shell.run", shell(f"while [ ! -e {go} ]; do sleep 0.02; done"))
+    await bench.hub.send(order)
+    await bench.hub.started(order.at)
+    await bench.hub.cut()
+    await bench.hub.connected(2)
+    go.touch()
+    assert (await bench.hub.result(order.at)).outcome is Outcome.OK
+    assert len(bench.hub.of(Started, order.at)) == 1
+
+
+async def test_results_are_sent_again_until_they_are_durable(bench: Bench) -> None:
+    bench.hub.acks = False
+    bench.start()
+    await bench.hub.connected()
+    order = dispatch("lab.echo", '{"value":1}', repeatability="pure")
+    await bench.hub.send(order)
+    await bench.hub.result(order.at)
+    await bench.hub.cut()
+    await bench.hub.until(lambda: len(bench.hub.of(ResultFrame, order.at)) == 2)
+    first, second = bench.hub.of(ResultFrame, order.at)
+    assert first == second
+
+
+async def test_a_cancel_ends_with_a_receipt_and_no_result(bench: Bench) -> None:
+    bench.start()
+    await bench.hub.connected()
+    order = dispatch("shell.run", shell("sleep 300"))
+    await bench.hub.send(order)
+    await bench.hub.started(order.at)
+    await bench.hub.send(Cancel(at=order.at, reason="a person"))
+    receipt = await bench.hub.receipt(order.at)
+    assert receipt.known
+    assert bench.hub.of(ResultFrame, order.at) == []
+
+
+async def test_what_the_policy_refuses_is_never_started(bench: Bench) -> None:
+    write_policy(bench.home.policy, Policy())
+    agent = bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("shell.run", shell("true")))
+    result = await bench.hub.result(lease())
+    assert (result.outcome, result.code) == (Outcome.REFUSED, Code.MISSING_GRANT)
+    assert "starloom-agent grant shell:run" in result.detail
+    assert agent.ledger.started_attempts() == []
+    agent.ledger.flush(lazy=True)
+    assert [row.allowed for row in agent.ledger.decisions()] == [False]
+
+
+async def test_a_changed_policy_is_offered_by_itself(bench: Bench) -> None:
+    bench.start()
+    await bench.hub.connected()
+    await bench.hub.until(lambda: bench.hub.of(OfferFrame))
+    write_policy(bench.home.policy, Policy(profile=Profile.OBSERVE))
+    offers = await bench.hub.until(lambda: bench.hub.of(OfferFrame)[1:])
+    assert offers[0].profile is Profile.OBSERVE
+
+
+async def test_the_ledger_answers_a_query(bench: Bench) -> None:
+    bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("shell.run", shell("true")))
+    await bench.hub.result(lease())
+    await bench.hub.send(Query(attempts=[lease(), lease("other")]))
+    (report,) = await bench.hub.until(lambda: bench.hub.of(LedgerReport))
+    assert [entry.state for entry in report.entries] == ["finished", "unknown"]
+
+
+async def test_resume_of_work_without_a_trace_is_told_as_interrupted(bench: Bench) -> None:
+    bench.hub.resume = [PlanEntry(action="continue", at=lease("lost"))]
+    bench.start()
+    result = await bench.hub.result(lease("lost"))
+    assert (result.outcome, result.effect) == (Outcome.INTERRUPTED, EffectSeen.MAYBE)
+
+
+async def test_a_hub_with_another_key_is_left(bench: Bench) -> None:
+    bench.start(hub_key="other")
+    _, _, task = bench.agents[0]
+    ended = await asyncio.wait_for(task, 10)
+    assert "is not the hub that this device joined" in str(ended)
+
+
+async def test_a_refusal_for_good_stops_the_agent_with_its_reason(bench: Bench) -> None:
+    bench.hub.refuse_with = Refuse(code=Code.DEVICE_REVOKED, fix="Enroll it again.", reason="test was revoked")
+    bench.start()
+    _, _, task = bench.agents[0]
+    ended = await asyncio.wait_for(task, 10)
+    assert "test was revoked" in str(ended)
+    assert "Enroll it again." in str(ended)
+
+
+async def test_stopping_ends_the_work_and_says_goodbye(bench: Bench) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+    order = dispatch("shell.run", shell("sleep 300"))
+    await bench.hub.send(order)
+    await bench.hub.started(order.at)
+    agent.stop()
+    await bench.hub.until(lambda: bench.hub.of(Bye))
+    result = await bench.hub.result(order.at)
+    assert result.outcome is Outcome.INTERRUPTED
+
+
+async def test_a_killed_agent_reports_interrupted_after_its_restart(bench: Bench) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "starloom_agent", "run", "--home", str(bench.home.root), stderr=asyncio.subprocess.DEVNULL
+    )
+    await bench.hub.connected()
+    marker = bench.home.root / "pid"
+    order = dispatch("shell.run", shell(f"echo $$ > {marker}; echo ready; sleep 300"))
+    await bench.hub.send(order)
+    await bench.hub.until(lambda: any("ready" in chunk.text for chunk in bench.hub.of(LogChunk)))
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+    bench.start()
+    result = await bench.hub.result(order.at)
+    assert (result.outcome, result.effect) == (Outcome.INTERRUPTED, EffectSeen.MAYBE)
+    pid = int(marker.read_text())
+    assert processes.start_mark(pid) is None

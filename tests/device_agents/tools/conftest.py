@@ -1,0 +1,89 @@
+"""A context with one granted folder, a store of artifacts in memory of the test, and a record of what was said."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from starloom_agent.tools.interface import Folders, ToolContext
+from starloom_agent.tools.registry import all_tools
+from starloom_protocol.values import canonical, parse
+
+
+@dataclass
+class Store:
+    folder: Path
+
+    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
+        return self.take(path.read_bytes(), name=name, media=media)
+
+    def take(self, data: bytes, *, name: str = "file", media: str = "application/octet-stream") -> dict[str, Any]:
+        digest = hashlib.sha256(data).hexdigest()
+        (self.folder / digest).write_bytes(data)
+        return {"artifact": digest, "bytes": len(data), "name": name, "media": media}
+
+    def read(self, ref: dict[str, Any]) -> bytes:
+        return (self.folder / str(ref["artifact"])).read_bytes()
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        target = into / f"fetched-{sha256[:16]}"
+        shutil.copyfile(self.folder / sha256, target)
+        return target
+
+
+@dataclass
+class Said:
+    lines: list[str] = field(default_factory=list)
+    fractions: list[float] = field(default_factory=list)
+
+    def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
+        if fraction is not None:
+            self.fractions.append(fraction)
+
+    def log(self, text: str) -> None:
+        self.lines.append(text)
+
+
+class Device:
+    """Calls tools as the runner does: arguments through the strict struct, values as canonical JSON."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "granted"
+        self.workdir = home / "attempt"
+        self.store = Store(home / "store")
+        self.said = Said()
+        for path in (self.folder, self.workdir, self.store.folder):
+            path.mkdir()
+        self._tools = {tool.name: tool for tool in all_tools()}
+
+    def context(self, *, hosts: tuple[str, ...] = (), granted: Folders | None = None) -> ToolContext:
+        return ToolContext(
+            workdir=self.workdir,
+            artifacts=self.store,
+            output=self.said,
+            folders=granted or Folders.of(write=[str(self.folder)]),
+            fence="1.1",
+            hosts=hosts,
+        )
+
+    def call(self, name: str, /, *, hosts: tuple[str, ...] = (), granted: Folders | None = None, **args: Any) -> Any:
+        tool = self._tools[name]
+        value = tool.run(self.context(hosts=hosts, granted=granted), msgspec.convert(args, tool.args))
+        return parse(canonical(value))
+
+    def write(self, path: str, data: bytes | str) -> Path:
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data.encode() if isinstance(data, str) else data)
+        return target
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Device:
+    return Device(tmp_path)

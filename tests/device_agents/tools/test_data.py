@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from starloom_agent.tools.interface import ToolFailed
+from tests.device_agents.tools.conftest import Device
+
+
+def test_lists_are_joined_by_a_key_with_sums_and_reasons(device: Device) -> None:
+    found = device.call(
+        "data.merge",
+        rows=[{"device": "a", "severity": 1, "why": "disk", "os": "linux"}, {"device": "b", "severity": 0, "why": ""}],
+        second=[{"device": "a", "severity": 2, "why": "services"}],
+        third=None,
+        key="device",
+        add=["severity"],
+        join=["why"],
+    )
+    assert found["rows"] == [
+        {"device": "a", "severity": 3, "why": "disk; services", "os": "linux"},
+        {"device": "b", "severity": 0, "why": ""},
+    ]
+
+
+def test_without_a_key_lists_follow_each_other(device: Device) -> None:
+    assert device.call("data.merge", rows=[{"n": 1}], second=[{"n": 2}])["rows"] == [{"n": 1}, {"n": 2}]
+    assert device.call("data.merge")["rows"] == []
+
+
+def test_a_row_without_the_key_or_with_a_text_to_add_is_refused(device: Device) -> None:
+    with pytest.raises(ToolFailed, match="no field 'device'"):
+        device.call("data.merge", rows=[{"name": "a"}], key="device")
+    with pytest.raises(ToolFailed, match="is not a number"):
+        device.call("data.merge", rows=[{"d": "a", "n": "1"}], key="d", add=["n"])
+
+
+def test_rows_are_chosen_by_conditions(device: Device) -> None:
+    rows = [{"n": 1, "tags": {"x": "ab"}}, {"n": 5, "tags": {"x": "b"}}, {"m": 9}]
+    found = device.call("data.filter", rows=rows, where=[{"output": "/n", "op": "ge", "value": 1}])
+    assert (found["count"], found["dropped"]) == (2, 1)
+    both = [{"output": "/n", "op": "gt", "value": 0}, {"output": "/tags/x", "op": "contains", "value": "a"}]
+    assert device.call("data.filter", rows=rows, where=both)["rows"] == [rows[0]]
+
+
+def test_rows_are_ordered_by_several_fields_missing_ones_last(device: Device) -> None:
+    rows = [{"s": 1, "d": "b"}, {"d": "z"}, {"s": 2, "d": "c"}, {"s": 2, "d": "A"}]
+    found = device.call("data.sort", rows=rows, by=["-s", "d"], limit=3)
+    assert [row["d"] for row in found["rows"]] == ["A", "c", "b"]
+    assert found["count"] == 4
+
+
+def test_numbers_and_texts_in_one_field_do_not_fail(device: Device) -> None:
+    rows = [{"v": "b"}, {"v": 2}, {"v": None}, {"v": [1]}, {"v": True}, {"v": "a"}]
+    found = device.call("data.sort", rows=rows, by=["v"])
+    assert [row["v"] for row in found["rows"]] == [True, 2, "a", "b", [1], None]
+
+
+def test_a_table_shows_columns_and_marks_what_differs(device: Device) -> None:
+    rows = [
+        {"device": "a", "out": "x", "n": {"deep": 1}},
+        {"device": "b", "out": "x", "n": None},
+        {"device": "=c", "out": "y"},
+    ]
+    columns = [{"field": "device", "title": "Device"}, {"field": "n"}]
+    found = device.call("data.table", rows=rows, columns=columns, mark_differences="out", name="t.csv")
+    assert [row["differs"] for row in found["rows"]] == [False, False, True]
+    assert found["different"] == 1
+    assert found["columns"][0] == {"field": "device", "title": "Device", "show": ""}
+    text = device.store.read(found["csv"]).decode()
+    assert text == 'Device,n\r\na,"{""deep"":1}"\r\nb,\r\n\'=c,\r\n'
+
+
+def test_a_table_of_nothing_is_a_table(device: Device) -> None:
+    found = device.call("data.table", rows=[])
+    assert (found["rows"], found["columns"], found["count"]) == ([], [], 0)

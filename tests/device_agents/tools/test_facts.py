@@ -1,0 +1,169 @@
+"""The tools that say how a machine is: what they read out of what systems write, and that they work here."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from starloom_agent.tools.durations import seconds_of
+from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.tools.logs import moment_of
+from starloom_agent.tools.net import days_left
+from starloom_agent.tools.packages import from_apk, from_apt, from_brew, from_dnf, from_pacman
+from starloom_agent.tools.processes import from_ps, from_stat
+from starloom_agent.tools.services import failed_from, launchd_from, units_from
+from starloom_agent.tools.system import judge, memory_from, os_title
+from tests.device_agents.tools.conftest import Device
+
+NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+
+
+def test_a_machine_tells_what_it_is(device: Device) -> None:
+    found = device.call("system.info", device_name="box")
+    assert found["device"] == "box"
+    assert found["cpus"] >= 1
+    assert 0 < found["disk_free_bytes"] <= found["disk_total_bytes"]
+    assert isinstance(found["severity"], int)
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity", "word"),
+    [
+        ({"disk_used_percent": 50}, 0, ""),
+        ({"disk_used_percent": 92}, 2, "disk 92 % full"),
+        ({"disk_used_percent": 99}, 3, "disk 99 % full"),
+        ({"memory_total_bytes": 100, "memory_available_bytes": 5}, 2, "memory 95 % used"),
+        ({"load_5m_percent": 250, "cpus": 4}, 1, "load 250 %"),
+        ({"reboot_required": True}, 1, "restart"),
+        ({"battery_percent": 9}, 1, "battery"),
+    ],
+)
+def test_health_is_judged_with_its_reason(facts: dict[str, int], severity: int, word: str) -> None:
+    worst, why = judge(facts)
+    assert worst == severity
+    assert word in "; ".join(why)
+
+
+def test_the_system_s_own_texts_are_read() -> None:
+    assert memory_from("MemTotal: 1000 kB\nMemFree: 1 kB\nMemAvailable: 500 kB\n") == (1_024_000, 512_000)
+    assert memory_from("MemTotal: 1000 kB\n") is None
+    assert os_title('NAME="x"\nPRETTY_NAME="Debian GNU/Linux 13"\n') == "Debian GNU/Linux 13"
+    stat = "42 (my (odd) name) S 1 1 1 0 -1 4194304 1 0 0 0 250 50 0 0 20 0 7 0 100 1000 30 " + "0 " * 20
+    found = from_stat(stat, 100, 4096)
+    assert found == {
+        "pid": 42,
+        "name": "my (odd) name",
+        "state": "S",
+        "cpu_s": 3,
+        "memory_bytes": 122_880,
+        "threads": 7,
+    }
+    assert from_stat("nonsense", 100, 4096) is None
+    assert from_ps("  1  2048 1:02:03 /sbin/launchd\nbroken\n") == [
+        {"pid": 1, "name": "launchd", "cpu_s": 3723, "memory_bytes": 2_097_152}
+    ]
+
+
+def test_waiting_updates_are_read_from_each_package_manager() -> None:
+    apt = (
+        "Inst libc6 [2.36-9] (2.36-10 Debian-Security:12/stable-security [amd64])\n"
+        "Inst vim [9.0] (9.1 Debian:12/stable [amd64])\nConf vim (9.1)\n"
+    )
+    assert [(row["name"], row["current"], row["security"]) for row in from_apt(apt)] == [
+        ("libc6", "2.36-9", True),
+        ("vim", "9.0", False),
+    ]
+    assert from_dnf("\nkernel.x86_64  6.9-1.fc40  updates\nObsoleting Packages\nold.x 1 2\n")[0]["name"] == "kernel"
+    assert from_pacman("linux 6.1-1 -> 6.2-1\nodd line\n")[0]["available"] == "6.2-1"
+    assert from_apk("Installed: Available:\nmusl-1.2.4-r1 < 1.2.5-r0\n") == [
+        {"name": "musl", "current": "1.2.4-r1", "available": "1.2.5-r0", "security": False}
+    ]
+    assert from_brew("git (2.1, 2.2) < 2.3\nnode (20) != 21\n")[0]["available"] == "2.3"
+
+
+def test_services_are_read_from_systemd_and_launchd() -> None:
+    shown = (
+        "Id=a.service\nDescription=A\nLoadState=loaded\nActiveState=failed\nSubState=failed\nNRestarts=3\n\n"
+        "Id=b.service\nLoadState=not-found\nActiveState=inactive\n"
+    )
+    rows = units_from(shown)
+    assert [(row["service"], row["known"], row["state"], row["restarts"]) for row in rows] == [
+        ("a.service", True, "failed", 3),
+        ("b.service", False, "inactive", 0),
+    ]
+    assert failed_from("a.service loaded failed failed A\n\n") == ["a.service"]
+    listed = "PID\tStatus\tLabel\n1\t0\tgood\n-\t78\tbad\n-\t0\tidle\n"
+    assert [row["service"] for row in launchd_from(listed, [])] == ["bad"]
+    assert launchd_from(listed, ["idle"])[0]["state"] == "inactive"
+
+
+@pytest.mark.parametrize("name", ["-evil", "a b", "a;b", ""])
+def test_an_odd_service_name_is_refused(device: Device, name: str) -> None:
+    with pytest.raises(ToolFailed, match="not the name of a service"):
+        device.call("service.status", names=[name])
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("2026-03-10T11:00:00+00:00 host app: x", datetime(2026, 3, 10, 11, tzinfo=UTC).timestamp()),
+        ("[2026-03-10 11:00:00,123 Z] x", datetime(2026, 3, 10, 11, tzinfo=UTC).timestamp()),
+        ("2026-13-45T99:00:00Z x", None),
+        ("no time here", None),
+        ("Xxx 10 11:00:00 host", None),
+    ],
+)
+def test_the_time_of_a_log_line_is_read(line: str, wanted: float | None) -> None:
+    assert moment_of(line, NOW) == wanted
+
+
+def test_a_december_line_read_in_march_is_of_last_year() -> None:
+    found = moment_of("Dec 31 23:00:00 host x", NOW)
+    assert found is not None
+    assert datetime.fromtimestamp(found, UTC).year == 2025
+
+
+def test_the_fact_tools_answer_on_this_machine(device: Device) -> None:
+    assert device.call("process.list", limit=3)["count"] > 0
+    assert device.call("process.list", name="surely-not-running")["rows"] == []
+    summary = device.call("log.search", since="1h", device_name="box")["summary"]
+    assert summary["device"] == "box"
+    assert device.call("service.status")["summary"]["severity"] in (0, 2)
+
+
+def test_room_on_the_disk_is_compared_with_the_need(device: Device) -> None:
+    found = device.call("disk.usage", need_bytes=10, need_factor=2)
+    assert (found["need_bytes"], found["enough"]) == (20, True)
+    assert found["path"] == str(device.folder)
+    assert device.call("disk.usage", need_bytes=2**60, need_factor=2)["enough"] is False
+    assert device.call("disk.usage", path="not/yet/there")["free_bytes"] > 0
+
+
+def test_the_biggest_folders_come_first_and_links_count_once(device: Device) -> None:
+    big = device.write("films/a.bin", b"x" * 200_000)
+    device.write("notes/b.txt", b"x" * 5_000)
+    (device.folder / "films/same.bin").hardlink_to(big)
+    found = device.call("disk.usage", top=5, device_name="box", path=str(device.folder))
+    assert [row["folder"].rpartition("/")[2] for row in found["rows"]] == ["films", "notes"]
+    assert 200_000 <= found["rows"][0]["bytes"] < 300_000
+    assert found["rows"][0]["device"] == "box"
+    assert found["complete"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [(5, 5), ("90s", 90), ("15m", 900), ("2 h", 7200), ("3d", 259_200), ("7", 7)]
+)
+def test_durations_are_read(text: str | int, seconds: int) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-3s", -1, "3y", "٣s"])
+def test_what_is_no_duration_is_refused(text: str | int) -> None:
+    with pytest.raises(ToolFailed, match="not a duration"):
+        seconds_of(text)
+
+
+def test_the_days_of_a_certificate_are_counted() -> None:
+    assert days_left("Mar 20 12:00:00 2026 GMT", NOW) == 10
+    assert days_left("Mar  9 12:00:00 2026 GMT", NOW) == -1

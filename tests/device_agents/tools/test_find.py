@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from starloom_agent.tools.find import score, search_words
+from starloom_agent.tools.interface import Folders, ToolFailed
+from starloom_protocol.vocabulary import Code
+from tests.device_agents.tools.conftest import Device
+
+
+def test_folders_are_grouped_with_their_files_and_sizes(device: Device) -> None:
+    device.write("Pictures/B/two.PNG", b"22")
+    device.write("Pictures/A/one.jpg", b"1")
+    device.write("Pictures/A/notes.txt", b"no picture")
+    device.write("Pictures/.hidden/three.png", b"333")
+    found = device.call("fs.find", root="Pictures", kinds=["image"], group_by="folder")
+    assert [(folder["path"], folder["bytes"]) for folder in found["folders"]] == [("Pictures/A", 1), ("Pictures/B", 2)]
+    assert found["folders"][0]["files"][0]["path"] == "Pictures/A/one.jpg"
+    assert found["folders"][0]["files"][0]["below"] == "Pictures/A/one.jpg"
+    assert (found["total_bytes"], found["count"], found["truncated"]) == (3, 2, False)
+
+
+def test_links_are_not_followed_out_of_the_folder(device: Device, tmp_path: Path) -> None:
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    (device.folder / "way-out").symlink_to(tmp_path)
+    (device.folder / "secret.png").symlink_to(tmp_path / "secret.png")
+    assert device.call("fs.find")["count"] == 0
+    with pytest.raises(ToolFailed) as failed:
+        device.call("fs.read", path="way-out/secret.png")
+    assert failed.value.code is Code.POLICY_REFUSED
+
+
+def test_words_find_the_best_first_and_months_by_number(device: Device) -> None:
+    device.write("papers/2026-03 invoice.pdf", b"x")
+    device.write("papers/2026-04 invoice.pdf", b"x")
+    device.write("letters/aunt.txt", b"x")
+    found = device.call("fs.find", words="the March invoice", device_name="laptop")
+    assert [row["name"] for row in found["files"]] == ["2026-03 invoice.pdf", "2026-04 invoice.pdf"]
+    assert {row["device"] for row in found["files"]} == {"laptop"}
+
+
+def test_words_that_say_nothing_are_left_out_unless_there_are_no_others() -> None:
+    assert search_words("Where is THE Résumé file") == ["where", "resume"]
+    assert search_words("the file") == ["the", "file"]
+    assert score("a/Résumé.pdf", ["resume"]) > score("resume/a.pdf", ["resume"]) > score("a.pdf", ["resume"]) == 0
+
+
+def test_size_age_and_pattern_narrow_the_search(device: Device) -> None:
+    old = device.write("old.log", b"12345")
+    device.write("new.log", b"12345")
+    device.write("small.log", b"1")
+    os.utime(old, (1_000_000, 1_000_000))
+    assert [row["name"] for row in device.call("fs.find", older_than="30d")["files"]] == ["old.log"]
+    fresh = device.call("fs.find", newer_than="1d", min_bytes=2, pattern="*.log")
+    assert [row["name"] for row in fresh["files"]] == ["new.log"]
+
+
+def test_a_limit_is_said(device: Device) -> None:
+    for number in range(5):
+        device.write(f"{number}.txt", b"x")
+    found = device.call("fs.find", limit=2)
+    assert (len(found["files"]), found["count"], found["truncated"]) == (2, 5, True)
+
+
+def test_without_a_root_every_granted_folder_is_searched(device: Device, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.txt").write_bytes(b"b")
+    device.write("a.txt", b"a")
+    granted = Folders.of(write=[str(device.folder), str(other)])
+    assert [row["path"] for row in device.call("fs.find", granted=granted)["files"]] == ["a.txt", str(other / "b.txt")]
+
+
+def test_the_name_of_a_granted_folder_means_that_folder(device: Device) -> None:
+    device.write("Pictures/a.png", b"a")
+    granted = Folders.of(read=[str(device.folder / "Pictures")])
+    found = device.call("fs.find", granted=granted, root="Pictures")
+    assert [row["path"] for row in found["files"]] == [str(device.folder / "Pictures/a.png")]
+
+
+def test_outside_and_missing_folders_say_the_way_out(device: Device, tmp_path: Path) -> None:
+    with pytest.raises(ToolFailed, match="starloom-agent grant files:read") as failed:
+        device.call("fs.find", root=str(tmp_path))
+    assert failed.value.code is Code.POLICY_REFUSED
+    with pytest.raises(ToolFailed) as missing:
+        device.call("fs.find", root="nowhere")
+    assert missing.value.code is Code.FILE_NOT_FOUND
+
+
+def test_a_folder_is_listed_folders_first(device: Device) -> None:
+    device.write("b.txt", b"b")
+    device.write("z/a.txt", b"a")
+    found = device.call("fs.list")
+    assert [(entry["name"], entry["kind"]) for entry in found["entries"]] == [("z", "folder"), ("b.txt", "file")]
