@@ -1,0 +1,113 @@
+"""Carries out one claimed job: claim in the log, work while renewing, propose. Knows no Celery and no planner.
+
+A worker that dies leaves a claim that runs out; another one claims the job again. Whether a claim or a proposal
+counts is decided by the engine alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from starloom.core.inputs import AnyInput, JobClaimed
+from starloom.store.port import InboxPort, Unavailable
+from starloom_protocol.entities import Fault
+
+CLAIM_TTL_S = 15.0
+ANSWER_S = 10.0
+
+T = TypeVar("T")
+
+
+class Answered(msgspec.Struct):
+    """The engine's reply to a posted input."""
+
+    faults: list[Fault] = []
+    value: Any = None
+
+
+class NotOurs(Exception):
+    """The job is done, gone, or another worker has it; there is nothing left to do."""
+
+
+class Claim:
+    """One worker's claim of one job. Times are seconds."""
+
+    def __init__(
+        self, inbox: InboxPort, *, worker: str, constellation: str, job: str, ttl_s: float = CLAIM_TTL_S
+    ) -> None:
+        self._inbox = inbox
+        self._worker = worker
+        self._constellation = constellation
+        self._job = job
+        self._ttl_s = ttl_s
+
+    @property
+    def by(self) -> str:
+        return f"worker:{self._worker}"
+
+    async def take(self) -> None:
+        """Claim or renew.
+
+        Raises:
+            NotOurs: the engine says no.
+            Unavailable: it does not answer.
+        """
+        claimed = JobClaimed(
+            by=self.by,
+            id=uuid.uuid4().hex,
+            scope="worker",
+            constellation=self._constellation,
+            job=self._job,
+            ttl_ms=round(self._ttl_s * 1000),
+            worker=self._worker,
+        )
+        answer = await ask(self._inbox, claimed)
+        if answer.faults or not answer.value:
+            reason = answer.faults[0].reason if answer.faults else "another worker has it"
+            raise NotOurs(f"job {self._job} of {self._constellation}: {reason}")
+
+    async def while_renewing(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do the work while the claim is renewed three times in its life; the work is cancelled when it is lost.
+
+        Raises:
+            NotOurs: the claim was lost.
+        """
+        working = asyncio.ensure_future(work())
+        renewing = asyncio.ensure_future(self._renew())
+        try:
+            await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                working.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await working
+                renewing.result()
+            return working.result()
+        finally:
+            for task in (working, renewing):
+                task.cancel()
+            await asyncio.gather(working, renewing, return_exceptions=True)
+
+    async def _renew(self) -> None:
+        """Return never; raise when the claim is lost. An engine that is away for a while is asked again."""
+        while True:
+            await asyncio.sleep(self._ttl_s / 3)
+            with contextlib.suppress(Unavailable):
+                await self.take()
+
+
+async def ask(inbox: InboxPort, item: AnyInput) -> Answered:
+    """Post an input and return its answer.
+
+    Raises:
+        Unavailable: no answer came.
+    """
+    raw = await inbox.post(msgspec.json.encode(item), answer_within_s=ANSWER_S)
+    if raw is None:
+        raise Unavailable("the inbox gave no answer")
+    return msgspec.json.decode(raw, type=Answered)

@@ -1,0 +1,150 @@
+"""The planning job: what was asked, and the fleet as it is, become a lowered plan or the reason why there is none.
+
+Uses the same pure matching as the preview, so both say the same. Reads committed state; posts inputs; writes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Mapping
+
+from starloom.core.inputs import PlanProposed
+from starloom.jobs.claiming import CLAIM_TTL_S, Claim, NotOurs, ask
+from starloom.planner.catalogue import Catalogue, load_catalogue
+from starloom.planner.fleet import FleetView
+from starloom.planner.matching import Match, match
+from starloom.planner.planning import plan_recipe
+from starloom.store.opening import open_store
+from starloom.store.port import InboxPort, ReadPort, Unavailable
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Device, Fault, Head, Offer, decode_entity
+from starloom_protocol.feed import FLEET
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import CODES, Code
+
+_log = logging.getLogger(__name__)
+
+Planned = LoweredPlan | Fault
+
+
+def fleet_of(entities: Mapping[str, bytes]) -> FleetView:
+    """Return the planner's view of the stream `fleet`."""
+    devices: dict[str, Device] = {}
+    offers: dict[str, Offer] = {}
+    for key, raw in entities.items():
+        kind, _, identity = key.partition("/")
+        if kind not in ("device", "offer"):
+            continue
+        record = decode_entity(key, raw)
+        if isinstance(record, Device):
+            devices[identity] = record
+        elif isinstance(record, Offer):
+            offers[identity] = record
+    return FleetView.of(devices, offers)
+
+
+def plan_of(head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
+    """Decide what a request becomes. A near match never becomes a plan."""
+    params = parse(head.params)
+    name = head.recipe
+    if name is None:
+        found = match(head.request, catalogue.all(), fleet, params=params)
+        if found.outcome is not Match.EXACT:
+            near = found.outcome is Match.NEAR
+            titles = ", ".join(candidate.title for candidate in found.candidates)
+            reason = f"these words may mean: {titles}" if near else "no recipe fits these words"
+            return _fault(Code.REQUEST_AMBIGUOUS if near else Code.REQUEST_NOT_UNDERSTOOD, reason, "request")
+        name, params = found.candidates[0].recipe, dict(found.candidates[0].params)
+    recipe = catalogue.get(name)
+    if recipe is None:
+        return _fault(Code.UNKNOWN_RECIPE, f"there is no recipe {name}", "recipe")
+    check = plan_recipe(recipe, params, fleet)
+    return check.plan if check.plan is not None else _together(check.faults)
+
+
+def _fault(code: Code, reason: str, place: str) -> Fault:
+    return Fault(code=code, hint=CODES[code].hint, place=place, reason=reason)
+
+
+def _together(faults: list[Fault]) -> Fault:
+    """Return one fault that tells all: a constellation keeps a single one, and none may be left out."""
+    if len(faults) == 1:
+        return faults[0]
+    told = "; ".join(f"{fault.place}: {fault.reason}" if fault.place else fault.reason for fault in faults)
+    return Fault(code=faults[0].code, hint=faults[0].hint, place=faults[0].place, reason=told)
+
+
+class PlanJobs:
+    """Carries out planning jobs one at a time per thread, each on connections of its own."""
+
+    def __init__(
+        self,
+        redis_url: str,
+        database_url: str,
+        worker: str,
+        catalogue: Catalogue | None = None,
+        *,
+        claim_ttl_s: float = CLAIM_TTL_S,
+    ) -> None:
+        self._claim_ttl_s = claim_ttl_s
+        self._redis_url = redis_url
+        self._database_url = database_url
+        self._worker = worker
+        self._catalogue = catalogue or load_catalogue()
+
+    def run(self, constellation: str, job: str) -> None:
+        """Carry out one job to its end. A job that another has, or that cannot be reached, is left to the sweeper."""
+        try:
+            asyncio.run(self._run(constellation, job))
+        except NotOurs as error:
+            _log.info("%s", error)
+        except Unavailable as error:
+            _log.warning("job %s of %s is left to the sweeper: %s", job, constellation, error)
+
+    async def _run(self, constellation: str, job: str) -> None:
+        store = await open_store(self._redis_url, self._database_url, owner=False)
+        try:
+            claim = Claim(
+                store.inbox, worker=self._worker, constellation=constellation, job=job, ttl_s=self._claim_ttl_s
+            )
+            await claim.take()
+            await claim.while_renewing(lambda: self.carry_out(store, store.inbox, constellation, job))
+        finally:
+            await store.close()
+
+    async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
+        """Plan a claimed job and propose what came of it; a plan that the engine refuses becomes its fault."""
+        found = await reads.entities(constellation)
+        head = decode_entity("head", found[1]["head"]) if found and "head" in found[1] else None
+        if not isinstance(head, Head):
+            raise NotOurs(f"{constellation} does not exist")
+        fleet = await reads.entities(FLEET)
+        view = fleet_of(fleet[1] if fleet else {})
+        planned = await asyncio.to_thread(self._decide, head, view)
+        answer = await ask(inbox, self._proposal(constellation, job, planned))
+        if answer.faults and not isinstance(planned, Fault):
+            refused = _together(answer.faults)
+            _log.warning("the plan for %s was refused: %s", constellation, refused.reason)
+            await ask(inbox, self._proposal(constellation, job, refused))
+
+    def _decide(self, head: Head, fleet: FleetView) -> Planned:
+        try:
+            return plan_of(head, fleet, self._catalogue)
+        except Exception:
+            _log.exception("planning %s failed", head.id)
+            reason = "the planner met an error that it did not expect; the worker's log has it"
+            return _fault(Code.INTERNAL, reason, "request")
+
+    def _proposal(self, constellation: str, job: str, planned: Planned) -> PlanProposed:
+        return PlanProposed(
+            by=f"worker:{self._worker}",
+            id=uuid.uuid4().hex,
+            scope="worker",
+            constellation=constellation,
+            job=job,
+            fault=planned if isinstance(planned, Fault) else None,
+            plan=None if isinstance(planned, Fault) else planned,
+            worker=self._worker,
+        )

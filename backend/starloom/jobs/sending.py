@@ -1,0 +1,78 @@
+"""The engine's `JobSender`: hands wake-ups to a thread, so that a slow broker never holds the loop.
+
+Bounded, and it may lose a wake-up: a sweeper sends open jobs again.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+
+from celery import Celery
+
+from starloom.jobs.broker import PLAN_TASK
+
+QUEUED_MOST = 1_000
+_TASKS = {"plan": PLAN_TASK}
+_log = logging.getLogger(__name__)
+
+Wake = tuple[str, str, str]
+
+
+class CelerySender:
+    """Sends wake-ups in order from one daemon thread. `close` waits until it has ended."""
+
+    def __init__(self, app: Celery, *, queued_most: int = QUEUED_MOST) -> None:
+        self._app = app
+        self._queue: queue.Queue[Wake | None] = queue.Queue(queued_most)
+        self.dropped = 0
+        self.sent = 0
+        self._thread = threading.Thread(target=self._run, name="job-sender", daemon=True)
+        self._thread.start()
+
+    def wake(self, kind: str, constellation: str, job: str) -> None:
+        """Queue a wake-up; a full queue drops it and counts.
+
+        Raises:
+            KeyError: no worker has a task of this kind.
+        """
+        wake = (_TASKS[kind], constellation, job)
+        try:
+            self._queue.put_nowait(wake)
+        except queue.Full:
+            self.dropped += 1
+            _log.warning("the broker is slow: wake-up of job %s dropped, the sweeper sends it again", job)
+
+    def close(self, within_s: float = 3.0) -> None:
+        """Stop; what is still queued may be lost."""
+        try:
+            self._queue.put_nowait(None)
+        except queue.Full:
+            self._drop_all()
+            self._queue.put_nowait(None)
+        self._thread.join(within_s)
+
+    def _drop_all(self) -> None:
+        try:
+            while True:
+                self._queue.get_nowait()
+                self.dropped += 1
+        except queue.Empty:
+            return
+
+    def _run(self) -> None:
+        while True:
+            wake = self._queue.get()
+            if wake is None:
+                self._app.close()
+                return
+            task, constellation, job = wake
+            try:
+                self._app.send_task(task, args=[constellation, job], retry=False)
+                self.sent += 1
+            except Exception as error:
+                self.dropped += 1
+                _log.warning(
+                    "the broker did not take the wake-up of job %s (%s); the sweeper sends it again", job, error
+                )

@@ -1,0 +1,172 @@
+"""The Celery worker's process: `python -m starloom.jobs.worker`. Threads, because jobs wait more than they compute.
+
+It ends by itself when it has heard no broker for 30 s (its supervisor starts a fresh one), and with its parent.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from celery import Celery
+from celery.platforms import SecurityWarning
+from celery.signals import setup_logging
+from redis import Redis
+from redis.exceptions import RedisError
+
+from starloom.jobs.broker import PLAN_TASK, QUEUE, broker_url_of, make_celery
+from starloom.jobs.claiming import CLAIM_TTL_S
+from starloom.jobs.planning import PlanJobs
+
+SILENCE_S = 30.0
+PING_S = 5.0
+CONCURRENCY = 2
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class WorkerPlaces:
+    """What a worker connects to."""
+
+    redis_url: str
+    database_url: str
+    broker_url: str
+    time_scale: float = 1.0
+    """Divides how long a claim lasts, as it divides leases (STARLOOM_TIME_SCALE)."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> WorkerPlaces:
+        """Return the places that the supervisor, or the person who runs a worker, has set.
+
+        Raises:
+            SystemExit: a variable is missing; the sentence names it.
+        """
+        missing = [name for name in ("STARLOOM_REDIS_URL", "STARLOOM_DATABASE_URL") if not environment.get(name)]
+        if missing:
+            sys.exit(f"the worker needs {' and '.join(missing)}; `starloom up` starts workers with everything set")
+        redis_url = environment["STARLOOM_REDIS_URL"]
+        broker_url = environment.get("STARLOOM_BROKER_URL") or broker_url_of(redis_url)
+        try:
+            time_scale = float(environment.get("STARLOOM_TIME_SCALE") or 1.0)
+        except ValueError:
+            sys.exit(f"STARLOOM_TIME_SCALE is {environment['STARLOOM_TIME_SCALE']!r}; it must be a number above 0")
+        return cls(redis_url, environment["STARLOOM_DATABASE_URL"], broker_url, time_scale)
+
+
+def worker_name() -> str:
+    """Return the name under which this process claims jobs; another process never has it."""
+    return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
+
+
+def add_tasks(app: Celery, jobs: PlanJobs) -> None:
+    """Register what a worker can do."""
+
+    def plan(constellation: str, job: str) -> None:
+        jobs.run(constellation, job)
+
+    app.task(plan, name=PLAN_TASK)
+
+
+class Watchdog(threading.Thread):
+    """Asks the broker for a sign of life every few seconds and ends the process after too long a silence."""
+
+    def __init__(
+        self,
+        ping: Callable[[], object],
+        end: Callable[[], None],
+        *,
+        silence_s: float = SILENCE_S,
+        every_s: float = PING_S,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(name="broker-watchdog", daemon=True)
+        self._ping = ping
+        self._end = end
+        self._silence_s = silence_s
+        self._every_s = every_s
+        self._now = now
+        self._heard = now()
+        self._stopped = threading.Event()
+
+    def check(self) -> bool:
+        """Ping once; False when the silence has lasted too long."""
+        try:
+            self._ping()
+            self._heard = self._now()
+        except (RedisError, OSError) as error:
+            silent_s = self._now() - self._heard
+            _log.warning("the broker does not answer (%s), for %.0f s", error, silent_s)
+            return silent_s < self._silence_s
+        return True
+
+    def run(self) -> None:
+        while not self._stopped.wait(self._every_s):
+            if not self.check():
+                _log.error(
+                    "no broker heard for %.0f s: this worker ends, its supervisor starts another", self._silence_s
+                )
+                self._end()
+                return
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+
+def _broker_client(broker_url: str) -> Redis:
+    url = broker_url.replace("redis+socket://", "unix://").replace("virtual_host=", "db=")
+    return Redis.from_url(url, socket_timeout=3, socket_connect_timeout=3)
+
+
+def _keep_logging(**_: object) -> None:
+    """Being connected is what keeps Celery from setting up logging of its own."""
+
+
+def _end_now() -> None:
+    """End without waiting for a pool that may hang on the same broker; claims run out by themselves."""
+    logging.shutdown()
+    os._exit(3)
+
+
+def main() -> None:
+    """Run a worker until SIGTERM."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("celery").setLevel(logging.WARNING)
+    logging.getLogger("kombu").setLevel(logging.WARNING)
+    setup_logging.connect(_keep_logging, weak=False)
+    # It warns of pickle, which `accept_content` rules out.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
+    places = WorkerPlaces.from_environment(os.environ)
+    app = make_celery(places.broker_url)
+    claim_ttl_s = CLAIM_TTL_S / places.time_scale
+    add_tasks(app, PlanJobs(places.redis_url, places.database_url, worker_name(), claim_ttl_s=claim_ttl_s))
+    watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)
+    watchdog.start()
+    worker = app.Worker(
+        concurrency=CONCURRENCY,
+        hostname=f"starloom@{socket.gethostname()}",
+        loglevel="WARNING",
+        optimization="fair",
+        pool="threads",
+        queues=[QUEUE],
+        quiet=True,
+        without_gossip=True,
+        without_heartbeat=True,
+        without_mingle=True,
+    )
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the supervisor sends SIGTERM
+    _log.info("worker ready")
+    worker.start()
+    watchdog.stop()
+    sys.exit(worker.exitcode or 0)
+
+
+if __name__ == "__main__":
+    main()

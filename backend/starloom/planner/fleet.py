@@ -1,0 +1,108 @@
+"""What the planner knows of the devices: a plain picture, taken from the fleet's entities. Decides nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from starloom_protocol.entities import Device, Offer, ToolOffer
+from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability
+
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+def singular(word: str) -> str:
+    """Return `server` for `servers`."""
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+@dataclass(frozen=True)
+class DeviceSeen:
+    """One device that was not revoked; `tools` are those it offers, the unavailable ones too."""
+
+    id: str
+    name: str
+    os: str = ""
+    labels: tuple[str, ...] = ()
+    online: bool = True
+    demo: bool = False
+    profile: Profile = Profile.OBSERVE
+    grants: frozenset[str] = frozenset()
+    slots: int = 1
+    tools: Mapping[str, ToolOffer] = field(default_factory=dict)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The labels and the parts of the name, lower case, plurals as singulars: what people may call it by."""
+        parts = _WORD.findall(self.name.casefold())
+        return frozenset({*(label.casefold() for label in self.labels), *map(singular, parts)})
+
+    def can(self, needs: tuple[str, ...]) -> bool:
+        """Say whether it offers all these tools; one that it has never told anything about may."""
+        return not self.tools or all(tool in self.tools for tool in needs)
+
+
+@dataclass(frozen=True)
+class FleetView:
+    """All devices, by name; the entities behind them, by id, for what placement decides."""
+
+    devices: tuple[DeviceSeen, ...] = ()
+    records: Mapping[str, Device] = field(default_factory=dict)
+    offers: Mapping[str, Offer] = field(default_factory=dict)
+
+    @staticmethod
+    def of(devices: Mapping[str, Device], offers: Mapping[str, Offer]) -> FleetView:
+        """Take the picture from entities by id."""
+        records = {device.id: device for device in devices.values() if not device.revoked}
+        seen = [_seen(device, offers.get(device.id)) for device in records.values()]
+        kept = {name: offer for name, offer in offers.items() if name in records}
+        return FleetView(tuple(sorted(seen, key=lambda device: device.name)), records, kept)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, DeviceSeen]:
+        """Devices by name in lower case and by id."""
+        return {key: device for device in self.devices for key in (device.id, device.name.casefold())}
+
+    @cached_property
+    def _able(self) -> dict[tuple[str, ...], tuple[DeviceSeen, ...]]:
+        return {}
+
+    def able(self, needs: list[str]) -> tuple[DeviceSeen, ...]:
+        """Return the devices that offer all these tools, real ones before those of the demonstration."""
+        key = tuple(needs)
+        if key not in self._able:
+            fitting = [device for device in self.devices if device.can(key)]
+            self._able[key] = tuple(sorted(fitting, key=lambda device: (device.demo, device.name)))
+        return self._able[key]
+
+    def known_names(self) -> list[str]:
+        """Return names and ids, as plans may name them."""
+        return [*(device.name for device in self.devices), *(device.id for device in self.devices)]
+
+    def known_tools(self) -> dict[str, Repeatability]:
+        """Return every tool that any device offers, with the most careful repeatability of them."""
+        order = list(Repeatability)
+        known: dict[str, Repeatability] = {}
+        for device in self.devices:
+            for offer in device.tools.values():
+                known[offer.name] = max(
+                    known.get(offer.name, offer.repeatability), offer.repeatability, key=order.index
+                )
+        return known
+
+
+def _seen(device: Device, offer: Offer | None) -> DeviceSeen:
+    return DeviceSeen(
+        id=device.id,
+        name=device.name,
+        os=device.os,
+        labels=tuple(device.labels),
+        online=device.link is DeviceLink.ONLINE,
+        demo=device.demo,
+        profile=device.profile,
+        grants=frozenset(offer.grants) if offer else frozenset(),
+        slots=offer.slots if offer else 1,
+        tools={tool.name: tool for tool in offer.tools} if offer else {},
+    )

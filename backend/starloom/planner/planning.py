@@ -1,0 +1,27 @@
+"""A recipe and values become a lowered plan, checked against the fleet as it is; every fault at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starloom.planner.fleet import FleetView
+from starloom_protocol.plan import PlanCheck, Recipe, recipe_plan
+
+
+def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetView) -> PlanCheck:
+    """Return the plan that these values make, or all faults with their places (`params.source`, `plan.tasks[2]` ...).
+
+    The tools are checked against the fleet only for their repeatability: a tool that no device offers yet is a task
+    that waits and says so, not a fault of the recipe.
+    """
+    offered = fleet.known_tools()
+    return recipe_plan(
+        recipe, params, known_devices=fleet.known_names() or None, known_tools=_tolerant(offered, recipe)
+    )
+
+
+def _tolerant(offered: Mapping[str, Any], recipe: Recipe) -> dict[str, Any] | None:
+    """Return the known tools, or None where the recipe uses one that is not offered by anyone now."""
+    used = {task.get("tool") for task in recipe.plan.get("tasks", []) if isinstance(task, dict)} - {None}
+    return dict(offered) if used <= set(offered) else None

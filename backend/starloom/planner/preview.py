@@ -1,0 +1,335 @@
+"""What a lowered plan would do before it runs: per task the device with its reason, effects, what is missing.
+
+Pure; starts nothing. Placement decides here as it does in the engine, on the fleet as it is at this moment.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starloom.core.model import Fleet
+from starloom.core.placement import Candidate, judge, selects
+from starloom.planner.fleet import FleetView
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Dependency, Device, Selector, TaskSpec, ToolOffer
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import (
+    REPEATABLE,
+    RISKY_EFFECTS,
+    Approval,
+    DeviceLink,
+    Effect,
+    Gate,
+    Reason,
+    Repeatability,
+)
+
+FILES_WRITE = "files:write"
+_ANY = Selector()
+# Rough seconds of one call, from a laptop; only their sum along the longest way is shown, as "about".
+_SECONDS = {"artifact.put": 3, "fs.write": 3, "disk.usage": 10, "package.updates": 5, "python.run": 10, "shell.run": 5}
+_SECONDS_DEFAULT = 1
+_CANDIDATES_MOST = 20
+
+
+@dataclass(frozen=True)
+class MissingGrant:
+    """A grant that a device's owner would have to give, with the exact line to type there."""
+
+    device: str
+    grant: str
+    line: str
+    task: str
+
+
+@dataclass(frozen=True)
+class TaskPreview:
+    """One task. `device` is a name, or None where none fits; `devices` are all of a group over devices."""
+
+    id: str
+    tool: str | None
+    person: str | None
+    each: str | None
+    device: str | None
+    why: str
+    devices: tuple[str, ...] = ()
+    alternatives: tuple[tuple[str, bool, str], ...] = ()
+    effects: tuple[Effect, ...] = ()
+    repeatability: Repeatability | None = None
+    grant: str | None = None
+    optional: bool = False
+    after: tuple[str, ...] = ()
+    takes: tuple[tuple[str, str], ...] = ()
+    missing: tuple[MissingGrant, ...] = ()
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A whole plan. `warnings` are sentences; `seconds` is rough and leaves out waiting and people."""
+
+    plan: LoweredPlan
+    tasks: tuple[TaskPreview, ...]
+    effects: tuple[Effect, ...]
+    asks_approval: bool
+    seconds: int
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def missing(self) -> tuple[MissingGrant, ...]:
+        """Every grant once, whatever number of tasks needs it."""
+        found = {(item.device, item.line): item for task in self.tasks for item in task.missing}
+        return tuple(found.values())
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as the JSON value that page and command line show."""
+        return {
+            "name": self.plan.name,
+            "recipe": self.plan.recipe,
+            "params": parse(self.plan.params),
+            "plan_hash": self.plan.hash,
+            "tasks": [_plain_task(task) for task in self.tasks],
+            "missing_grants": [_plain_grant(item) for item in self.missing],
+            "effects": list(self.effects),
+            "asks_approval": self.asks_approval,
+            "results": [{"title": item.title, "from": item.source, "show": item.show} for item in self.plan.results],
+            "rules": [{"name": rule.name, "task": rule.task, "reason": rule.reason} for rule in self.plan.rules],
+            "seconds": self.seconds,
+            "cost": None,
+            "warnings": list(self.warnings),
+        }
+
+
+def _plain_grant(item: MissingGrant) -> dict[str, Any]:
+    return {"device": item.device, "grant": item.grant, "line": item.line, "task": item.task}
+
+
+def _plain_task(task: TaskPreview) -> dict[str, Any]:
+    return {
+        "id": task.id,
+        "tool": task.tool,
+        "person": task.person,
+        "each": task.each,
+        "device": task.device,
+        "devices": list(task.devices),
+        "why": task.why,
+        "alternatives": [{"device": name, "fits": fits, "why": why} for name, fits, why in task.alternatives],
+        "effects": list(task.effects),
+        "repeatability": task.repeatability,
+        "grant": task.grant,
+        "optional": task.optional,
+        "after": list(task.after),
+        "takes": [{"from": source, "output": output} for source, output in task.takes],
+        "missing": [_plain_grant(item) for item in task.missing],
+    }
+
+
+def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
+    """Return what would happen with this plan on this fleet."""
+    placed = _core_fleet(fleet)
+    after: dict[str, list[str]] = {spec.id: [] for spec in plan.specs}
+    for dependency in plan.dependencies:
+        if dependency.source in after and dependency.source not in after[dependency.target]:
+            after[dependency.target].append(dependency.source)
+    specs = {spec.id: spec for spec in plan.specs}
+    tasks = tuple(_task(spec, specs, after[spec.id], placed) for spec in plan.specs)
+    effects = tuple(effect for effect in Effect if any(effect in task.effects for task in tasks))
+    asks = plan.policy.approval is Approval.ALWAYS or (
+        plan.policy.approval is Approval.RISKY and bool(RISKY_EFFECTS & set(effects))
+    )
+    return Preview(
+        plan=plan,
+        tasks=tasks,
+        effects=effects,
+        asks_approval=asks,
+        seconds=_seconds(plan.specs, plan.dependencies),
+        warnings=tuple(_warnings(tasks, fleet)),
+    )
+
+
+def _core_fleet(fleet: FleetView) -> Fleet:
+    """Return the fleet in the form in which placement looks at it; all slots free, because nothing runs yet."""
+    made = Fleet("fleet")
+    made.devices.update(fleet.records)
+    made.offers.update(fleet.offers)
+    made.tools.update({name: {tool.name: tool for tool in offer.tools} for name, offer in fleet.offers.items()})
+    return made
+
+
+def _task(spec: TaskSpec, specs: Mapping[str, TaskSpec], after: list[str], fleet: Fleet) -> TaskPreview:
+    takes = tuple((item.source, item.output) for item in spec.inputs)
+    each = _each(spec, specs)
+    if spec.tool is None:
+        return TaskPreview(
+            id=spec.id,
+            tool=None,
+            person=spec.person,
+            each=each,
+            device=None,
+            why="a person answers",
+            optional=spec.optional,
+            after=tuple(after),
+            takes=takes,
+        )
+    group = _device_group(spec, specs)
+    chosen, why, devices, looked = _over_devices(spec.tool, group, fleet) if group else _one(spec, fleet)
+    offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(spec.tool)) is not None]
+    offers = offers or [tools[spec.tool] for tools in fleet.tools.values() if spec.tool in tools][:1]
+    names = [fleet.devices[name].name for name in devices]
+    return TaskPreview(
+        id=spec.id,
+        tool=spec.tool,
+        person=None,
+        each=each,
+        device=chosen,
+        why=why,
+        devices=tuple(names),
+        alternatives=tuple(
+            (fleet.devices[item.device].name, _capable(item), item.words)
+            for item in looked[:_CANDIDATES_MOST]
+            if item.device not in devices
+        ),
+        effects=_effects(offers, spec),
+        repeatability=spec.repeatability or (offers[0].repeatability if offers else None),
+        grant=offers[0].grant if offers else None,
+        optional=spec.optional,
+        after=tuple(after),
+        takes=takes,
+        missing=tuple(_missing(spec, spec.tool, looked if group or not devices else [], devices, fleet)),
+    )
+
+
+def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
+    """Return for what a group runs, in words."""
+    root = specs.get(spec.family or spec.id, spec)
+    if spec.for_each is None or root.for_each is None:
+        return None
+    if root.for_each.devices is not None:
+        return "device"
+    return f"item of {root.for_each.source}{root.for_each.output}"
+
+
+def _device_group(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector | None:
+    root = specs.get(spec.family or spec.id, spec)
+    return root.for_each.devices if spec.for_each is not None and root.for_each is not None else None
+
+
+def _capable(candidate: Candidate) -> bool:
+    return candidate.reason in (None, Reason.BUSY)
+
+
+def _look(fleet: Fleet, tool: str, selector: Selector) -> list[Candidate]:
+    """Judge every device that the plan allows; if there is none, all, so that the reason is seen."""
+    ordered = sorted(fleet.devices.values(), key=lambda device: (device.demo, device.name))
+    judged = [(device, judge(fleet, device, tool, selector)) for device in ordered]
+    asked = [found for device, found in judged if selects(selector, device, dict(fleet.tools.get(device.id, {})))]
+    return asked or [found for _, found in judged]
+
+
+def _one(spec: TaskSpec, fleet: Fleet) -> tuple[str | None, str, list[str], list[Candidate]]:
+    """Return the chosen device's name, why, its id in a list, and all that were looked at."""
+    selector = spec.device or _ANY
+    looked = _look(fleet, spec.tool or "", selector)
+    able = [item for item in looked if _capable(item)]
+    if able:
+        best = able[0]
+        if selector.name or selector.id:
+            why = "the plan names it"
+        else:
+            why = "it is the only one that can" if len(able) == 1 else f"one of {len(able)} that can"
+        return fleet.devices[best.device].name, why, [best.device], looked
+    wanted = [fleet.devices[item.device] for item in looked if selects(selector, fleet.devices[item.device], {})]
+    named = selector.name or selector.id
+    if named and len(wanted) == 1:
+        return wanted[0].name, looked[0].words, [wanted[0].id], looked
+    return None, f"no device can do {spec.tool} now", [], looked
+
+
+def _over_devices(tool: str, selector: Selector, fleet: Fleet) -> tuple[str | None, str, list[str], list[Candidate]]:
+    looked = _look(fleet, tool, selector)
+    chosen = [
+        device
+        for device in sorted(fleet.devices.values(), key=lambda device: device.name)
+        if device.link is DeviceLink.ONLINE and selects(selector, device, dict(fleet.tools.get(device.id, {})))
+    ]
+    chosen = [device for device in chosen if not device.demo] or chosen
+    if not chosen:
+        return None, "no device that is online fits", [], looked
+    unable = [item for item in looked if item.device in {device.id for device in chosen} and not _capable(item)]
+    why = f"on {len(chosen)} devices" if len(chosen) > 1 else "on one device"
+    if unable:
+        why += f"; {fleet.devices[unable[0].device].name} {unable[0].words}"
+    return ", ".join(device.name for device in chosen), why, [device.id for device in chosen], looked
+
+
+def _effects(offers: Iterable[ToolOffer], spec: TaskSpec) -> tuple[Effect, ...]:
+    found = {effect for offer in offers for effect in offer.effects}
+    if spec.files_out:
+        found.add(Effect.WRITE)
+    return tuple(effect for effect in Effect if effect in found)
+
+
+def _missing(
+    spec: TaskSpec, tool: str, looked: list[Candidate], devices: list[str], fleet: Fleet
+) -> Iterable[MissingGrant]:
+    """Yield the grants that the chosen devices lack; where none could be chosen, those of all that were looked at."""
+    for name in dict.fromkeys([*devices, *(item.device for item in looked if not devices)]):
+        device, offer = fleet.devices[name], fleet.tools.get(name, {}).get(tool)
+        if offer is None:
+            continue
+        given = fleet.offers[name].grants
+        wanted = [offer.grant] if offer.grant is not None else []
+        wanted += [FILES_WRITE] if spec.files_out and offer.grant != FILES_WRITE else []
+        for grant in wanted:
+            if grant not in given:
+                yield MissingGrant(device.name, grant, grant_line(grant, spec, device), spec.id)
+
+
+def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
+    """Return the line that the owner types on the device; a folder or a host is left for the owner to name."""
+    if grant == "shell:run":
+        argv = parse(spec.args).get("argv")
+        words = argv if isinstance(argv, list) and all(isinstance(word, str) for word in argv) else ["COMMAND"]
+        return f"starloom-agent grant shell:run -- {shlex.join(words)}"
+    if grant.startswith("files:"):
+        return f"starloom-agent grant {grant} {'%USERPROFILE%' if device.os == 'windows' else '~'}/FOLDER"
+    return f"starloom-agent grant {grant}" + (" HOST" if grant == "net:reach" else "")
+
+
+def _seconds(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) -> int:
+    """Return the sum along the longest way; the plan has no cycle."""
+    sources: dict[str, list[str]] = {spec.id: [] for spec in specs}
+    takes = {spec.id: 0 if spec.tool is None else _SECONDS.get(spec.tool, _SECONDS_DEFAULT) for spec in specs}
+    targets: dict[str, list[str]] = {name: [] for name in sources}
+    for dependency in dependencies:
+        if dependency.gate is not Gate.FAILURE:
+            sources[dependency.target].append(dependency.source)
+            targets[dependency.source].append(dependency.target)
+    waiting = {name: len(found) for name, found in sources.items()}
+    ready = [name for name, count in waiting.items() if not count]
+    ends: dict[str, int] = {}
+    while ready:
+        name = ready.pop()
+        ends[name] = takes[name] + max((ends[source] for source in sources[name]), default=0)
+        for target in targets[name]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                ready.append(target)
+    return max(ends.values(), default=0)
+
+
+def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
+    if not fleet.devices:
+        yield "There is no device yet; the tasks wait until one has joined."
+        return
+    for task in tasks:
+        if task.tool is not None and task.device is None and not task.missing:
+            yield f"{task.id} waits: no device offers {task.tool} now."
+        if task.repeatability is not None and task.repeatability not in REPEATABLE and Effect.READ not in task.effects:
+            yield f"{task.id} is not repeated by itself if it is interrupted."
+    used = {name for task in tasks for name in task.devices}
+    for device in fleet.devices:
+        if device.name in used and not device.online:
+            yield f"{device.name} is offline; its tasks wait for it."

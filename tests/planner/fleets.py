@@ -1,0 +1,49 @@
+"""Fleets for tests: devices with tools, made of the same entities as the hub's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starloom.planner.fleet import FleetView
+from starloom_agent.tools.registry import all_tools
+from starloom_protocol.entities import Device, Offer, ToolOffer
+from starloom_protocol.vocabulary import DeviceLink
+
+GRANTS = ("files:read", "files:write", "net:reach", "python:run", "shell:run")
+
+
+def device(
+    name: str, *, labels: Iterable[str] = (), os: str = "linux", demo: bool = False, online: bool = True
+) -> Device:
+    link = DeviceLink.ONLINE if online else DeviceLink.OFFLINE
+    return Device(id=f"d-{name}", joined_ms=1, key="k", labels=list(labels), link=link, name=name, os=os, demo=demo)
+
+
+def offer(*, grants: Iterable[str] = GRANTS, without: Iterable[str] = ()) -> Offer:
+    """Return the offer of an agent with these grants; a tool whose grant is missing is not available there."""
+    given, left_out = set(grants), set(without)
+    tools = [
+        ToolOffer(
+            name=tool.name,
+            title=tool.title,
+            effects=list(tool.effects),
+            grant=tool.grant,
+            repeatability=tool.repeatability,
+            unavailable=None
+            if tool.grant is None or tool.grant in given
+            else f"the profile does not allow {tool.grant}",
+        )
+        for tool in all_tools()
+        if not tool.lab_only and tool.name not in left_out
+    ]
+    return Offer(digest="x", grants=sorted(given), slots=3, tools=tools)
+
+
+def fleet(*devices: Device, offers: dict[str, Offer] | None = None) -> FleetView:
+    made = {item.id: (offers or {}).get(item.name, offer()) for item in devices}
+    return FleetView.of({item.id: item for item in devices}, made)
+
+
+def sample() -> FleetView:
+    """Return the three devices of the sample request."""
+    return fleet(device("vm"), device("demo-server", demo=True), device("demo-phone", demo=True))

@@ -1,0 +1,270 @@
+"""Runs a lowered plan on folders of this machine with the real tools: no hub, no processes, one task after another.
+
+It shows that the shapes which recipes and tools hand each other fit; order, faults and leases are the engine's tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from starloom.planner.fleet import FleetView
+from starloom_agent.tools.interface import Folders, ToolContext
+from starloom_agent.tools.png import encode
+from starloom_agent.tools.registry import all_tools
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Dependency, Device, Input, Offer, Selector, TaskSpec, ToolOffer
+from starloom_protocol.values import MISSING, canonical, holds, parse, point
+from starloom_protocol.vocabulary import DeviceLink, Gate
+from tests.planner.drawing import speckled
+
+TOOLS = {tool.name: tool for tool in all_tools()}
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class Store:
+    """Artifacts as files, by hash."""
+
+    folder: Path
+
+    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
+        data = path.read_bytes()
+        digest = hashlib.sha256(data).hexdigest()
+        (self.folder / digest).write_bytes(data)
+        return {"artifact": digest, "bytes": len(data), "name": name, "media": media}
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        target = into / f"fetched-{sha256[:16]}"
+        shutil.copyfile(self.folder / sha256, target)
+        return target
+
+
+@dataclass
+class Silent:
+    """Takes progress and log lines; keeps the lines."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
+        assert fraction is None or 0 <= fraction <= 1
+        assert done_bytes >= 0
+
+    def log(self, text: str) -> None:
+        self.lines.append(text)
+
+
+@dataclass
+class Machine:
+    """One device: its granted folder, and its name and labels."""
+
+    name: str
+    folder: Path
+    labels: list[str]
+
+
+class Fleet:
+    """Machines below one temporary folder, made from a fixture's `fleet.yaml`."""
+
+    def __init__(self, home: Path, fixture: Path) -> None:
+        described = yaml.safe_load((fixture / "fleet.yaml").read_text(encoding="utf-8"))
+        self.store = Store(home / "artifacts")
+        self.store.folder.mkdir(parents=True)
+        self.machines: dict[str, Machine] = {}
+        self._home = home
+        self._calls = 0
+        for item in described["devices"]:
+            folder = home / "devices" / item["name"]
+            folder.mkdir(parents=True)
+            self.machines[item["name"]] = Machine(item["name"], folder, item.get("labels", []))
+            for path, content in item.get("files", {}).items():
+                target = folder / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if isinstance(content, dict):
+                    target.write_bytes(encode(speckled(content["picture"])))
+                else:
+                    target.write_text(content, encoding="utf-8")
+
+    def context(self, machine: str) -> ToolContext:
+        self._calls += 1
+        workdir = self._home / "attempts" / str(self._calls)
+        workdir.mkdir(parents=True)
+        folder = str(self.machines[machine].folder)
+        return ToolContext(
+            workdir=workdir, artifacts=self.store, output=Silent(), folders=Folders.of(write=[folder]), hosts=("*",)
+        )
+
+    def view(self) -> FleetView:
+        """Return the fleet as the planner sees it."""
+        offers = [
+            ToolOffer(name=tool.name, effects=list(tool.effects), repeatability=tool.repeatability, grant=tool.grant)
+            for tool in TOOLS.values()
+            if not tool.lab_only
+        ]
+        grants = sorted({tool.grant for tool in TOOLS.values() if tool.grant})
+        devices = {
+            f"d-{name}": Device(
+                id=f"d-{name}",
+                joined_ms=1,
+                key="k",
+                labels=machine.labels,
+                link=DeviceLink.ONLINE,
+                name=name,
+                os="linux",
+            )
+            for name, machine in self.machines.items()
+        }
+        return FleetView.of(
+            devices, {name: Offer(digest="x", grants=grants, slots=3, tools=offers) for name in devices}
+        )
+
+
+@dataclass
+class Done:
+    """What a task or a group gave; `skipped` means that a gate was shut."""
+
+    value: Any = None
+    skipped: bool = False
+    children: dict[str, Any] | None = None
+
+
+class Run:
+    """One run of one plan."""
+
+    def __init__(self, fleet: Fleet, plan: LoweredPlan) -> None:
+        self.fleet = fleet
+        self.plan = plan
+        self.done: dict[str, Done] = {}
+        self.calls: list[tuple[str, str]] = []
+        self._items: dict[str, dict[str, Any]] = {}
+        self._specs = {spec.id: spec for spec in plan.specs}
+
+    def all(self) -> dict[str, Done]:
+        while len(self.done) < len(self._specs):
+            before = len(self.done)
+            for spec in self.plan.specs:
+                gates = [gate for gate in self.plan.dependencies if gate.target == spec.id]
+                if spec.id not in self.done and all(gate.source in self.done for gate in gates):
+                    self.done[spec.id] = self._step(spec, gates)
+            assert len(self.done) > before, "nothing can move"
+        return self.done
+
+    def _step(self, spec: TaskSpec, gates: list[Dependency]) -> Done:
+        if not all(self._open(gate) for gate in gates):
+            return Done(skipped=True)
+        if spec.person is not None:
+            return Done(value={"value": spec.choices[0].value if spec.choices else "done"})
+        if spec.for_each is None:
+            value = self._call(spec, self._machine(spec.device), None, None)
+            self._rules(spec.id, value)
+            return Done(value=value)
+        children = {
+            key: self._call(spec, item["name"] if self._over_devices(spec) else self._machine(spec.device), key, item)
+            for key, item in self._family(spec).items()
+        }
+        return Done(value=list(children.values()), children=children)
+
+    def _open(self, gate: Dependency) -> bool:
+        source = self.done[gate.source]
+        if gate.gate is Gate.OUTPUT and gate.condition is not None:
+            wanted = parse(gate.condition.value) if gate.condition.value is not None else None
+            found = point(source.value, gate.condition.output)
+            return not source.skipped and holds(gate.condition.op, found, wanted)
+        return not source.skipped or gate.gate in (Gate.UNLESS_FAILED, Gate.FINISH) or gate.optional
+
+    def _over_devices(self, spec: TaskSpec) -> bool:
+        root = self._specs[spec.family or spec.id]
+        return root.for_each is not None and root.for_each.devices is not None
+
+    def _family(self, spec: TaskSpec) -> dict[str, Any]:
+        root = self._specs[spec.family or spec.id]
+        assert root.for_each is not None
+        if root.id not in self._items:
+            if root.for_each.devices is not None:
+                names = self._fitting(root.for_each.devices)
+                self._items[root.id] = {name: {"id": f"d-{name}", "name": name, "os": "linux"} for name in names}
+            else:
+                found = point(self.done[root.for_each.source or ""].value, root.for_each.output)
+                assert isinstance(found, list)
+                self._items[root.id] = {str(number): item for number, item in enumerate(found)}
+        return self._items[root.id]
+
+    def _rules(self, task: str, value: Any) -> None:
+        for rule in self.plan.rules:
+            if rule.task != task or rule.condition is None or rule.event != "succeeded":
+                continue
+            if holds(rule.condition.op, point(value, rule.condition.output), None):
+                for operation in parse(rule.operations):
+                    keys = parse(operation["keys"])
+                    dropped = point(value, keys["output"]) if isinstance(keys, dict) else keys
+                    family = self._family(self._specs[operation["of"]])
+                    for key in dropped:
+                        family.pop(str(key))
+
+    def _fitting(self, selector: Selector) -> list[str]:
+        if selector.any:
+            return sorted({name for part in selector.any for name in self._fitting(part)})
+        return [name for name in sorted(self.fleet.machines) if selector.name in (None, name)]
+
+    def _machine(self, selector: Selector | None) -> str:
+        return self._fitting(selector or Selector())[0]
+
+    def _call(self, spec: TaskSpec, machine: str, key: str | None, item: Any) -> Any:
+        tool = TOOLS[spec.tool or ""]
+        args = _resolved(parse(spec.args), item)
+        args.update({given.name: self._input(given, spec, key) for given in spec.inputs})
+        context = self.fleet.context(machine)
+        self.calls.append((spec.id, machine))
+        value = parse(canonical(tool.run(context, msgspec.convert(args, tool.args))))
+        for check in spec.checks:
+            wanted = parse(check.value) if check.value is not None else None
+            assert holds(check.op, point(value, check.output), wanted), (spec.id, check, value)
+        for file in spec.files_out:
+            ref = point(value, file.output)
+            target = self.fleet.machines[machine].folder / file.to
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(self.fleet.store.folder / ref["artifact"], target)
+        return value
+
+    def _input(self, given: Input, spec: TaskSpec, key: str | None) -> Any:
+        source = self.done[given.source]
+        if source.skipped:
+            assert given.optional
+            return None
+        of_family = self._specs[given.source].for_each is not None and spec.for_each is not None
+        if source.children is not None and not (of_family and not given.all):
+            parts = [point(value, given.output) for value in source.children.values()]
+            return [item for part in parts for item in part] if given.flatten else parts
+        value = source.children[key or ""] if source.children is not None else source.value
+        found = point(value, given.output)
+        assert found is not MISSING, (spec.id, given)
+        return found
+
+
+def _resolved(value: Any, item: Any) -> Any:
+    if isinstance(value, dict):
+        if set(value) == {"each"}:
+            return point(item, value["each"])
+        return {name: _resolved(part, item) for name, part in value.items()}
+    return [_resolved(part, item) for part in value] if isinstance(value, list) else value
+
+
+def fits(found: Any, expected: Any) -> bool:
+    """Say whether a value has what is expected: maps may have more, a list of maps must have each in any place."""
+    if isinstance(expected, dict):
+        return isinstance(found, dict) and all(
+            name in found and fits(found[name], part) for name, part in expected.items()
+        )
+    if isinstance(expected, list):
+        return (
+            isinstance(found, list)
+            and len(found) == len(expected)
+            and all(any(fits(item, part) for item in found) for part in expected)
+        )
+    return type(found) is type(expected) and bool(found == expected)

@@ -1,0 +1,163 @@
+"""What a preview says: who would do what, what is missing and the line to type, and what a plan may do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from starloom.planner.catalogue import RecipeBroken, load_catalogue
+from starloom.planner.fleet import FleetView
+from starloom.planner.service import Planning
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.plan import check_plan
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code
+from tests.planner.fleets import GRANTS, device, fleet, offer, sample
+
+SAMPLE = "Back up the pictures of my phone to the server, check every copy, and put a contact sheet on my desktop"
+
+
+def planning(view: FleetView) -> Planning:
+    return Planning(load_catalogue(), lambda: view)
+
+
+def plan_of(view: FleetView, recipe: str, **params: Any) -> LoweredPlan:
+    check = planning(view).plan_recipe(recipe, params)
+    assert check.plan is not None, check.faults
+    return check.plan
+
+
+def shown(view: FleetView, plan: LoweredPlan) -> dict[str, dict[str, Any]]:
+    return {task["id"]: task for task in planning(view).preview(plan)["tasks"]}
+
+
+def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
+    service = planning(sample())
+    check = service.plan_words(SAMPLE, {})
+    assert check.plan is not None
+    found = service.preview(check.plan)
+    assert canonical(found)
+    tasks = {task["id"]: task for task in found["tasks"]}
+    assert len(tasks) == 11
+    assert {name: tasks[name]["device"] for name in ("list", "copy", "sheet", "thumb")} == {
+        "list": "demo-phone",
+        "copy": "demo-server",
+        "sheet": "vm",
+        "thumb": "vm",
+    }
+    assert tasks["ask-room"]["person"].startswith("There is little room")
+    assert tasks["send"]["each"] == "item of digest/folders" or tasks["send"]["each"] == "item of list/folders"
+    assert found["effects"] == ["read", "write"]
+    assert found["asks_approval"] is False
+    assert found["missing_grants"] == []
+    assert found["plan_hash"] == check.plan.hash
+    assert found["seconds"] > 0
+    assert [item["title"] for item in found["results"]] == ["Contact sheet", "Catalogue", "Proof"]
+
+
+def test_a_missing_grant_is_shown_once_with_the_line_to_type() -> None:
+    view = fleet(device("phone"), device("server"), offers={"server": offer(grants=())})
+    found = planning(view).preview(plan_of(view, "photo-backup", source="phone", target="server"))
+    lines = {(item["device"], item["grant"]): item["line"] for item in found["missing_grants"]}
+    assert lines == {
+        ("server", "files:write"): "starloom-agent grant files:write ~/FOLDER",
+        ("server", "files:read"): "starloom-agent grant files:read ~/FOLDER",
+    }
+    assert len(found["missing_grants"]) == 2
+
+
+def test_a_file_that_is_to_be_written_needs_its_grant_too() -> None:
+    desk = offer(grants=[grant for grant in GRANTS if grant != "files:write"])
+    view = fleet(device("phone"), device("server"), device("desk"), offers={"desk": desk})
+    plan = plan_of(view, "photo-backup", source="phone", target="server", sheet_on="desk")
+    assert shown(view, plan)["sheet"]["missing"][0]["grant"] == "files:write"
+    assert shown(view, plan)["sheet"]["effects"] == ["write"]
+
+
+def test_a_command_s_line_is_the_whole_rule() -> None:
+    view = fleet(device("a"), device("b"), offers={"a": offer(grants=()), "b": offer(grants=())})
+    found = planning(view).preview(plan_of(view, "run-everywhere", command=["df", "-h", "My Disk"]))
+    assert {item["line"] for item in found["missing_grants"]} == {
+        "starloom-agent grant shell:run -- df -h 'My Disk'",
+    }
+    assert {item["device"] for item in found["missing_grants"]} == {"a", "b"}
+    assert found["asks_approval"] is True
+
+
+def test_a_group_over_devices_names_them_all_and_leaves_the_demonstration_out() -> None:
+    view = fleet(device("a"), device("b"), device("off", online=False), device("demo-phone", demo=True))
+    task = shown(view, plan_of(view, "fleet-health"))["info"]
+    assert (task["devices"], task["each"]) == (["a", "b"], "device")
+
+
+def test_a_device_that_is_off_is_chosen_when_the_plan_names_it_and_a_warning_says_so() -> None:
+    view = fleet(device("phone", online=False), device("server"))
+    found = planning(view).preview(plan_of(view, "photo-backup", source="phone", target="server"))
+    task = next(task for task in found["tasks"] if task["id"] == "list")
+    assert task["device"] == "phone"
+    assert "off" in task["why"]
+    assert "phone is offline; its tasks wait for it." in found["warnings"]
+
+
+def test_a_tool_that_nobody_has_is_a_warning_with_every_device_s_reason() -> None:
+    document = {"starloom": 1, "name": "x", "tasks": [{"id": "t", "tool": "camera.capture"}]}
+    plan = check_plan(document).plan
+    assert plan is not None
+    found = planning(sample()).preview(plan)
+    assert found["tasks"][0]["device"] is None
+    assert len(found["tasks"][0]["alternatives"]) == 3
+    assert all("does not offer camera.capture" in item["why"] for item in found["tasks"][0]["alternatives"])
+    assert found["warnings"] == ["t waits: no device offers camera.capture now."]
+
+
+def test_a_fleet_without_devices_has_a_preview_that_says_so() -> None:
+    plan = plan_of(FleetView(), "fleet-health")
+    assert planning(FleetView()).preview(plan)["warnings"] == [
+        "There is no device yet; the tasks wait until one has joined."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("back up my pictures", Code.REQUEST_AMBIGUOUS), ("make me a sandwich", Code.REQUEST_NOT_UNDERSTOOD)],
+)
+def test_words_that_are_not_exact_become_a_fault_never_a_plan(words: str, code: Code) -> None:
+    check = planning(sample()).plan_words(words, {})
+    assert check.plan is None
+    assert [fault.code for fault in check.faults] == [code]
+
+
+def test_faults_of_values_and_names_are_all_told() -> None:
+    service = planning(sample())
+    wrong = service.plan_recipe("photo-backup", {"source": 5, "colour": "red"})
+    assert {fault.place for fault in wrong.faults} == {"params.source", "params.colour", "params.target"}
+    assert service.plan_recipe("none-such", {}).faults[0].code is Code.UNKNOWN_RECIPE
+    unknown = service.plan_recipe("photo-backup", {"source": "demo-fone", "target": "demo-server"})
+    assert {fault.code for fault in unknown.faults} == {Code.UNKNOWN_DEVICE}
+
+
+def test_the_same_words_make_the_same_hash_and_other_devices_another() -> None:
+    view = sample()
+    first = plan_of(view, "photo-backup", source="demo-phone", target="demo-server")
+    assert first.hash == plan_of(view, "photo-backup", source="demo-phone", target="demo-server").hash
+    assert first.hash != plan_of(view, "photo-backup", source="vm", target="demo-server").hash
+
+
+def test_recipes_are_listed_with_their_forms() -> None:
+    service = planning(sample())
+    rows = {row["name"]: row for row in service.recipes()}
+    assert rows["photo-backup"]["params"]["sheet_on"]["optional"] is True
+    assert rows["photo-backup"]["params"]["source"]["optional"] is False
+    assert "plan" not in rows["photo-backup"]
+    found = service.recipe("photo-backup")
+    assert found is not None
+    assert found["plan"]["name"] == "Photo backup"
+    assert service.recipe("none-such") is None
+    assert canonical(service.recipes())
+
+
+def test_a_broken_recipe_is_named_with_its_places(tmp_path: Any) -> None:
+    (tmp_path / "bad.yaml").write_text("starloom_recipe: 1\nname: bad\ntitle: x\nversion: 1\nplan: {starloom: 1}\n")
+    with pytest.raises(RecipeBroken, match=r"bad\.yaml: .*tasks"):
+        load_catalogue(tmp_path)

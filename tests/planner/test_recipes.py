@@ -1,0 +1,151 @@
+"""Every built-in recipe, run on its fixture with the real tools, gives the answer that stands beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from starloom.planner.catalogue import built_in_folder, load_catalogue
+from starloom.planner.matching import Match, match
+from starloom.planner.planning import plan_recipe
+from starloom.planner.preview import preview
+from starloom_protocol.plan import Recipe
+from starloom_protocol.values import point
+from tests.planner.recipe_run import TOOLS, Fleet, Run, fits
+
+RECIPES = {recipe.name: recipe for recipe in load_catalogue().all()}
+
+
+@pytest.fixture(autouse=True)
+def quick_package_list(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine's own package list takes seconds to read and differs; one known update waits here instead."""
+    folder = tmp_path_factory.mktemp("bin")
+    program = folder / "apt-get"
+    program.write_text("#!/bin/sh\necho 'Inst vim [9.0] (9.1 Debian:12/stable [amd64])'\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def fixture_of(recipe: Recipe) -> Path:
+    assert recipe.test is not None, f"{recipe.name} has no test"
+    return built_in_folder() / recipe.test.fixture
+
+
+def ran(recipe: Recipe, home: Path) -> tuple[Fleet, Run]:
+    fleet = Fleet(home, fixture_of(recipe))
+    assert recipe.test is not None
+    params = dict(recipe.test.params)
+    if "path" in params and recipe.name == "disk-space":
+        params["path"] = str(home / "devices")
+    check = plan_recipe(recipe, params, fleet.view())
+    assert check.plan is not None, check.faults
+    run = Run(fleet, check.plan)
+    run.all()
+    return fleet, run
+
+
+def test_the_six_recipes_of_the_first_session_are_there() -> None:
+    wanted = {"photo-backup", "fleet-health", "disk-space", "find-file", "copy-folder", "run-everywhere"}
+    assert wanted <= set(RECIPES)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_fixture_gives_the_expected_answer(name: str, tmp_path: Path) -> None:
+    recipe = RECIPES[name]
+    _, run = ran(recipe, tmp_path)
+    assert recipe.test is not None
+    expected = json.loads((built_in_folder() / recipe.test.answer).read_text(encoding="utf-8"))
+    results = {spec.title: spec for spec in run.plan.results}
+    for item in expected["items"]:
+        spec = results[item["title"]]
+        found = point(run.done[spec.source].value, spec.output)
+        if "file" in item:
+            assert found["name"] == item["file"]
+            assert found["bytes"] > 0
+        else:
+            assert fits(found, item["has"]), (item["title"], found)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_tool_and_effect_of_a_recipe_is_declared(name: str, tmp_path: Path) -> None:
+    recipe = RECIPES[name]
+    fleet = Fleet(tmp_path, fixture_of(recipe))
+    assert recipe.test is not None
+    check = plan_recipe(recipe, recipe.test.params, fleet.view())
+    assert check.plan is not None
+    used = {spec.tool for spec in check.plan.specs if spec.tool}
+    assert used <= set(TOOLS)
+    assert set(preview(check.plan, fleet.view()).effects) <= set(recipe.effects)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_phrase_of_the_recipe_alone_is_understood(name: str, tmp_path: Path) -> None:
+    recipe = RECIPES[name]
+    view = Fleet(tmp_path, fixture_of(recipe)).view()
+    words = {"source": "my laptop", "target": "the vps", "sheet_on": "my desktop", "where": "all servers"}
+    words |= {"folder": "Papers", "to": "Copies", "what": "tax letter", "command": "`uptime`", "path": "/home"}
+    if name == "photo-backup":
+        words |= {"source": "my phone", "target": "the server"}
+    for phrase in recipe.phrases:
+        said = phrase
+        for slot in recipe.params:
+            said = said.replace("{" + slot + "}", words.get(slot, slot))
+        found = match(said, list(RECIPES.values()), view)
+        assert found.outcome is Match.EXACT, (said, found)
+        assert found.candidates[0].recipe == name, (said, found)
+
+
+def test_photo_backup_copies_each_picture_once_and_shows_it(tmp_path: Path) -> None:
+    fleet, run = ran(RECIPES["photo-backup"], tmp_path)
+    phone = list(fleet.machines["phone"].folder.rglob("*.png"))
+    on_server = list((fleet.machines["server"].folder / "Pictures").iterdir())
+    wanted = {hashlib.sha256(path.read_bytes()).hexdigest() for path in phone}
+    assert {path.stem for path in on_server} == wanted
+    assert {hashlib.sha256(path.read_bytes()).hexdigest() for path in on_server} == wanted
+    sheet = (fleet.machines["desktop"].folder / "Pictures/index.html").read_text(encoding="utf-8")
+    assert sheet.count('src="data:image/png;base64,') == len(wanted)
+    assert "rose.png" in sheet
+    assert run.done["ask-room"].skipped
+    assert [task for task, _ in run.calls].count("send") == 2  # the equal folder was dropped
+
+
+def test_photo_backup_run_again_writes_nothing_new(tmp_path: Path) -> None:
+    fleet, run = ran(RECIPES["photo-backup"], tmp_path)
+    first = run.done["copy"].value
+    again = Run(fleet, run.plan)
+    again.all()
+    assert {part["written"] for part in first} == {1, 2}
+    assert [(part["written"], part["kept"]) for part in again.done["copy"].value] == [(0, 1), (0, 2)]
+
+
+def test_photo_backup_without_a_sheet_leaves_its_tasks_out(tmp_path: Path) -> None:
+    recipe = RECIPES["photo-backup"]
+    fleet = Fleet(tmp_path, fixture_of(recipe))
+    check = plan_recipe(recipe, {"source": "phone", "target": "server"}, fleet.view())
+    assert check.plan is not None
+    assert {"thumb", "sheet"}.isdisjoint(spec.id for spec in check.plan.specs)
+    assert [item.title for item in check.plan.results] == ["Proof"]
+    assert Run(fleet, check.plan).all()["proof"].value["same"] is True
+
+
+def test_fleet_health_has_one_line_a_device_worst_first_with_why(tmp_path: Path) -> None:
+    _, run = ran(RECIPES["fleet-health"], tmp_path)
+    rows = run.done["table"].value["rows"]
+    assert [row["device"] for row in rows] == ["laptop", "nas", "vps"]  # one machine, so equally bad, then by name
+    assert all("1 update waits" in row["why"] for row in rows)
+    assert rows == sorted(rows, key=lambda row: -row["severity"])
+
+
+def test_copy_folder_sends_only_what_differs_and_keeps_what_is_there(tmp_path: Path) -> None:
+    fleet, run = ran(RECIPES["copy-folder"], tmp_path)
+    vps = fleet.machines["vps"].folder / "results"
+    assert (vps / "summary.md").read_text(encoding="utf-8") == "an older summary"
+    assert (vps / "summary (2).md").read_text(encoding="utf-8") == "all is well"
+    assert not (fleet.machines["vps"].folder / "other").exists()
+    again = Run(fleet, run.plan)
+    again.all()
+    assert again.done["differ"].value["here"] == 2
