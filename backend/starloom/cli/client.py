@@ -1,0 +1,211 @@
+"""The REST API as the command line uses it: one connection, problems raised, creating posts safe to repeat.
+
+Knows HTTP and nothing about what is shown. Everything it raises is a `Problem`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+from starloom.cli.discovery import HubAddress
+from starloom.cli.problems import Problem, problem_of, unreachable
+from starloom_protocol.feed import Event, decode_event
+
+API = "/api/v1"
+CONNECT_S = 5.0
+ANSWER_S = 60.0
+CREATE_TRIES = 4
+
+
+class _EventPage(msgspec.Struct):
+    items: list[msgspec.Raw]
+
+
+_event_page = msgspec.json.Decoder(_EventPage)
+
+
+class Client:
+    """A client of one hub. Not for use by several threads."""
+
+    def __init__(
+        self,
+        address: HubAddress,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        headers = {"Accept": "application/json", "User-Agent": "starloom-cli"}
+        if address.token:
+            headers["Authorization"] = f"Bearer {address.token}"
+        self.address = address
+        self._sleep = sleep
+        self._http = httpx.Client(
+            base_url=address.url,
+            headers=headers,
+            timeout=httpx.Timeout(ANSWER_S, connect=CONNECT_S),
+            transport=transport,
+            verify=str(address.ca) if address.ca else True,
+            trust_env=False,
+        )
+
+    def close(self) -> None:
+        self._http.close()
+
+    def get(self, path: str, *, wait_s: float = 0, **params: Any) -> Any:
+        """Return the JSON of a GET under `/api/v1`; parameters that are None are left out."""
+        given = {name: value for name, value in params.items() if value is not None}
+        if wait_s:
+            given["wait_s"] = wait_s
+        return self._json(self._send("GET", API + path, params=given, timeout=ANSWER_S + wait_s))
+
+    def post(self, path: str, body: Any = None, *, params: dict[str, Any] | None = None) -> Any:
+        """POST once: a control or a question, which is not repeated by itself."""
+        return self._json(self._send("POST", API + path, params=params or {}, json_body=body))
+
+    def create(self, path: str, body: Any, *, params: dict[str, Any] | None = None, key: str | None = None) -> Any:
+        """POST with an Idempotency-Key (`key`, or a new one), again while the hub is away or overloaded."""
+        key = key or uuid.uuid4().hex
+        for attempt in range(1, CREATE_TRIES + 1):
+            try:
+                return self._json(self._send("POST", API + path, params=params or {}, json_body=body, key=key))
+            except Problem as problem:
+                if attempt == CREATE_TRIES or problem.code not in ("hub_unreachable", "overloaded"):
+                    raise
+                self._sleep(0.5 * attempt)
+        raise AssertionError("the loop returns or raises")
+
+    def patch(self, path: str, body: Any) -> Any:
+        return self._json(self._send("PATCH", API + path, json_body=body))
+
+    def delete(self, path: str) -> Any:
+        return self._json(self._send("DELETE", API + path))
+
+    def outside(self, path: str) -> tuple[int, Any]:
+        """GET a path outside `/api/v1` (`/readyz`); any status is an answer."""
+        response = self._send("GET", path, raises=False)
+        try:
+            return response.status_code, response.json()
+        except ValueError:
+            return response.status_code, response.text
+
+    def events(self, constellation: str, after: int, *, wait_s: float = 0, limit: int = 500) -> list[Event]:
+        """Return events with a number above `after`, in order; with `wait_s` wait for the first that long."""
+        params = {"after": after, "limit": limit, "wait_s": wait_s}
+        path = f"{API}/constellations/{constellation}/events"
+        response = self._send("GET", path, params=params, timeout=ANSWER_S + wait_s)
+        return [decode_event(raw) for raw in _event_page.decode(response.content).items]
+
+    def pages(self, path: str, *, most: int, **params: Any) -> Iterator[dict[str, Any]]:
+        """Yield the items of a list over its pages, at most `most`."""
+        cursor: str | None = None
+        left = most
+        while left > 0:
+            page = self.get(path, cursor=cursor, limit=min(left, 100), **params)
+            yield from page["items"][:left]
+            left -= len(page["items"])
+            cursor = page.get("next")
+            if not cursor:
+                return
+
+    def download(self, sha256: str, target: Path) -> int:
+        """Save an artifact under its hash to a file, whole or not at all; return its bytes.
+
+        Raises:
+            Problem: the hub refused, or the bytes that came are not the ones that the hash names.
+        """
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(target.name + ".part")
+        digest, count = hashlib.sha256(), 0
+        try:
+            with self._http.stream("GET", f"{API}/artifacts/{sha256}") as response:
+                if response.status_code != 200:
+                    response.read()
+                    raise problem_of(response.status_code, _document(response))
+                with part.open("wb") as out:
+                    for chunk in response.iter_bytes(256 * 1024):
+                        digest.update(chunk)
+                        out.write(chunk)
+                        count += len(chunk)
+            if digest.hexdigest() != sha256:
+                raise problem_of(
+                    502,
+                    {
+                        "code": "artifact_corrupt",
+                        "title": "The bytes do not match their hash",
+                        "reason": f"{count} bytes came, with hash {digest.hexdigest()}",
+                        "hint": "Fetch it again; run `starloom doctor` if it repeats.",
+                    },
+                )
+            part.replace(target)
+        except httpx.HTTPError as error:
+            raise self._no_answer(error) from error
+        finally:
+            part.unlink(missing_ok=True)
+        return count
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: dict[str, Any] | None = None,
+        json_body: Any = None,
+        key: str | None = None,
+        timeout: float = ANSWER_S,
+        raises: bool = True,
+    ) -> httpx.Response:
+        headers = {"Idempotency-Key": key} if key else {}
+        content: bytes | None = None
+        if method in ("POST", "PATCH"):
+            headers["Content-Type"] = "application/json"
+            content = json.dumps({} if json_body is None else json_body).encode()
+        try:
+            response = self._http.request(
+                method,
+                path,
+                params=params or {},
+                content=content,
+                headers=headers,
+                timeout=httpx.Timeout(timeout, connect=CONNECT_S),
+            )
+        except httpx.HTTPError as error:
+            raise self._no_answer(error) from error
+        if raises and response.status_code >= 400:
+            raise problem_of(response.status_code, _document(response))
+        return response
+
+    def _no_answer(self, error: httpx.HTTPError) -> Problem:
+        what = str(error) or type(error).__name__
+        return unreachable(
+            f"{self.address.url} (from {self.address.source}) does not answer: {what}",
+            "Start the hub with `starloom up`, or name another with --hub.",
+        )
+
+    def _json(self, response: httpx.Response) -> Any:
+        if not response.content:
+            return {}
+        try:
+            return response.json()
+        except ValueError as error:
+            raise unreachable(
+                f"{self.address.url} answered something that is not JSON", "Is this the address of a Starloom hub?"
+            ) from error
+
+
+def _document(response: httpx.Response) -> dict[str, Any]:
+    try:
+        found = response.json()
+    except ValueError:
+        found = None
+    if isinstance(found, dict):
+        return found
+    return {"title": f"The hub answered {response.status_code}", "reason": response.text[:200]}

@@ -1,0 +1,174 @@
+"""How a constellation, its events and its answer look in a terminal. Renders; asks and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from starloom.cli.matrix import family_members, family_table
+from starloom.cli.style import clock, seconds, shown_text, size, state_text
+from starloom.cli.view import View
+from starloom_protocol.entities import Answer, AnswerItem, TaskRecord
+from starloom_protocol.feed import Event
+from starloom_protocol.values import parse
+
+ROWS_MOST = 40
+_QUIET = frozenset({"waiting", "ready"})
+
+
+def title(view: View) -> Text:
+    """Return one line: name, id, state, version."""
+    head = view.head
+    line = Text()
+    line.append(head.name if head else view.constellation, style="bold")
+    line.append(f"  {view.constellation}  ", style="bright_black")
+    line.append_text(state_text(view.state))
+    if head is not None and head.version:
+        line.append(f"  version {head.version}", style="bright_black")
+    return line
+
+
+def progress(view: View) -> str:
+    """Return how many tasks are done of those there are."""
+    tasks = view.tasks.values()
+    done = sum(1 for task in tasks if task.state in ("succeeded", "skipped"))
+    running = sum(1 for task in tasks if task.state in ("leased", "running"))
+    return f"{done} of {len(tasks)} tasks done, {running} running"
+
+
+def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, leave_out: Collection[str] = ()) -> Table:
+    """Return the tasks. Of more than `most`, those that move or failed are shown first and the rest is counted."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    for name in ("task", "state", "device", "tool", "time"):
+        table.add_column(name, style="bright_black" if name in ("tool", "time") else "", no_wrap=name != "state")
+    specs, tasks = view.specs, view.tasks
+    names = sorted((name for name in tasks if name not in leave_out), key=_natural)
+    count = len(names)
+    if len(names) > most:
+        loud = [name for name in names if tasks[name].state not in ("succeeded", "skipped", "waiting")]
+        names = sorted([*loud, *[name for name in names if name not in set(loud)]][:most], key=_natural)
+    for name in names:
+        record, spec, attempt = tasks[name], specs.get(name), view.last_attempt(name)
+        spent = ""
+        if attempt is not None and attempt.ended_ms:
+            spent = seconds(attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
+        device = devices.get(record.device or "", record.device or "")
+        tool = (spec.tool or ("person" if spec.person else "")) if spec else ""
+        table.add_row(name, shown_text(view.shown(name)), escape(device), escape(tool), spent)
+    left = count - len(names)
+    if left:
+        table.add_row(f"and {left} more", "", "", "", "")
+    return table
+
+
+def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_answer: bool = True) -> RenderableType:
+    """Return the whole constellation: title, progress, tasks, open questions, fault, answer."""
+    head = view.head
+    parts: list[RenderableType] = [title(view)]
+    if head is not None and head.request:
+        parts.append(Text(f"“{head.request}”", style="italic"))
+    parts.append(Text(progress(view), style="bright_black"))
+    children = {name for members in family_members(view).values() for name in members}
+    parts.append(task_table(view, devices, most=most, leave_out=children))
+    parts.extend(family_table(view))
+    for name, question in view.open_questions.items():
+        parts.append(Text(f"☞  {question.text}  (starloom approve {view.constellation}:{name})", style="magenta"))
+    if head is not None and head.attention:
+        parts.append(Text("needs attention: " + ", ".join(word.replace("_", " ") for word in head.attention)))
+    if head is not None and head.fault is not None:
+        parts.append(Text(f"{head.fault.reason} [{head.fault.code}] {head.fault.hint}", style="red"))
+    answer = view.answer
+    if with_answer and answer is not None and answer.state != "none":
+        parts.append(answer_text(answer, devices))
+    return Group(*parts)
+
+
+def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
+    """Return the sentence and the items of an answer."""
+    parts: list[RenderableType] = [Text(answer.sentence, style="bold")]
+    parts.extend(_item_text(item, devices) for item in answer.items)
+    return Group(*parts)
+
+
+def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
+    where = devices.get(item.device or "", item.device or "")
+    origin = f"  ({item.task}{' on ' + where if where else ''}{', checked' if item.checked else ''})"
+    heading = Text.assemble((item.title, "bold"), (origin, "bright_black"))
+    if item.artifact is not None:
+        return Text.assemble(heading, f"\n  {size(item.bytes)} {item.media or ''} {item.artifact[:12]}")
+    if item.value is None:
+        return Text.assemble(heading, "\n  -")
+    value = parse(item.value)
+    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+        return Group(heading, _rows(value))
+    if isinstance(value, dict) and _is_file(value):
+        return Text.assemble(heading, f"\n  {value.get('name', '')} {size(int(value.get('bytes', 0)))}")
+    if isinstance(value, dict) and value and all(not isinstance(part, (dict, list)) for part in value.values()):
+        return Text.assemble(heading, *(f"\n  {name}: {part}" for name, part in value.items()))
+    if isinstance(value, str):
+        return Text.assemble(heading, "\n" + value)
+    return Text.assemble(heading, "\n  " + item.value)
+
+
+def _is_file(value: dict[str, object]) -> bool:
+    return isinstance(value.get("artifact"), str)
+
+
+def _rows(rows: list[dict[str, object]], most: int = 30) -> Table:
+    columns = list(dict.fromkeys(name for row in rows for name in row))[:8]
+    table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
+    for column in columns:
+        table.add_column(escape(column))
+    for row in rows[:most]:
+        table.add_row(*[escape(str(row.get(column, ""))) for column in columns])
+    if len(rows) > most:
+        table.add_row(f"and {len(rows) - most} more")
+    return table
+
+
+def event_line(event: Event) -> str:
+    """Return one event as a line of a log."""
+    about = f" {event.about}" if event.about else ""
+    note = f"  {event.note}" if event.note else ""
+    return f"{event.seq:>5}  {clock(event.at_ms)}  {event.kind}{about}  by {event.by}{note}"
+
+
+class Changes:
+    """What a watcher without a screen reads: each task whenever its shown state is another, versions, faults."""
+
+    def __init__(self, view: View, devices: dict[str, str]) -> None:
+        self._view = view
+        self._devices = devices
+        self._told: dict[str, str] = {}
+
+    def lines(self, event: Event) -> list[str]:
+        """Return the lines that an event is worth; the view has applied it already."""
+        at = clock(event.at_ms)
+        found = []
+        for key in event.puts:
+            kind, _, name = key.partition("/")
+            if kind == "task":
+                told = self._task(name)
+                if told and self._told.get(name) != told:
+                    self._told[name] = told
+                    found.append(f"{at}  {name}: {told}")
+            elif kind == "version":
+                found.append(f"{at}  version {name} by {event.by}: {event.note or 'the plan'}")
+        if event.kind == "fault_injected":
+            found.append(f"{at}  fault injected: {event.note}")
+        return found
+
+    def _task(self, name: str) -> str:
+        record = self._view.record(f"task/{name}", TaskRecord)
+        if record is None or (record.state in _QUIET and name not in self._told):
+            return ""
+        on = f" on {self._devices.get(record.device, record.device)}" if record.device else ""
+        return self._view.shown(name).word + on
+
+
+def _natural(name: str) -> tuple[tuple[int, str], ...]:
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in name.replace("-", ".").split("."))

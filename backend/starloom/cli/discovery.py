@@ -1,0 +1,161 @@
+"""Finds the hub that a client means: address, token, and where both came from. Reads files only.
+
+Order: `--hub`, `STARLOOM_URL`, `STARLOOM_HOME`, `.starloom/` here or in a parent, the default home,
+`~/.config/starloom/hubs.toml`. A running hub writes `run/local.json` (0600) beside its data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from starloom.cli.problems import Problem, unreachable, usage
+
+HUBS_FILE = Path(".config") / "starloom" / "hubs.toml"
+LOCAL_FILE = Path("run") / "local.json"
+DEFAULT_HOME = Path(".local") / "share" / "starloom"
+
+
+@dataclass(frozen=True, slots=True)
+class HubAddress:
+    """Where a hub is. `ca` is a file of certificates to trust beside the system's."""
+
+    url: str
+    token: str | None
+    source: str
+    ca: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What discovery looks at; tests give their own."""
+
+    environment: Mapping[str, str]
+    here: Path
+    user_home: Path
+
+    @classmethod
+    def actual(cls) -> Surroundings:
+        return cls(os.environ, Path.cwd(), Path.home())
+
+
+def homes(around: Surroundings) -> list[Path]:
+    """Return the data folders where a hub of this machine may have left its address, nearest first."""
+    found: list[Path] = []
+    if around.environment.get("STARLOOM_HOME"):
+        found.append(Path(around.environment["STARLOOM_HOME"]).expanduser())
+    found.extend(folder / ".starloom" for folder in (around.here, *around.here.parents))
+    found.append(around.user_home / DEFAULT_HOME)
+    return found
+
+
+def read_local(home: Path) -> HubAddress | None:
+    """Return what a running hub wrote beside its data, or None.
+
+    Raises:
+        Problem: the file is there and cannot be used.
+    """
+    path = home / LOCAL_FILE
+    try:
+        said = json.loads(path.read_text())
+        return HubAddress(url=_clean(str(said["url"])), token=said.get("token"), source=str(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError as error:
+        raise usage(
+            f"{path} may not be read by this user",
+            "Run it as the user who runs the hub, or set STARLOOM_URL and TOKEN.",
+        ) from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise usage(
+            f"{path} is not a hub's address: {error}", "Start the hub again; it writes the file anew."
+        ) from error
+
+
+def find(hub: str | None, around: Surroundings | None = None) -> HubAddress:
+    """Return the hub that is meant. `hub` is a URL, a data folder, or a name in hubs.toml.
+
+    Raises:
+        Problem: none is found (exit code 5), or what is named does not exist (2).
+    """
+    around = around or Surroundings.actual()
+    token = around.environment.get("STARLOOM_TOKEN") or None
+    if hub:
+        return _named(hub, token, around, said_by="--hub")
+    if around.environment.get("STARLOOM_URL"):
+        return _named(around.environment["STARLOOM_URL"], token, around, said_by="STARLOOM_URL")
+    looked: list[str] = []
+    for home in homes(around):
+        local = read_local(home)
+        if local is not None:
+            return HubAddress(local.url, token or local.token, local.source)
+        looked.append(str(home))
+    hubs = _hubs(around)
+    chosen = hubs.get("default")
+    if isinstance(chosen, str):
+        return _named(chosen, token, around, said_by="hubs.toml")
+    raise _nothing_found(looked, around)
+
+
+def _nothing_found(looked: list[str], around: Surroundings) -> Problem:
+    places = f"no hub left its address under {looked[0]} or its parents, in {looked[-1]}" if looked else ""
+    return unreachable(
+        f"{places}, nor in {around.user_home / HUBS_FILE}",
+        "Start one with `starloom up` (or `make run`), or name it: --hub URL, or STARLOOM_URL and STARLOOM_TOKEN.",
+    )
+
+
+def _named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -> HubAddress:
+    if "://" in hub:
+        url = _clean(hub)
+        return HubAddress(url, token or _token_for(url, around), said_by)
+    entry = _hubs(around).get("hubs", {}).get(hub)
+    if isinstance(entry, dict) and isinstance(entry.get("url"), str):
+        secret = entry.get("token")
+        if secret is None and isinstance(entry.get("token_file"), str):
+            secret = Path(entry["token_file"]).expanduser().read_text().strip()
+        ca = Path(entry["ca"]).expanduser() if isinstance(entry.get("ca"), str) else None
+        return HubAddress(_clean(entry["url"]), token or secret, f"hubs.toml [{hub}]", ca)
+    folder = Path(hub).expanduser()
+    if folder.is_dir():
+        for home in (folder, folder / ".starloom"):
+            local = read_local(home)
+            if local is not None:
+                return HubAddress(local.url, token or local.token, local.source)
+        raise unreachable(f"no hub runs on the data in {folder}", f"Start it: STARLOOM_HOME={folder} starloom up")
+    raise usage(
+        f"{said_by} says {hub}, which is no URL, no data folder and no name in {around.user_home / HUBS_FILE}",
+        "Give a URL like http://127.0.0.1:8470.",
+    )
+
+
+def _token_for(url: str, around: Surroundings) -> str | None:
+    """Return the local token of a hub of this machine when the address named is its own."""
+    for home in homes(around):
+        local = read_local(home)
+        if local is not None and local.url == url:
+            return local.token
+    return None
+
+
+def _hubs(around: Surroundings) -> dict[str, Any]:
+    path = around.user_home / HUBS_FILE
+    try:
+        return tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise usage(f"{path} cannot be read: {error}", "Mend it or remove it.") from error
+
+
+def _clean(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise usage(f"{url} is not an http(s) address", "Give a URL like http://127.0.0.1:8470.")
+    return f"{parts.scheme}://{parts.netloc}"

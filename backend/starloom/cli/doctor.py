@@ -1,0 +1,140 @@
+"""`starloom doctor`: looks at this machine and at the hub, and says what is wrong with the way out. Changes nothing."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starloom.cli import ports
+from starloom.cli.client import Client
+from starloom.cli.discovery import HubAddress, find
+from starloom.cli.problems import Problem
+from starloom.cli.style import size
+from starloom.settings import Settings, SettingsInvalid, load
+from starloom.store.embedded import find_server
+from starloom.store.port import Unavailable
+
+DISK_LOW_BYTES = 500 * 1000 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    subject: str
+    good: bool
+    told: str
+    fix: str = ""
+
+    def line(self) -> str:
+        fix = f"\n    the way out: {self.fix}" if self.fix and not self.good else ""
+        return f"{'ok  ' if self.good else 'FAIL'}  {self.subject}: {self.told}{fix}"
+
+    def document(self) -> dict[str, Any]:
+        return {"subject": self.subject, "good": self.good, "told": self.told, "fix": self.fix}
+
+
+def examine(hub: str | None, home: Path | None) -> list[Finding]:
+    """Return all findings, the machine's first."""
+    findings = [_python()]
+    try:
+        settings = load({"home": home} if home is not None else {}).settings
+    except SettingsInvalid as invalid:
+        findings.extend(
+            Finding("settings", False, fault, "Mend the named variable or line.") for fault in invalid.faults
+        )
+        settings = None
+    if settings is not None:
+        findings.append(Finding("settings", True, "valid (see `starloom config show`)"))
+        findings.extend(look(settings) for look in _LOOKS)
+    return findings + _hub(hub, settings)
+
+
+def _python() -> Finding:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    return Finding("Python", sys.version_info >= (3, 11), version, "Install Python 3.11 or newer.")
+
+
+def _home(settings: Settings) -> Finding:
+    home = settings.home
+    if not home.exists():
+        return Finding("data folder", True, f"{home} does not exist yet; `starloom up` makes it")
+    mode = home.stat().st_mode & 0o777
+    if mode & 0o077:
+        return Finding("data folder", False, f"{home} is open to others ({mode:o})", f"chmod 700 {home}")
+    return Finding("data folder", True, str(home))
+
+
+def _disk(settings: Settings) -> Finding:
+    place = settings.home
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    told = f"{size(free)} free at {place}"
+    return Finding("disk", free >= DISK_LOW_BYTES, told, "Free some space; history and artifacts need it.")
+
+
+def _redis(settings: Settings) -> Finding:
+    if settings.redis_url is not None:
+        return Finding("Redis", True, "your own (STARLOOM_REDIS_URL); /readyz below says whether it answers")
+    try:
+        return Finding("Redis", True, f"embedded, {find_server().name}")
+    except Unavailable as error:
+        return Finding("Redis", False, str(error), "Set STARLOOM_REDIS_URL to a Redis of your own.")
+
+
+def _page(settings: Settings) -> Finding:
+    checkout = Path(__file__).resolve().parents[3] / "frontend"
+    built = [settings.web, checkout / "dist", Path(__file__).resolve().parents[1] / "_web"]
+    for folder in built:
+        if folder is not None and (folder / "index.html").exists():
+            return Finding("page", True, f"built, in {folder}")
+    return Finding(
+        "page", False, "not built; API and command line work without it", "make run builds it (see its words)"
+    )
+
+
+_LOOKS: tuple[Callable[[Settings], Finding], ...] = (_home, _disk, _redis, _page)
+
+
+def _hub(hub: str | None, settings: Settings | None) -> list[Finding]:
+    try:
+        address = find(hub)
+    except Problem as problem:
+        findings = [Finding("hub", False, problem.reason, problem.hint)]
+        if settings is not None and not ports.is_free(settings.host, settings.port):
+            told = f"{settings.port} is used by {ports.owner(settings.port)}, which is no hub that could be found"
+            findings.append(Finding("port", False, told, "Stop it, or set STARLOOM_PORT."))
+        return findings
+    client = Client(address)
+    try:
+        return _ask(client, address)
+    finally:
+        client.close()
+
+
+def _ask(client: Client, address: HubAddress) -> list[Finding]:
+    findings = []
+    try:
+        status, said = client.outside("/readyz")
+        told = f"{address.url} (from {address.source})"
+        if status != 200:
+            reason = said.get("reason") if isinstance(said, dict) else said
+            told += f" is not ready: {reason}"
+        findings.append(Finding("hub", status == 200, told, "See logs/hub.log in the data folder."))
+        devices = client.get("/devices")["items"]
+    except Problem as problem:
+        findings.append(Finding("hub", False, str(problem), problem.hint))
+        return findings
+    here = [item["name"] for item in devices if item["link"] == "online"]
+    away = [item["name"] for item in devices if item["link"] != "online" and not item.get("revoked")]
+    told = f"{len(here)} online" + (f", away: {', '.join(away)}" if away else "")
+    findings.append(Finding("devices", bool(here), told, "Add one: starloom enroll; or start its agent."))
+    lacking = [f"{item['name']}: {item['profile']}" for item in devices if item["link"] == "online"]
+    if lacking:
+        findings.append(Finding("profiles", True, ", ".join(lacking)))
+    return findings

@@ -1,0 +1,43 @@
+"""The exit codes of `starloom`: they are the result. Decides which one a state or a refusal means.
+
+A watch that is cut never ends in `SUCCEEDED`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from starloom_protocol.vocabulary import ConstellationState
+
+
+class Exit(IntEnum):
+    SUCCEEDED = 0
+    FAILED = 1
+    USAGE = 2
+    PARTIAL = 3
+    ATTENTION = 4
+    UNREACHABLE = 5
+    CANCELLED = 6
+    INTERRUPTED = 130
+
+
+_OF_STATE = {
+    ConstellationState.SUCCEEDED: Exit.SUCCEEDED,
+    ConstellationState.FAILED: Exit.FAILED,
+    ConstellationState.PARTIAL: Exit.PARTIAL,
+    ConstellationState.CANCELLED: Exit.CANCELLED,
+}
+
+
+def exit_of_state(state: str) -> Exit | None:
+    """Return the exit code of a final state of a constellation, None for one that is not final."""
+    return _OF_STATE.get(ConstellationState(state))
+
+
+def exit_of_status(status: int) -> Exit:
+    """Return the exit code of a refused request: what was asked is wrong, or the hub cannot, or it failed."""
+    if status in (502, 503, 504):
+        return Exit.UNREACHABLE
+    if status in (400, 404, 405, 413, 415, 422):
+        return Exit.USAGE
+    return Exit.FAILED

@@ -1,0 +1,134 @@
+"""What every command shares: `--json` and `--hub`, the client opened on first use, problems shown as sentences.
+
+Imports no HTTP library before a command needs one, so that the command line starts quickly.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from starloom.cli.discovery import find
+from starloom.cli.exits import Exit
+from starloom.cli.problems import Problem, usage
+
+if TYPE_CHECKING:
+    from starloom.cli.client import Client
+
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+HubOption = Annotated[str | None, typer.Option("--hub", help="URL, data folder or name of the hub.")]
+
+
+@dataclass
+class Invocation:
+    """One run of the command line."""
+
+    as_json: bool = False
+    hub: str | None = None
+    _client: Client | None = field(default=None, repr=False)
+
+    @property
+    def client(self) -> Client:
+        """Return the client of the hub that is meant.
+
+        Raises:
+            Problem: no hub is found.
+        """
+        if self._client is None:
+            from starloom.cli.client import Client  # HTTP costs a quarter of a second to import
+
+            self._client = Client(find(self.hub))
+        return self._client
+
+    def newest(self, given: str | None) -> str:
+        """Return the constellation that is meant; without one the newest.
+
+        Raises:
+            Problem: there is none.
+        """
+        if given:
+            return given
+        items = self.client.get("/constellations", limit=1)["items"]
+        if not items:
+            raise usage("there is no constellation yet", 'Ask for one: starloom submit "how are my machines"')
+        return str(items[0]["id"])
+
+    def emit(self, document: Any) -> None:
+        """Print a document as JSON: the whole output of a command with --json."""
+        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+
+
+def finish(code: Exit) -> None:
+    """End the command with a code that is not success."""
+    if code is not Exit.SUCCEEDED:
+        raise typer.Exit(int(code))
+
+
+def hub_command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command whose first argument is the `Invocation`; adds `--json` and `--hub` to its options.
+
+    Its problems are shown as sentences and become exit codes.
+    """
+
+    def register(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        own = list(inspect.signature(command).parameters.values())[1:]
+        parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own] + [
+            inspect.Parameter("json_", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonFlag),
+            inspect.Parameter("hub_", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=HubOption),
+        ]
+
+        def run(*, json_: bool, hub_: str | None, **given: Any) -> None:
+            _guarded(command, Invocation(as_json=json_, hub=hub_), given)
+
+        run.__name__ = command.__name__
+        run.__doc__ = command.__doc__
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        app.command(name)(run)
+        return command
+
+    return register
+
+
+def _guarded(command: Callable[..., None], run: Invocation, given: dict[str, Any]) -> None:
+    try:
+        command(run, **given)
+    except Problem as problem:
+        show_problem(problem, as_json=run.as_json)
+        raise typer.Exit(int(problem.exit_code)) from problem
+    except KeyboardInterrupt as stop:
+        sys.stderr.write("interrupted; what was submitted goes on at the hub\n")
+        raise typer.Exit(int(Exit.INTERRUPTED)) from stop
+    except BrokenPipeError as closed:
+        # The reader of a pipe (`head`) has enough; what it did not read is no success of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(int(Exit.FAILED)) from closed
+
+
+def show_problem(problem: Problem, *, as_json: bool) -> None:
+    """Tell a problem: a sentence, each fault with its place, the way out; on stdout as JSON if asked for."""
+    if as_json:
+        sys.stdout.write(json.dumps({"problem": problem.document}, indent=2, ensure_ascii=False) + "\n")
+        return
+    lines = [str(problem)]
+    for place in problem.places:
+        where = f"{place.place}: " if place.place else ""
+        hint = f" - {place.hint}" if place.hint else ""
+        lines.append(f"  {where}{place.reason} [{place.code}]{hint}")
+    lines.extend(
+        f"  perhaps: {candidate.get('title') or ''} (starloom recipe show {candidate.get('recipe')})"
+        for candidate in problem.document.get("candidates") or []
+    )
+    if problem.hint:
+        lines.append(f"The way out: {problem.hint}")
+    sys.stderr.write("\n".join(lines) + "\n")

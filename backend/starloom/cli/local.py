@@ -1,0 +1,304 @@
+"""`starloom up`: one foreground process that starts the service, keeps it running, and ends all of it.
+
+Starts Redis, hub, worker, this computer's agent and, if asked, the sample; decides nothing about work. What it
+starts ends with it: in order on Ctrl-C or SIGTERM, by a death signal if it is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from starloom.cli import ports
+from starloom.cli.agents import LocalAgent, computer_name, join
+from starloom.cli.client import Client
+from starloom.cli.discovery import HubAddress, read_local
+from starloom.cli.exits import Exit
+from starloom.cli.problems import Problem, unreachable, usage
+from starloom.cli.processes import Child, Program, log_tail
+from starloom.jobs.broker import broker_url_of
+from starloom.settings import Settings, SettingsInvalid, load
+from starloom.store.embedded import EmbeddedRedis
+from starloom.store.port import Unavailable
+from starloom_protocol.vocabulary import Profile
+
+DATABASE_FILE = "starloom.db"
+READY_S = 60.0
+STOP_S = 8.0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What `starloom up` was asked for."""
+
+    agent: bool = True
+    demo: bool = False
+    lab: bool = False
+    once: bool = False
+    fault: bool = True
+    port: int | None = None
+    home: Path | None = None
+    report: Path | None = None
+
+
+def serve(wishes: Wishes) -> int:
+    """Run the service until it is told to stop, and return the exit code.
+
+    Raises:
+        Problem: it cannot start; nothing is left running.
+    """
+    try:
+        settings = load({"home": wishes.home, "port": wishes.port, "lab": wishes.lab or None}).settings
+    except SettingsInvalid as invalid:
+        raise usage("; ".join(invalid.faults), "See `starloom config show`.") from invalid
+    _check_port(settings)
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    settings.home.chmod(0o700)
+    with _only_one(settings.home):
+        return asyncio.run(Service(settings, wishes).run())
+
+
+def _check_port(settings: Settings) -> None:
+    try:
+        free = ports.is_free(settings.host, settings.port)
+    except OSError as error:
+        raise usage(f"this machine cannot listen on {settings.host}: {error.strerror}", "Set STARLOOM_HOST.") from error
+    if free:
+        return
+    near = ports.free_near(settings.host, settings.port)
+    way = f"make run PORT={near} (or starloom up --port {near})" if near else "set another with --port"
+    raise usage(f"port {settings.port} is used by {ports.owner(settings.port)}", f"Port {near} is free: {way}.")
+
+
+class _only_one:  # noqa: N801 - reads as a statement
+    """Holds the data folder: two services on one history would both be wrong. Gone with the process."""
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / "up.lock"
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> None:
+        self._file = self._path.open("a+")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._file.seek(0)
+            who = self._file.read().strip() or "another process"
+            self._file.close()
+            raise usage(
+                f"a service already runs on {self._path.parent} (pid {who})",
+                "Use it (starloom open), stop it, or set STARLOOM_HOME to another folder.",
+            ) from error
+        self._file.truncate(0)
+        self._file.write(str(os.getpid()))
+        self._file.flush()
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+class Service:
+    """The parts of one installation, in the order in which they need each other."""
+
+    def __init__(self, settings: Settings, wishes: Wishes) -> None:
+        self._settings = settings
+        self._wishes = wishes
+        self._home = settings.home
+        self._children: list[Child] = []
+        self._redis: EmbeddedRedis | None = None
+        self._redis_task: asyncio.Task[None] | None = None
+        self._stopped = asyncio.Event()
+
+    async def run(self) -> int:
+        """Start everything, wait, end everything; the exit code is the sample's with `once`."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._stopped.set)
+        stopping = asyncio.create_task(self._stopped.wait())
+        starting = asyncio.create_task(self._start())
+        try:
+            await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not starting.done():
+                return int(Exit.INTERRUPTED)
+            demo = starting.result()
+            if demo is not None and self._wishes.once:
+                ended = asyncio.create_task(demo.ended.wait())
+                await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                ended.cancel()
+                return int(Exit.INTERRUPTED) if self._stopped.is_set() else _code_of(demo)
+            await stopping
+            return int(Exit.SUCCEEDED)
+        finally:
+            for task in (starting, stopping):
+                task.cancel()
+            await asyncio.gather(starting, stopping, return_exceptions=True)
+            await self._end()
+
+    async def _start(self) -> Child | None:
+        """Start all parts and return the sample's process, if it is wanted."""
+        environment = await self._places()
+        hub = Program("hub", [sys.executable, "-m", "starloom.app"], environment, self._log("hub"))
+        worker = Program("worker", [sys.executable, "-m", "starloom.jobs.worker"], environment, self._log("worker"))
+        async with self._step("hub"):
+            child = await self._keep(hub)
+            await self._until_ready(child)
+        await self._keep(worker)
+        address = read_local(self._home)
+        if address is None:
+            raise unreachable(f"the hub left no address in {self._home}", f"See {self._log('hub')}.")
+        client = Client(address)
+        try:
+            if self._wishes.agent:
+                async with self._step("this computer's agent"):
+                    await self._start_agent(client, address)
+            link = (await asyncio.to_thread(client.create, "/sign-in-links", {}))["url"]
+        finally:
+            client.close()
+        if self._wishes.demo:
+            self._say(f"\nWatch it live (the link signs you in once):\n  {link}\n")
+            return await self._keep(self._demo_program(address), restart=False)
+        self._say(_welcome(self._settings, link))
+        return None
+
+    async def _places(self) -> dict[str, str]:
+        """Return where hub and worker find each other, starting the embedded Redis if none is named."""
+        settings = self._settings
+        redis_url = settings.redis_url
+        if redis_url is None:
+            async with self._step("Redis"):
+                self._redis = EmbeddedRedis(self._home)
+                try:
+                    await self._redis.start()
+                except Unavailable as error:
+                    raise unreachable(str(error), "Run `starloom doctor`, or set STARLOOM_REDIS_URL.") from error
+                self._redis_task = asyncio.create_task(self._redis.supervise())
+                redis_url = self._redis.url
+        found = {
+            "STARLOOM_HOME": str(self._home),
+            "STARLOOM_HOST": settings.host,
+            "STARLOOM_PORT": str(settings.port),
+            "STARLOOM_REDIS_URL": redis_url,
+            "STARLOOM_BROKER_URL": settings.broker_url or broker_url_of(redis_url),
+            "STARLOOM_DATABASE_URL": settings.database_url or f"sqlite:///{self._home / DATABASE_FILE}",
+        }
+        if settings.lab:
+            found["STARLOOM_LAB"] = "true"
+        if self._wishes.demo and settings.lease_ttl_s == Settings.model_fields["lease_ttl_s"].default:
+            # The sample kills an agent; a short lease shows the recovery sooner. The sample says so on screen.
+            found |= {"STARLOOM_LEASE_TTL_S": "6", "STARLOOM_LEASE_GRACE_S": "2", "STARLOOM_ALIVE_INTERVAL_S": "2"}
+        return found
+
+    async def _start_agent(self, client: Client, address: HubAddress) -> None:
+        name = computer_name()
+        demo_folder = self._home / "demo" / "desktop"
+        agent = LocalAgent(
+            home=self._home / "agents" / name,
+            name=name,
+            url=address.url,
+            profile=Profile.FILES if self._wishes.demo else Profile.OBSERVE,
+            folders=(demo_folder,) if self._wishes.demo else (),
+            lab=self._settings.lab,
+        )
+        await join(client, agent)
+        await self._keep(agent.program(self._log("agent-" + name)))
+
+    def _demo_program(self, address: HubAddress) -> Program:
+        wishes = self._wishes
+        argv = [sys.executable, "-m", "starloom.lab.demo", "--home", str(self._home), "--url", address.url]
+        argv += ["--desktop", computer_name()] if wishes.agent else []
+        argv += [*(["--once"] if wishes.once else []), *([] if wishes.fault else ["--no-fault"])]
+        argv += ["--report", str(wishes.report)] if wishes.report else []
+        return Program("sample", argv)
+
+    async def _keep(self, program: Program, *, restart: bool = True) -> Child:
+        child = Child(program, self._say, restart=restart)
+        await child.start()
+        self._children.append(child)
+        return child
+
+    async def _until_ready(self, hub: Child) -> None:
+        """Wait until the hub says that it can do work.
+
+        Raises:
+            Problem: it ended or took too long; its log is quoted.
+        """
+        address = HubAddress(self._settings.url, None, "this service")
+        probe = Client(address)
+        try:
+            async with asyncio.timeout(READY_S):
+                while True:
+                    with suppress(Problem):
+                        status, _ = await asyncio.to_thread(probe.outside, "/readyz")
+                        if status == 200:
+                            return
+                    if hub.starts > 1 or hub.ended.is_set():
+                        raise self._not_ready("the hub ended at its start")
+                    await asyncio.sleep(0.05)
+        except TimeoutError as error:
+            raise self._not_ready(f"the hub was not ready after {READY_S:g} s") from error
+        finally:
+            probe.close()
+
+    def _not_ready(self, what: str) -> Problem:
+        log = self._log("hub")
+        return unreachable(f"{what}; its log {log} ends:\n{log_tail(log)}", "Run `starloom doctor`.")
+
+    async def _end(self) -> None:
+        """End the parts, those that need others first."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if self._children:
+            self._say("\nStopping ...")
+        # The sample ends its own agents; the hub drains while agents and worker end beside it.
+        await asyncio.gather(*(child.stop(STOP_S) for child in reversed(self._children)))
+        if self._redis_task is not None:
+            self._redis_task.cancel()
+            await asyncio.gather(self._redis_task, return_exceptions=True)
+        if self._redis is not None:
+            await self._redis.stop()
+        if self._children:
+            self._say(f"Everything has ended, after {loop.time() - began:.1f} s.")
+
+    @asynccontextmanager
+    async def _step(self, title: str) -> AsyncIterator[None]:
+        began = time.monotonic()
+        yield
+        self._say(f"  {title}: {time.monotonic() - began:.1f} s")
+
+    def _log(self, name: str) -> Path:
+        return self._home / "logs" / f"{name}.log"
+
+    def _say(self, text: str) -> None:
+        print(text, flush=True)
+
+
+def _code_of(demo: Child) -> int:
+    code = demo.exit_code
+    return code if code is not None and code >= 0 else int(Exit.FAILED)
+
+
+def _welcome(settings: Settings, link: str) -> str:
+    return "\n".join(
+        (
+            "",
+            f"Starloom is at {settings.outside_url}. This link signs you in once:",
+            f"  {link}",
+            "",
+            "Try, in another terminal:",
+            '  starloom submit "how are my machines" --wait',
+            "  starloom enroll                  (add a laptop, a server)",
+            "  starloom open --qr               (the page on your phone)",
+            "",
+            "Ctrl-C stops everything.",
+        )
+    )

@@ -1,0 +1,62 @@
+"""Families as a matrix: one row an item, one column a group of the family, each cell the shape of a task's state."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from starloom.cli.style import COLOURS, GLYPHS
+from starloom.cli.view import View
+from starloom_protocol.entities import Item
+from starloom_protocol.values import parse
+
+ROWS_MOST = 24
+
+
+def family_members(view: View) -> dict[str, list[str]]:
+    """Return the ids of the children of each family, by its root group."""
+    specs = view.specs
+    found: dict[str, list[str]] = {}
+    for name, spec in specs.items():
+        if spec.group is not None and spec.key is not None:
+            root = spec.family or (specs[spec.group].family if spec.group in specs else None) or spec.group
+            found.setdefault(root, []).append(name)
+    return found
+
+
+def family_table(view: View) -> list[Table]:
+    """Return one table for each family with its items as rows."""
+    specs = view.specs
+    tables = []
+    for root, members in family_members(view).items():
+        groups = list(dict.fromkeys(specs[name].group or "" for name in members))
+        keys = sorted({specs[name].key or "" for name in members}, key=lambda key: (len(key), key))
+        cells = {(specs[name].group, specs[name].key): name for name in members}
+        table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+        table.add_column("item", style="bright_black", no_wrap=True)
+        for group in groups:
+            table.add_column(group)
+        for key in keys[:ROWS_MOST]:
+            row = [_cell(view, cells.get((group, key))) for group in groups]
+            table.add_row(escape(f"{key} {_label(view, root, key)}".strip()), *row)
+        if len(keys) > ROWS_MOST:
+            table.add_row(f"and {len(keys) - ROWS_MOST} more")
+        tables.append(table)
+    return tables
+
+
+def _cell(view: View, name: str | None) -> Text:
+    if name is None or name not in view.tasks:
+        return Text("")
+    shown = view.shown(name)
+    return Text(GLYPHS[shown.glyph], style=COLOURS[shown.tone])
+
+
+def _label(view: View, root: str, key: str) -> str:
+    """Return a word for an item: its name or the end of its path, where it has one."""
+    item = view.record(f"item/{root}/{key}", Item)
+    value = parse(item.value) if item is not None else None
+    if isinstance(value, dict):
+        value = value.get("name") or value.get("path")
+    return value.rstrip("/").rpartition("/")[2][:24] if isinstance(value, str) else ""

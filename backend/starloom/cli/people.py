@@ -1,0 +1,154 @@
+"""What waits for a person, and who may do what: `approvals approve deny token open stop-all demo`."""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.values import duration_s
+from starloom_protocol.vocabulary import Role
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    hub_command(app, "approvals")(approvals)
+    hub_command(app, "approve")(approve)
+    hub_command(app, "deny")(deny)
+    token = typer.Typer(help="Bearer tokens for programs.", no_args_is_help=True)
+    hub_command(token, "create")(token_create)
+    hub_command(token, "ls")(token_list)
+    hub_command(token, "revoke")(token_revoke)
+    app.add_typer(token, name="token")
+    hub_command(app, "open")(open_page)
+    hub_command(app, "stop-all")(stop_all)
+    demo = typer.Typer(help="The sample's devices.", no_args_is_help=True)
+    hub_command(demo, "remove")(demo_remove)
+    app.add_typer(demo, name="demo")
+
+
+def approvals(run: Invocation) -> None:
+    """List the open questions: approvals, and tasks that ask a person."""
+    found = run.client.get("/approvals")
+    if run.as_json:
+        run.emit(found)
+        return
+    if not found["items"]:
+        print("Nothing waits for you.")
+    for item in found["items"]:
+        print(f"{item['id']}  {item['text']}  ({item['constellation']})")
+        for choice in item.get("choices") or []:
+            fails = "  (ends the task as failed)" if choice.get("fails") else ""
+            print(f"    --value {choice['value']}: {choice['label']}{fails}")
+
+
+def approve(
+    run: Invocation,
+    approval: Annotated[str, typer.Argument(metavar="ID", help="As `starloom approvals` lists it.")],
+    value: Annotated[str | None, typer.Option("--value", help="The choice, for a question with choices.")] = None,
+    always: Annotated[bool, typer.Option("--always", help="Also allow the same action here from now on.")] = False,
+) -> None:
+    """Allow what a question asks for, or answer it with one of its choices."""
+    if value is not None:
+        made = run.client.post(f"/approvals/{approval}/answer", {"value": value})
+    else:
+        made = run.client.post(f"/approvals/{approval}/approve", {"always": True} if always else {})
+    _told(run, f"{approval} answered", made)
+
+
+def deny(
+    run: Invocation,
+    approval: Annotated[str, typer.Argument(metavar="ID")],
+    reason: Annotated[str, typer.Option("--reason", help="Kept, and shown where it failed.")],
+) -> None:
+    """Refuse what a question asks for."""
+    _told(run, f"{approval} denied", run.client.post(f"/approvals/{approval}/deny", {"reason": reason}))
+
+
+def _told(run: Invocation, text: str, made: Any) -> None:
+    if run.as_json:
+        run.emit(made)
+    else:
+        print(text)
+
+
+def token_create(
+    run: Invocation,
+    role: Annotated[Role, typer.Option("--role", help="What it may do; never more than you.")],
+    ttl: Annotated[str, typer.Option("--ttl", help="How long it is good, for example 30d.")],
+    label: Annotated[str, typer.Option("--label", help="What it is for.")] = "",
+    scope: Annotated[list[str] | None, typer.Option("--scope", help="Narrow it to this scope.")] = None,
+) -> None:
+    """Make a token. It is shown once."""
+    body: dict[str, Any] = {"role": role.value, "ttl_s": duration_s(ttl)}
+    if label:
+        body["label"] = label
+    if scope:
+        body["scopes"] = scope
+    made = run.client.create("/tokens", body)
+    if run.as_json:
+        run.emit(made)
+        return
+    print(made["token"])
+
+
+def token_list(run: Invocation) -> None:
+    """List the tokens: role, until when, last use. Their secrets are not kept."""
+    found = run.client.get("/tokens")
+    if run.as_json:
+        run.emit(found)
+        return
+    from starloom.cli.style import clock
+
+    for item in found["items"]:
+        until = clock(item.get("expires_at") or item.get("expires_ms"))
+        gone = "  revoked" if item.get("revoked") or item.get("revoked_at") else ""
+        print(f"{item['id']}  {item['role']:<9} {item.get('kind', ''):<8} until {until}  {item.get('label', '')}{gone}")
+
+
+def token_revoke(run: Invocation, token: Annotated[str, typer.Argument(metavar="ID")]) -> None:
+    """End a token; its open connections are cut."""
+    _told(run, f"{token} revoked", run.client.delete(f"/tokens/{token}"))
+
+
+def open_page(
+    run: Invocation,
+    qr: Annotated[bool, typer.Option("--qr", help="Show the link as a QR code, for a phone.")] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in this machine's browser.")] = True,
+) -> None:
+    """Make a fresh sign-in link for the page; it is good once, for a short time."""
+    made = run.client.create("/sign-in-links", {})
+    if run.as_json:
+        run.emit(made)
+        return
+    print(made["url"])
+    if qr:
+        from starloom.cli.qr import print_qr
+
+        print_qr(str(made["url"]))
+    elif browser and not webbrowser.open(made["url"]):
+        print("(no browser could be opened here; paste the link into one)")
+
+
+def stop_all(run: Invocation) -> None:
+    """Cancel everything everywhere; every device confirms."""
+    made = run.client.post("/stop-all")
+    if run.as_json:
+        run.emit(made)
+        return
+    stopped = made.get("constellations")
+    count = len(stopped) if isinstance(stopped, list) else stopped
+    print(f"Stopping {count if count is not None else 'everything'}; each device confirms (starloom ls shows it).")
+
+
+def demo_remove(run: Invocation) -> None:
+    """Remove the sample's devices from the fleet."""
+    items = [item for item in run.client.get("/devices")["items"] if item.get("demo") and not item.get("revoked")]
+    for item in items:
+        run.client.post(f"/devices/{item['id']}/revoke", {"reason": "starloom demo remove"})
+    if run.as_json:
+        run.emit({"removed": [item["name"] for item in items]})
+        return
+    print("Removed " + ", ".join(item["name"] for item in items) if items else "There are no demo devices.")

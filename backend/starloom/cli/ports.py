@@ -1,0 +1,47 @@
+"""Who has a port, and which one near it is free."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+
+import psutil
+
+TRIES = 50
+
+
+def is_free(host: str, port: int) -> bool:
+    """Return whether this process could listen on the port now.
+
+    Raises:
+        OSError: the address is not one of this machine, or may not be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return False
+            raise
+    return True
+
+
+def owner(port: int) -> str:
+    """Return the process that listens on a port, as `name (pid 12)`, or that it cannot be seen."""
+    with contextlib.suppress(psutil.AccessDenied, OSError):
+        for connection in psutil.net_connections("tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.pid and connection.laddr[1:2] == (port,):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    return f"{psutil.Process(connection.pid).name()} (pid {connection.pid})"
+    return "a process of another user"
+
+
+def free_near(host: str, port: int) -> int | None:
+    """Return the next free port above `port`, or None."""
+    for candidate in range(port + 1, min(port + 1 + TRIES, 65536)):
+        if is_free(host, candidate):
+            return candidate
+    return None

@@ -1,0 +1,47 @@
+"""A preview as text: the plan that would run, where and why there, with what effects, and what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+
+def preview_text(found: dict[str, Any]) -> RenderableType:
+    """Return the tasks with device and effects, missing grants with the line to type, and the plan's hash."""
+    if not found.get("tasks"):
+        return _not_understood(found.get("understood") or {})
+    parts: list[RenderableType] = [Text(str(found["name"]), style="bold")]
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
+    for name in ("task", "device", "tool", "effects", "why there"):
+        table.add_column(name, no_wrap=name == "task")
+    for task in found["tasks"]:
+        device = task["device"] or ", ".join(task["devices"]) or "-"
+        tool = task["tool"] or f"person: {task['person']}"
+        table.add_row(*(escape(text) for text in (task["id"], device, tool, ", ".join(task["effects"]), task["why"])))
+    parts.append(table)
+    parts.extend(
+        Text(f"{missing['device']} lacks {missing['grant']}; type there: {missing['line']}", style="yellow")
+        for missing in found["missing_grants"]
+    )
+    parts.extend(Text(warning, style="yellow") for warning in found["warnings"])
+    asks = ", asks for an approval" if found["asks_approval"] else ""
+    parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}; about {found['seconds']} s"))
+    parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
+    return Group(*parts)
+
+
+def _not_understood(understood: dict[str, Any]) -> RenderableType:
+    candidates = understood.get("candidates") or []
+    first = "These words may mean:" if understood.get("outcome") == "near" else "No recipe fits these words. Nearest:"
+    lines = [Text(first if candidates else "No recipe fits these words; see `starloom recipes`.")]
+    for candidate in candidates:
+        lines.append(Text(f"  {candidate['title']}  (starloom submit -r {candidate['recipe']} ...)"))
+        lines.extend(
+            Text(f"    -p {item['name']}=...   {item['title']}  {item['reason']}", style="bright_black")
+            for item in candidate["missing"]
+        )
+    return Group(*lines)

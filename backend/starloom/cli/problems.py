@@ -1,0 +1,81 @@
+"""What can go wrong for a client, as sentences: where, what was tried, the way out. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from starloom.cli.exits import Exit, exit_of_status
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One fault of a refused request, at its place."""
+
+    place: str
+    code: str
+    reason: str
+    hint: str
+
+
+@dataclass
+class Problem(Exception):
+    """A request that the hub refused (problem+json), or that could not be made; `document` is shown with --json."""
+
+    code: str
+    title: str
+    reason: str
+    hint: str
+    exit_code: Exit
+    places: list[Place] = field(default_factory=list)
+    document: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.reason}" if self.reason and self.reason != self.title else self.title
+
+
+def problem_of(status: int, document: dict[str, Any]) -> Problem:
+    """Return the problem that a problem+json document of this HTTP status tells."""
+    places = [
+        Place(
+            place=str(fault.get("place") or ""),
+            code=str(fault.get("code") or ""),
+            reason=str(fault.get("reason") or ""),
+            hint=str(fault.get("hint") or ""),
+        )
+        for fault in document.get("errors") or []
+        if isinstance(fault, dict)
+    ]
+    return Problem(
+        code=str(document.get("code") or f"http_{status}"),
+        title=str(document.get("title") or f"The hub answered {status}"),
+        reason=str(document.get("reason") or document.get("detail") or ""),
+        hint=str(document.get("hint") or ""),
+        exit_code=exit_of_status(status),
+        places=places,
+        document={"status": status, **document},
+    )
+
+
+def usage(reason: str, hint: str = "See `starloom --help`.") -> Problem:
+    """Return the problem of a command line that cannot be meant."""
+    return Problem(
+        code="usage",
+        title="This cannot be done as written",
+        reason=reason,
+        hint=hint,
+        exit_code=Exit.USAGE,
+        document={"code": "usage", "reason": reason, "hint": hint},
+    )
+
+
+def unreachable(reason: str, hint: str) -> Problem:
+    """Return the problem of a hub that was not found or does not answer."""
+    return Problem(
+        code="hub_unreachable",
+        title="The hub cannot be reached",
+        reason=reason,
+        hint=hint,
+        exit_code=Exit.UNREACHABLE,
+        document={"code": "hub_unreachable", "reason": reason, "hint": hint},
+    )

@@ -1,0 +1,168 @@
+"""Child processes that are kept running: started, watched, started again after a pause, ended with their parent.
+
+Must be used from the main thread: on Linux a child ends with the thread that started it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PAUSE_S = 0.2
+PAUSE_MOST_S = 10.0
+SETTLED_S = 30.0
+LOG_BYTES_MAX = 5 * 1024 * 1024
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run. With `log` its output goes to that file, else it shares the terminal."""
+
+    name: str
+    argv: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    log: Path | None = None
+
+
+class Child:
+    """One program, kept running from `start` to `stop` unless `restart` is false."""
+
+    def __init__(self, program: Program, say: Callable[[str], None], *, restart: bool = True) -> None:
+        self.program = program
+        self.ended = asyncio.Event()
+        self.exit_code: int | None = None
+        self.starts = 0
+        self._say = say
+        self._restart = restart
+        self._process: asyncio.subprocess.Process | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None and self._process.returncode is None else None
+
+    async def start(self) -> None:
+        """Start it; `ended` is set when it will not be started again.
+
+        Raises:
+            OSError: the program cannot be started at all.
+        """
+        self._stopping.clear()
+        self.ended.clear()
+        await self._spawn()
+        self._watch = asyncio.create_task(self._keep(), name=f"keep {self.program.name}")
+
+    async def kill(self) -> None:
+        """End it with SIGKILL and do not start it again, as a fault would."""
+        self._stopping.set()
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+        await self._until_watched()
+
+    async def stop(self, within_s: float = 8.0) -> None:
+        """End it with SIGTERM, by force after `within_s`; idempotent."""
+        self._stopping.set()
+        process = self._process
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
+            try:
+                async with asyncio.timeout(within_s):
+                    await process.wait()
+            except TimeoutError:
+                self._say(f"{self.program.name} did not end within {within_s:g} s; it is ended by force")
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+        await self._until_watched()
+
+    async def _until_watched(self) -> None:
+        if self._watch is not None:
+            await self._watch
+
+    async def _spawn(self) -> None:
+        log = self.program.log
+        out = None
+        if log is not None:
+            log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if log.exists() and log.stat().st_size > LOG_BYTES_MAX:
+                log.replace(log.with_name(log.name + ".1"))
+            out = log.open("ab")
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *self.program.argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env={**os.environ, **self.program.environment},
+                # Its own group, so that Ctrl-C in the terminal reaches the supervisor alone, which ends it in order.
+                start_new_session=True,
+                preexec_fn=_end_with_parent(os.getpid()) if _libc is not None else None,
+            )
+        finally:
+            if out is not None:
+                out.close()
+        self.starts += 1
+
+    async def _keep(self) -> None:
+        pause = PAUSE_S
+        try:
+            while self._process is not None:
+                began = time.monotonic()
+                self.exit_code = await self._process.wait()
+                if self._stopping.is_set() or not self._restart:
+                    return
+                if time.monotonic() - began > SETTLED_S:
+                    pause = PAUSE_S
+                self._say(f"{self.program.name} ended ({_how(self.exit_code)}); starting it again in {pause:g} s")
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, PAUSE_MOST_S)
+                if self._stopping.is_set():
+                    return
+                try:
+                    await self._spawn()
+                except OSError as error:
+                    self._say(f"{self.program.name} cannot be started: {error}")
+                    return
+        finally:
+            self.ended.set()
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    with contextlib.suppress(ValueError):
+        return signal.Signals(-code).name
+    return f"signal {-code}"
+
+
+def log_tail(path: Path, lines: int = 15) -> str:
+    """Return the last lines of a log, indented, to quote in a fault."""
+    try:
+        found = path.read_text(errors="replace").splitlines()[-lines:]
+    except OSError as error:
+        return f"    (its log cannot be read: {error})"
+    return "\n".join("    " + line for line in found) or "    (its log is empty)"
+
+
+def _end_with_parent(parent: int) -> Callable[[], None]:
+    libc = _libc
+
+    def prepare() -> None:
+        if libc is not None:
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # the parent ended before the order was given
+            os._exit(1)
+
+    return prepare

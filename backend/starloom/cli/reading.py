@@ -1,0 +1,117 @@
+"""What reads parts of a constellation: `logs events why diff`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.problems import usage
+
+LOG_PAGE = 256 * 1024
+TaskArgument = Annotated[str | None, typer.Argument(metavar="[TASK]", help="A task's id.")]
+IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    hub_command(app, "logs")(logs)
+    hub_command(app, "events")(events)
+    hub_command(app, "why")(why)
+    hub_command(app, "diff")(diff)
+
+
+def logs(
+    run: Invocation,
+    task: TaskArgument = None,
+    identity: IdArgument = None,
+    attempt: Annotated[int | None, typer.Option("--attempt", min=1, help="Without it the newest.")] = None,
+    tail: Annotated[int, typer.Option("--tail", min=1, help="Only the last bytes.")] = LOG_PAGE,
+    search: Annotated[str | None, typer.Option("--q", help="Only lines that contain this.")] = None,
+) -> None:
+    """Print what a task's program wrote; without a task, of every task that has begun."""
+    chosen = run.newest(identity)
+    snapshot = run.client.get(f"/constellations/{chosen}")
+    begun = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
+    if task is not None:
+        if task not in {item["id"] for item in snapshot["tasks"]}:
+            raise usage(f"{chosen} has no task {task}", "See `starloom show` for the ids of its tasks.")
+        if task not in begun:
+            raise usage(f"{task} has not begun, so it wrote nothing", f"See why: starloom why {task} {chosen}")
+    found: list[dict[str, Any]] = []
+    for name in [task] if task else list(begun):
+        number = attempt or int(begun[name]["attempt"])
+        path = f"/constellations/{chosen}/tasks/{name}/attempts/{number}/log"
+        said = run.client.get(path, tail=tail, q=search)
+        found.append({"task": name, "attempt": number, **said})
+    if run.as_json:
+        run.emit({"items": found})
+        return
+    for item in found:
+        text = str(item.get("text", ""))
+        if not text and task is None:
+            continue
+        if task is None or len(found) > 1:
+            print(f"-- {item['task']}, attempt {item['attempt']}")
+        sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+        lost = sum(end - start for start, end in item.get("lost") or [])
+        if lost:
+            sys.stderr.write(f"{lost} bytes of it were not kept\n")
+
+
+def events(
+    run: Invocation,
+    identity: IdArgument = None,
+    after: Annotated[int, typer.Option("--after", min=0, help="Only events after this number.")] = 0,
+) -> None:
+    """Print the log of a constellation."""
+    from starloom.cli.constellation_text import event_line
+    from starloom.cli.watching import PAGE
+    from starloom_protocol.feed import encode_event
+
+    chosen = run.newest(identity)
+    while True:
+        got = run.client.events(chosen, after, limit=PAGE)
+        for event in got:
+            print(encode_event(event).decode() if run.as_json else event_line(event))
+            after = event.seq
+        if not got:
+            return
+
+
+def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None) -> None:
+    """Say why a task, or the whole constellation, does not move: every candidate with its reason, and the fix."""
+    chosen = run.newest(identity)
+    found = run.client.get(f"/constellations/{chosen}/why", task_id=task)
+    if run.as_json:
+        run.emit(found)
+        return
+    for item in found.get("items", [found]):  # one task is the item itself
+        print(item["sentence"])
+        for candidate in item["candidates"]:
+            print(f"  {candidate['name']}: {candidate['reason']}")
+        if item.get("actions"):
+            print(f"The way out: {' - or: '.join(item['actions'])}")
+    if found.get("more"):
+        print(f"and {found['more']} more tasks")
+
+
+def diff(
+    run: Invocation,
+    first: Annotated[int, typer.Argument(metavar="V1")],
+    second: Annotated[int, typer.Argument(metavar="V2")],
+    identity: IdArgument = None,
+) -> None:
+    """Show what changed between two versions of a plan, who changed it and why."""
+    chosen = run.newest(identity)
+    found = run.client.get(f"/constellations/{chosen}/diff", **{"from": first, "to": second})
+    if run.as_json:
+        run.emit(found)
+        return
+    for version in found.get("versions", []):
+        print(f"version {version['number']} by {version['author']}: {version.get('reason') or version.get('trigger')}")
+    for sign, name in (("+", "added"), ("-", "removed"), ("~", "changed")):
+        for item in found.get(name, []):
+            print(f"  {sign} {item if isinstance(item, str) else item.get('id')}")

@@ -1,0 +1,80 @@
+"""What runs or examines a hub on this machine: `up`, `doctor`, `config show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from starloom.cli.exits import Exit
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.problems import usage
+
+HomeOption = Annotated[Path | None, typer.Option("--home", help="Where the hub keeps its data (STARLOOM_HOME).")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    hub_command(app, "up")(up)
+    hub_command(app, "doctor")(doctor)
+    config = typer.Typer(help="The hub's settings.", no_args_is_help=True)
+    hub_command(config, "show")(config_show)
+    app.add_typer(config, name="config")
+
+
+def up(
+    run: Invocation,
+    no_agent: Annotated[bool, typer.Option("--no-agent", help="Without the agent for this computer.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Also the demo devices, and carry out the sample.")] = False,
+    lab: Annotated[bool, typer.Option("--lab", help="Allow fault injection.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="End after the sample, with its result.")] = False,
+    fault: Annotated[bool, typer.Option("--fault/--no-fault", help="The sample's announced fault.")] = True,
+    port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="STARLOOM_PORT.")] = None,
+    home: HomeOption = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write the sample's figures there as JSON.")] = None,
+) -> None:
+    """Run the whole service in the foreground until Ctrl-C, which stops everything it started."""
+    from starloom.cli.local import Wishes, serve
+
+    if (once or report) and not demo:
+        raise usage("--once and --report belong to the sample, which only --demo carries out", "Add --demo.")
+    if demo and no_agent:
+        raise usage("the sample needs this computer's agent", "Leave out --no-agent, or --demo.")
+    if run.as_json:
+        raise usage("a service in the foreground has no JSON output", "Use `starloom doctor --json`, or --report FILE.")
+    wishes = Wishes(
+        agent=not no_agent, demo=demo, lab=lab or demo, once=once, fault=fault, port=port, home=home, report=report
+    )
+    code = serve(wishes)
+    if code:
+        raise typer.Exit(code)
+
+
+def doctor(run: Invocation, home: HomeOption = None) -> None:
+    """Look for what is wrong on this machine and with the hub, each with its fix."""
+    from starloom.cli.doctor import examine
+
+    findings = examine(run.hub, home)
+    if run.as_json:
+        run.emit({"items": [finding.document() for finding in findings]})
+    else:
+        for finding in findings:
+            print(finding.line())
+    finish(Exit.SUCCEEDED if all(finding.good for finding in findings) else Exit.FAILED)
+
+
+def config_show(run: Invocation, home: HomeOption = None) -> None:
+    """Print every setting with its value and where it came from."""
+    from starloom.settings import SettingsInvalid, load
+
+    try:
+        rows = load({"home": home} if home is not None else {}).rows()
+    except SettingsInvalid as invalid:
+        raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
+    if run.as_json:
+        run.emit({"items": [{"name": name, "value": value, "source": source} for name, value, source in rows]})
+        return
+    width = max(len(name) for name, _, _ in rows)
+    for name, value, source in rows:
+        print(f"{name:<{width}}  {value:<32} {source}")

@@ -1,0 +1,102 @@
+"""How the terminal shows what the vocabulary names: shapes as characters, tones as colours, sizes and times.
+
+Owns no words of states. The shape is always there, so that colour alone says nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.text import Text
+
+from starloom_protocol.vocabulary import ConstellationState, Glyph, Presentation, Tone
+
+GLYPHS: dict[Glyph, str] = {
+    Glyph.RING: "○",
+    Glyph.DOTTED_RING: "◌",
+    Glyph.HAND: "☞",
+    Glyph.BARRIER: "╫",
+    Glyph.OPEN_ARC: "◔",
+    Glyph.TURNING_ARC: "◑",
+    Glyph.BROKEN_ARC: "◍",
+    Glyph.RINGED_SQUARE: "▣",
+    Glyph.TICK: "✓",
+    Glyph.DOUBLE_TICK: "✓✓",
+    Glyph.CROSS: "✗",
+    Glyph.CHEVRONS: "»",
+    Glyph.SQUARE: "■",
+    Glyph.QUESTION: "?",
+}
+
+COLOURS: dict[Tone, str] = {
+    Tone.GREY: "bright_black",
+    Tone.INDIGO: "blue",
+    Tone.VIOLET: "magenta",
+    Tone.AMBER: "yellow",
+    Tone.BLUE: "cyan",
+    Tone.TEAL: "green",
+    Tone.VERMILION: "red",
+}
+
+_STATE_TONES: dict[ConstellationState, Tone] = {
+    ConstellationState.PLANNING: Tone.INDIGO,
+    ConstellationState.AWAITING_APPROVAL: Tone.VIOLET,
+    ConstellationState.ACTIVE: Tone.BLUE,
+    ConstellationState.PAUSED: Tone.AMBER,
+    ConstellationState.CANCELLING: Tone.BLUE,
+    ConstellationState.SUCCEEDED: Tone.TEAL,
+    ConstellationState.PARTIAL: Tone.AMBER,
+    ConstellationState.FAILED: Tone.VERMILION,
+    ConstellationState.CANCELLED: Tone.GREY,
+}
+
+
+PIPE_WIDTH = 200
+
+
+def console() -> Console:
+    """Return the console on standard output; what goes into a pipe or a file is not broken at 80 columns."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
+def shown_text(shown: Presentation) -> Text:
+    """Return shape and word in the tone's colour."""
+    return Text(f"{GLYPHS[shown.glyph]:<2} {shown.word}", style=COLOURS[shown.tone])
+
+
+def state_text(state: str) -> Text:
+    """Return the word of a constellation's state in its colour."""
+    known = ConstellationState(state)
+    return Text(known.value.replace("_", " "), style=COLOURS[_STATE_TONES[known]])
+
+
+def size(count: int) -> str:
+    """Return a number of bytes for people."""
+    amount = float(count)
+    for unit in ("bytes", "KB", "MB", "GB", "TB"):
+        if amount < 1000 or unit == "TB":
+            return f"{count} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    raise AssertionError("the last unit returns")
+
+
+def seconds(milliseconds: int) -> str:
+    """Return a duration for people."""
+    total = milliseconds / 1000
+    if total < 60:
+        return f"{total:.1f} s"
+    minutes, rest = divmod(round(total), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def clock(at: int | str | None) -> str:
+    """Return the local time of milliseconds or of an RFC 3339 text."""
+    if not at:
+        return "-"
+    moment = datetime.fromtimestamp(at / 1000, tz=UTC) if isinstance(at, int) else datetime.fromisoformat(at)
+    local = moment.astimezone()
+    return local.strftime("%H:%M:%S" if local.date() == datetime.now().astimezone().date() else "%Y-%m-%d %H:%M")

@@ -1,0 +1,138 @@
+"""A constellation as a client sees it: the fold of its events, with the questions a reader asks of it.
+
+Pure: no HTTP, no printing. `words` and colours of states come from the vocabulary's `presentation` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from starloom_protocol.entities import (
+    Answer,
+    Attempt,
+    GroupRecord,
+    Head,
+    Question,
+    Record,
+    TaskRecord,
+    TaskSpec,
+    Version,
+    decode_entity,
+)
+from starloom_protocol.feed import Event, fold
+from starloom_protocol.vocabulary import (
+    FINAL_CONSTELLATION_STATES,
+    ConstellationState,
+    Presentation,
+    Reason,
+    TaskState,
+    presentation,
+)
+
+R = TypeVar("R", bound=Record)
+
+_MOVES_BY_ITSELF = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
+_READY_MOVES = frozenset({None, Reason.BACKOFF, Reason.BUSY, Reason.REVIEW, Reason.QUOTA})
+
+
+class View:
+    """The state of one constellation at `seq`; give it events in order."""
+
+    def __init__(self, constellation: str) -> None:
+        self.constellation = constellation
+        self.seq = 0
+        self._raw: dict[str, bytes] = {}
+        self._decoded: dict[str, Record] = {}
+
+    def apply(self, events: Iterable[Event]) -> list[Event]:
+        """Apply events and return those that were new; one that was seen already is left out."""
+        fresh = [event for event in events if event.seq > self.seq]
+        fold(self._raw, fresh)
+        for event in fresh:
+            self.seq = max(self.seq, event.seq)
+            for key in event.puts:
+                self._decoded.pop(key, None)
+        return fresh
+
+    def record(self, key: str, kind: type[R]) -> R | None:
+        """Return an entity by its key, or None."""
+        raw = self._raw.get(key)
+        if raw is None:
+            return None
+        found = self._decoded.get(key)
+        if found is None:
+            found = self._decoded[key] = decode_entity(key, raw)
+        return found if isinstance(found, kind) else None
+
+    def each(self, kind: str, record: type[R]) -> dict[str, R]:
+        """Return all entities of a kind by the rest of their key."""
+        prefix = kind + "/"
+        found = {key[len(prefix) :]: self.record(key, record) for key in self._raw if key.startswith(prefix)}
+        return {name: entity for name, entity in found.items() if entity is not None}
+
+    @property
+    def head(self) -> Head | None:
+        return self.record("head", Head)
+
+    @property
+    def answer(self) -> Answer | None:
+        return self.record("answer", Answer)
+
+    @property
+    def state(self) -> ConstellationState:
+        head = self.head
+        return head.state if head is not None else ConstellationState.PLANNING
+
+    @property
+    def final(self) -> bool:
+        return self.state in FINAL_CONSTELLATION_STATES
+
+    @property
+    def tasks(self) -> dict[str, TaskRecord]:
+        return self.each("task", TaskRecord)
+
+    @property
+    def groups(self) -> dict[str, GroupRecord]:
+        return self.each("group", GroupRecord)
+
+    @property
+    def specs(self) -> dict[str, TaskSpec]:
+        return self.each("spec", TaskSpec)
+
+    @property
+    def versions(self) -> list[Version]:
+        return sorted(self.each("version", Version).values(), key=lambda version: version.number)
+
+    @property
+    def open_questions(self) -> dict[str, Question]:
+        return {name: item for name, item in self.each("question", Question).items() if item.answer is None}
+
+    def last_attempt(self, task: str) -> Attempt | None:
+        """Return the newest attempt of a task, or None before its first."""
+        record = self.record(f"task/{task}", TaskRecord)
+        return self.record(f"attempt/{task}/{record.attempt}", Attempt) if record and record.attempt else None
+
+    def shown(self, task: str) -> Presentation:
+        """Return the word, shape and tone of a task."""
+        record = self.record(f"task/{task}", TaskRecord)
+        if record is None:
+            return presentation(TaskState.WAITING)
+        return presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
+
+    def needs_person(self) -> bool:
+        """Say whether it asks for attention and nothing in it can move by itself."""
+        if self.final:
+            return False
+        if self.state in (ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED):
+            return not any(task.state in _MOVES_BY_ITSELF for task in self.tasks.values())
+        head = self.head
+        if head is None or not head.attention:
+            return False
+        starved = "no_capable_device" in head.attention
+        for task in self.tasks.values():
+            if task.state in _MOVES_BY_ITSELF:
+                return False
+            if task.state is TaskState.READY and task.reason in _READY_MOVES and not (starved and task.reason is None):
+                return False
+        return True

@@ -1,0 +1,279 @@
+"""The sample of `make run`: draws the pictures, runs two demo devices, asks, injects the one fault, shows the answer.
+
+A process of its own under `starloom up`. It talks to the hub like anyone: REST with the local token. Its agents are
+real `starloom-agent` processes; the phone's link runs through the fault proxy. Nothing waits for a fixed time but the
+phone's announced two seconds off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import shutil
+import signal
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from starloom.cli.agents import LocalAgent, join, until_online
+from starloom.cli.client import Client
+from starloom.cli.discovery import HubAddress, read_local
+from starloom.cli.exits import Exit
+from starloom.cli.invocation import show_problem
+from starloom.cli.problems import Problem, unreachable
+from starloom.cli.processes import Child
+from starloom.cli.view import View
+from starloom.cli.watching import outcome
+from starloom.lab.demo_screen import DemoScreen
+from starloom.lab.proxy import FaultProxy
+from starloom.lab.sample import CUT_TASK, WORDS, Places, evidence, figures_of, sleeps_in, upload_of
+from starloom_protocol.feed import Event
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile, TaskState
+
+SERVER, PHONE = "demo-server", "demo-phone"
+PHONE_OFF_S = 2.0
+QUIET_S = 0.3
+POLL_S = 10.0
+PROXY_FILE = "proxy.port"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the sample was asked for."""
+
+    home: Path
+    url: str
+    desktop: str
+    once: bool
+    fault: bool
+    report: Path | None
+
+
+class Sample:
+    """One run of the sample and the demo devices that stay after it."""
+
+    def __init__(self, choices: Choices, address: HubAddress) -> None:
+        self._choices = choices
+        self._places = Places(choices.home)
+        self._client = Client(address)
+        self._listener = Client(address)
+        host, _, port = address.url.rpartition("//")[2].partition(":")
+        self._proxy = FaultProxy(host, int(port or 80))
+        self._children: dict[str, Child] = {}
+        self._screen = DemoScreen(self._names)
+        self._view: View | None = None
+        self._events: list[Event] = []
+
+    def _names(self) -> dict[str, str]:
+        return {item["id"]: item["name"] for item in self._client.get("/devices")["items"]}
+
+    async def run(self) -> int:
+        """Carry out the sample; the exit code is its result.
+
+        Raises:
+            Problem: a device cannot join, or the hub is away.
+        """
+        await self._prepare()
+        # What words mean is looked at first; its hash says that this very plan is approved.
+        preview = await asyncio.to_thread(self._client.post, "/constellations/preview", {"request": WORDS})
+        if not preview["plan_hash"]:
+            raise unreachable(f"the words were not understood: {preview['understood']}", "See `starloom recipes`.")
+        asked = {"request": WORDS, "plan_hash": preview["plan_hash"]}
+        made = await asyncio.to_thread(self._client.create, "/constellations", asked)
+        view = self._view = View(str(made["id"]))
+        with self._screen.showing(view, fault=self._choices.fault):
+            breaking = asyncio.create_task(self._break(view)) if self._choices.fault else None
+            try:
+                await self._follow(view)
+            finally:
+                if breaking is not None:
+                    breaking.cancel()
+                    await asyncio.gather(breaking, return_exceptions=True)
+        if breaking is not None and not breaking.cancelled() and (error := breaking.exception()) is not None:
+            raise error
+        return await self._tell(view)
+
+    async def close(self) -> None:
+        """End the demo devices and the proxy."""
+        await asyncio.gather(*(child.stop(4.0) for child in self._children.values()))
+        await self._proxy.stop()
+        self._client.close()
+        self._listener.close()
+
+    # -- devices
+
+    async def _prepare(self) -> None:
+        for folder in (self._places.phone, self._places.server, self._places.desktop):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True, mode=0o700)
+        await self._start_proxy()
+        server = self._agent(SERVER, self._places.server, self._choices.url)
+        phone = self._agent(PHONE, self._places.phone, self._proxy.url)
+        with self._screen.step("drawing 24 pictures on the demo phone"):
+            await self._draw()
+        with self._screen.step("two demo devices join"):
+            for agent in (server, phone):
+                await join(self._client, agent)
+                log = self._choices.home / "logs" / f"agent-{agent.name}.log"
+                child = self._children[agent.name] = Child(agent.program(log), self._screen.say)
+                await child.start()
+            await until_online(self._client, [SERVER, PHONE, self._choices.desktop])
+        self._screen.introduce(WORDS, fault=self._choices.fault)
+
+    def _agent(self, name: str, folder: Path, url: str) -> LocalAgent:
+        home = self._places.agent_home(name)
+        return LocalAgent(home, name, url, Profile.WORK, (folder,), demo=True, lab=True)
+
+    async def _start_proxy(self) -> None:
+        """Listen on the port of the last time where it is free, so that the phone finds its hub again by itself."""
+        path = self._places.phone.parent / PROXY_FILE
+        kept = int(path.read_text()) if path.exists() else 0
+        try:
+            await self._proxy.start(kept)
+        except OSError:
+            await self._proxy.start()
+        path.write_text(str(self._proxy.port))
+
+    async def _draw(self) -> None:
+        seed = random.SystemRandom().randrange(2**31)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "starloom_agent.tools.demo_pictures"),
+            *(str(self._places.phone / "Pictures"), "--seed", str(seed)),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        said, _ = await process.communicate()
+        if process.returncode != 0:
+            raise unreachable(
+                f"the pictures could not be drawn: {said.decode(errors='replace')[-500:]}", "Is the disk full?"
+            )
+
+    # -- watching, and the fault
+
+    async def _follow(self, view: View) -> None:
+        """Fold the log until the constellation is final. The hub stays up under this same service."""
+        stuck = False
+        while True:
+            wait_s = 2.0 if stuck else POLL_S
+            got = await asyncio.to_thread(self._listener.events, view.constellation, view.seq, wait_s=wait_s)
+            fresh = view.apply(got)
+            self._events.extend(fresh)
+            self._screen.draw(fresh)
+            if view.final:
+                return
+            if stuck and not fresh:
+                raise unreachable(
+                    "the sample waits for a person, which it should not",
+                    f"See why: starloom why - it is {view.constellation}.",
+                )
+            stuck = view.needs_person()
+
+    async def _break(self, view: View) -> None:
+        """Cut the phone's link in the middle of `send.3`, end its agent, and start it again after two seconds."""
+        while (upload := upload_of(view, self._places.phone)) is None:
+            await self._screen.changed()
+        self._proxy.hold_uploads(upload.paths, upload.total // 2)
+        await self._proxy.held.wait()
+        await self._until_alone(view)
+        passed = sum(self._proxy.uploaded.get(path, 0) for path in upload.paths)
+        note = (
+            f"the demo phone's link was cut after {passed} of {upload.total} bytes of {CUT_TASK} "
+            f"and its agent killed (SIGKILL); it starts again after {PHONE_OFF_S:g} s"
+        )
+        await asyncio.to_thread(self._client.post, "/lab/faults", {"constellation": view.constellation, "note": note})
+        self._screen.say(f"FAULT: {note}")
+        self._proxy.reset()
+        phone = self._children[PHONE]
+        await phone.kill()
+        await asyncio.sleep(PHONE_OFF_S)
+        self._proxy.heal()
+        await phone.start()
+        self._screen.say("the demo phone starts again")
+
+    async def _until_alone(self, view: View) -> None:
+        """Wait until `digest` and the sends beside `send.3` are done; orders to the phone are held meanwhile.
+
+        What was ordered before the hold shows as running within moments, so a short quiet says there is nothing.
+        """
+        loop = asyncio.get_running_loop()
+        quiet_since: float | None = None
+        while quiet_since is None or loop.time() - quiet_since < QUIET_S:
+            tasks = view.tasks
+            beside = [
+                record.state
+                for name, record in tasks.items()
+                if name.startswith("send.") and name != CUT_TASK and record.state is TaskState.RUNNING
+            ]
+            if not beside and tasks["digest"].state in FINAL_TASK_STATES:
+                quiet_since = quiet_since or loop.time()
+            else:
+                quiet_since = None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(QUIET_S / 3):
+                    await self._screen.changed()
+
+    # -- the end
+
+    async def _tell(self, view: View) -> int:
+        figures = figures_of(view, self._events, sleeps_in(view))
+        link = (await asyncio.to_thread(self._client.create, "/sign-in-links", {}))["url"]
+        await asyncio.to_thread(self._screen.finish, view, figures, self._choices.url, str(link), self._choices.once)
+        if self._choices.report is not None:
+            self._choices.report.write_text(json.dumps(evidence(view, self._events, figures), indent=1))
+        return int(outcome(view))
+
+
+async def carry_out(choices: Choices) -> int:
+    """Run the sample, then keep its devices until SIGTERM unless it is once."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    address = read_local(choices.home)
+    if address is None:
+        raise unreachable(f"no hub runs on {choices.home}", "Start it with `make run` or `starloom up --demo`.")
+    sample = Sample(choices, address)
+    stopping = asyncio.create_task(stopped.wait())
+    running = asyncio.create_task(sample.run())
+    try:
+        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            return int(Exit.INTERRUPTED)
+        try:
+            code = running.result()
+        except Problem as problem:
+            show_problem(problem, as_json=False)
+            code = int(problem.exit_code)
+        if not choices.once:
+            await stopping
+        return code
+    finally:
+        for task in (running, stopping):
+            task.cancel()
+        await asyncio.gather(running, stopping, return_exceptions=True)
+        await sample.close()
+
+
+def main() -> None:
+    """Run the sample as `starloom up --demo` asks for it."""
+    parser = argparse.ArgumentParser(description="The sample of `make run`; started by `starloom up --demo`.")
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--desktop", required=True)
+    parser.add_argument("--once", action="store_true")
+    parser.add_argument("--no-fault", action="store_true")
+    parser.add_argument("--report", type=Path)
+    given = parser.parse_args()
+    choices = Choices(given.home, given.url, given.desktop, given.once, not given.no_fault, given.report)
+    try:
+        sys.exit(asyncio.run(carry_out(choices)))
+    except Problem as problem:
+        show_problem(problem, as_json=False)
+        sys.exit(int(problem.exit_code))
+
+
+if __name__ == "__main__":
+    main()

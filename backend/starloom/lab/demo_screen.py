@@ -1,0 +1,126 @@
+"""What the sample shows: its steps, the constellation as it runs, the fault, the answer. Draws; decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from starloom.cli import style
+from starloom.cli.constellation_text import Changes, answer_text, progress, task_table, title
+from starloom.cli.matrix import family_members, family_table
+from starloom.cli.style import seconds
+from starloom.cli.view import View
+from starloom.lab.sample import Figures
+from starloom_protocol.feed import Event
+
+
+class DemoScreen:
+    """One terminal. `names` gives device names by id; it may ask the hub, so it is called seldom."""
+
+    def __init__(self, names: Callable[[], dict[str, str]], console: Console | None = None) -> None:
+        self._console = console or style.console()
+        self._ask_names = names
+        self._names: dict[str, str] = {}
+        self._view: View | None = None
+        self._changes: Changes | None = None
+        self._live: Live | None = None
+        self._change = asyncio.Event()
+
+    def say(self, text: str) -> None:
+        """Print one line, above the picture while there is one."""
+        self._console.print(Text(text, style="yellow"))
+
+    @contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Say what was done and how long it took."""
+        began = time.monotonic()
+        yield
+        self._console.print(f"  {what}: {time.monotonic() - began:.1f} s")
+
+    def introduce(self, words: str, *, fault: bool) -> None:
+        """Say what will happen, what is real in it and what is not."""
+        self._names = self._ask_names()
+        self._console.print()
+        self._console.print(Text(f"“{words}”", style="bold"))
+        self._console.print(
+            "Real: three agent processes with own keys, ledgers and folders; the files, hashes and transfers.\n"
+            "Not real: the phone's battery and sleep; the pictures are drawn. Leases are shorter than the default.",
+            style="bright_black",
+        )
+        if fault:
+            self._console.print(
+                "One fault is announced: in the middle of send.3 the phone's link is cut and its agent killed.",
+                style="yellow",
+            )
+        self._console.print()
+
+    @contextmanager
+    def showing(self, view: View, *, fault: bool) -> Iterator[None]:  # noqa: ARG002 - said in `introduce`
+        """Keep a picture of the constellation while it runs; plain lines where there is no terminal."""
+        self._view = view
+        self._changes = Changes(view, self._names)
+        if not self._console.is_terminal:
+            yield
+            return
+        with Live(console=self._console, refresh_per_second=10, transient=True) as self._live:
+            yield
+        self._live = None
+        self._console.print(self._picture(view))
+
+    def draw(self, fresh: Sequence[Event]) -> None:
+        """Show what has changed."""
+        self._change.set()
+        self._change = asyncio.Event()
+        view = self._view
+        if view is None or self._changes is None:
+            return
+        if self._live is not None:
+            self._live.update(self._picture(view))
+            return
+        for event in fresh:
+            for line in self._changes.lines(event):
+                self._console.print(Text(line), soft_wrap=True)
+
+    async def changed(self) -> None:
+        """Wait until `draw` is called the next time."""
+        await self._change.wait()
+
+    def _picture(self, view: View) -> RenderableType:
+        children = {name for members in family_members(view).values() for name in members}
+        parts: list[RenderableType] = [title(view), Text(progress(view), style="bright_black")]
+        parts.append(task_table(view, self._names, leave_out=children))
+        parts.extend(family_table(view))
+        parts.extend(
+            Text(f"version {version.number} by {version.author}: {version.reason or version.trigger}", style="blue")
+            for version in view.versions
+        )
+        return Group(*parts)
+
+    def finish(self, view: View, figures: Figures, url: str, link: str, once: bool) -> None:
+        """Print the answer, the times, the address and what to try."""
+        out = self._console
+        out.print()
+        if view.answer is not None:
+            out.print(answer_text(view.answer, self._names))
+        out.print(
+            f"\nTasks took {seconds(round(figures.task_s * 1000))} added up, "
+            f"{seconds(round(figures.wall_s * 1000))} on the clock; {figures.versions} versions of the plan; "
+            f"{figures.attempts_repeated} task repeated after {figures.fault_injected} fault."
+        )
+        if once:
+            return
+        out.print(f"\nThe page is at {url}. This link signs you in once:\n  {link}\n", soft_wrap=True)
+        out.print(
+            "Try, in another terminal:\n"
+            '  .venv/bin/starloom submit "how are my machines" --wait\n'
+            "  .venv/bin/starloom enroll           (add a laptop, a server)\n"
+            "  .venv/bin/starloom demo remove      (take the demo devices away)\n\n"
+            "Ctrl-C stops everything.",
+            highlight=False,
+        )

@@ -1,0 +1,256 @@
+"""A TCP proxy that breaks a link on purpose: latency, a cut after so many bytes, a black hole, a reset, a healing.
+
+It knows enough of HTTP/1.1 to show the target its own name in `Host` (a hub refuses any other) and to count the body
+bytes of uploads by path. It changes nothing else. Controlled in process; listens on 127.0.0.1 only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starloom.lab.http_head import HeadReader
+
+CHUNK = 64 * 1024
+DIAL_S = 5.0
+
+
+@dataclass
+class Traffic:
+    """Bytes that have passed since the proxy started."""
+
+    up: int = 0
+    down: int = 0
+
+
+class _Cut(Exception):
+    """The bytes up to here were let through; the link ends now."""
+
+
+class _Pipe:
+    """One client connection and the connection to the target that belongs to it."""
+
+    def __init__(self, client: asyncio.StreamWriter, target: asyncio.StreamWriter) -> None:
+        self.client = client
+        self.target = target
+        self.upgraded = False
+
+    def reset(self) -> None:
+        """End both sides with RST, as a cable that is pulled ends nothing politely."""
+        for writer in (self.client, self.target):
+            raw = writer.transport.get_extra_info("socket")
+            if raw is not None:
+                with contextlib.suppress(OSError):
+                    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()
+
+
+class FaultProxy:
+    """Carries connections from a port of its own to a target. Every fault stays until `heal`."""
+
+    def __init__(self, host: str, port: int, *, seed: int = 0) -> None:
+        self._target = (host, port)
+        self._random = random.Random(seed)  # noqa: S311 - jitter of a test link
+        self._server: asyncio.Server | None = None
+        self._pipes: set[_Pipe] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._latency_s = 0.0
+        self._jitter_s = 0.0
+        self._cut_left: int | None = None
+        self._open = asyncio.Event()
+        self._orders_open = asyncio.Event()
+        self._refusing = False
+        self._hold: tuple[frozenset[str], int] | None = None
+        self._held_open = asyncio.Event()
+        self.held = asyncio.Event()
+        self.cut = asyncio.Event()
+        self.traffic = Traffic()
+        self.uploaded: dict[str, int] = {}
+        self._free()
+
+    @property
+    def port(self) -> int:
+        """Return the port that clients dial; `start` must have been awaited."""
+        if self._server is None:
+            raise RuntimeError("the proxy is not started")
+        return int(self._server.sockets[0].getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def connections(self) -> int:
+        return len(self._pipes)
+
+    async def start(self, port: int = 0) -> None:
+        """Listen; port 0 takes any free one."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
+
+    async def stop(self) -> None:
+        """End every connection and stop listening; idempotent."""
+        if self._server is not None:
+            self._server.close()
+        self._refusing = True
+        self._latency_s = self._jitter_s = 0.0
+        self._free()
+        self._drop_all()
+        if self._tasks:  # each ends by itself, now that its connections are gone and nothing is held
+            await asyncio.wait(self._tasks)
+        if self._server is not None:
+            await self._server.wait_closed()
+            self._server = None
+
+    # -- faults
+
+    def delay(self, seconds: float, jitter_s: float = 0.0) -> None:
+        """Hold back every piece of data, in both directions, for so long, up to `jitter_s` more."""
+        self._latency_s, self._jitter_s = seconds, jitter_s
+
+    def cut_after(self, count: int) -> None:
+        """Let so many more bytes pass upwards, then reset every connection and refuse new ones; sets `cut`."""
+        self._cut_left = count
+
+    def black_hole(self) -> None:
+        """Let connections stand and pass nothing on, in either direction."""
+        self._open.clear()
+
+    def hold_uploads(self, paths: frozenset[str], count: int) -> None:
+        """Stop uploads to these paths when `count` of their body bytes have passed, and orders on upgraded sockets.
+
+        Sets `held`. Everything else, also what upgraded sockets say upwards, goes on.
+        """
+        self._hold = (paths, count)
+        self._held_open.clear()
+
+    def reset(self) -> None:
+        """Reset every connection and refuse new ones; sets `cut`."""
+        self._refusing = True
+        self.cut.set()
+        self._drop_all()
+
+    def heal(self) -> None:
+        """Take every fault back; connections that were reset stay gone."""
+        self._latency_s = self._jitter_s = 0.0
+        self._cut_left = None
+        self._refusing = False
+        self._hold = None
+        self._free()
+        self.cut.clear()
+        self.held.clear()
+
+    def _free(self) -> None:
+        self._open.set()
+        self._orders_open.set()
+        self._held_open.set()
+
+    def _drop_all(self) -> None:
+        for pipe in list(self._pipes):
+            pipe.reset()
+
+    # -- carrying
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        if not self._accepts():
+            writer.transport.abort()
+            return
+        try:
+            async with asyncio.timeout(DIAL_S):
+                target_reader, target_writer = await asyncio.open_connection(*self._target)
+        except (OSError, TimeoutError):
+            writer.transport.abort()
+            return
+        pipe = _Pipe(writer, target_writer)
+        self._pipes.add(pipe)
+        if not self._accepts():  # the fault came while the target was dialled
+            pipe.reset()
+        try:
+            await self._carry(pipe, reader, target_reader)
+        finally:
+            self._pipes.discard(pipe)
+            writer.transport.abort()
+            target_writer.transport.abort()
+
+    def _accepts(self) -> bool:
+        return not self._refusing
+
+    async def _carry(self, pipe: _Pipe, reader: asyncio.StreamReader, target_reader: asyncio.StreamReader) -> None:
+        heads = HeadReader(host=f"{self._target[0]}:{self._target[1]}")
+        up = asyncio.create_task(self._pump(reader, pipe.target, lambda data: self._pass_up(pipe, heads, data)))
+        down = asyncio.create_task(self._pump(target_reader, pipe.client, lambda data: self._pass_down(pipe, data)))
+        try:
+            await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
+            # A target that ends its side has answered; what it said must still reach the client.
+            if up.done() and not down.done() and up.exception() is None:
+                await down
+        except OSError:
+            pass  # either side may be gone at any moment; the other is ended with it
+        finally:
+            for task in (up, down):
+                task.cancel()
+            await asyncio.gather(up, down, return_exceptions=True)
+
+    async def _pump(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        judge: Callable[[bytes], Awaitable[bytes]],
+    ) -> None:
+        while data := await reader.read(CHUNK):
+            if self._latency_s or self._jitter_s:
+                await asyncio.sleep(self._latency_s + self._random.random() * self._jitter_s)
+            await self._open.wait()
+            passed = await judge(data)
+            writer.write(passed)
+            await writer.drain()
+        if writer.can_write_eof():
+            writer.write_eof()
+
+    async def _pass_up(self, pipe: _Pipe, heads: HeadReader, data: bytes) -> bytes:
+        out = bytearray()
+        for piece in heads.feed(data):
+            pipe.upgraded = pipe.upgraded or piece.upgraded
+            if piece.path and piece.body and piece.method in ("PATCH", "PUT", "POST"):
+                await self._count_upload(pipe, piece.path, piece.data, out)
+            else:
+                out += piece.data
+        self.traffic.up += len(out)
+        if self._cut_left is not None:
+            if self._cut_left <= len(out):
+                pipe.target.write(bytes(out[: self._cut_left]))
+                self.reset()
+                raise _Cut
+            self._cut_left -= len(out)
+        return bytes(out)
+
+    async def _count_upload(self, pipe: _Pipe, path: str, data: bytes, out: bytearray) -> None:
+        """Let a piece of a body pass; where a hold ends in its middle, send what is before it and wait."""
+        if self._hold is not None and path in self._hold[0]:
+            paths, most = self._hold
+            room = max(0, most - sum(self.uploaded.get(item, 0) for item in paths))
+            if len(data) >= room:
+                before, data = data[:room], data[room:]
+                self.uploaded[path] = self.uploaded.get(path, 0) + len(before)
+                pipe.target.write(bytes(out) + before)
+                await pipe.target.drain()
+                out.clear()
+                self._orders_open.clear()
+                self.held.set()
+                await self._held_open.wait()
+        self.uploaded[path] = self.uploaded.get(path, 0) + len(data)
+        out += data
+
+    async def _pass_down(self, pipe: _Pipe, data: bytes) -> bytes:
+        if pipe.upgraded:
+            await self._orders_open.wait()
+        self.traffic.down += len(data)
+        return data

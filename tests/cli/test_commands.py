@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from starloom.cli.commands import build
+
+Answer = tuple[int, Any]
+
+
+class StubHub:
+    """An HTTP server that answers as told and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[tuple[str, str], Answer] = {}
+        self.asked: list[tuple[str, str, Any]] = []
+        stub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                body = json.loads(self.rfile.read(length)) if length else None
+                path = self.path.partition("?")[0].removeprefix("/api/v1")
+                stub.asked.append((self.command, path, body))
+                missing = (404, {"title": "It does not exist", "code": "not_found", "hint": "Look again."})
+                status, document = stub.answers.get((self.command, path), missing)
+                raw = json.dumps(document).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
+        self.thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+@pytest.fixture
+def hub() -> Iterator[StubHub]:
+    made = StubHub()
+    yield made
+    made.close()
+
+
+def starloom(hub: StubHub, *words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(build(), [*words, "--hub", hub.url])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+NEWEST = ("GET", "/constellations")
+
+
+def test_without_an_id_the_newest_is_meant(hub: StubHub) -> None:
+    hub.answers[NEWEST] = (200, {"items": [{"id": "c-new"}], "next": None})
+    hub.answers["POST", "/constellations/c-new/pause"] = (200, {"id": "c-new", "state": "paused"})
+    code, said = starloom(hub, "pause", "--reason", "lunch")
+    assert code == 0
+    assert "paused" in said
+    assert hub.asked[-1] == ("POST", "/constellations/c-new/pause", {"reason": "lunch"})
+
+
+def test_with_none_at_all_it_says_what_to_do(hub: StubHub) -> None:
+    hub.answers[NEWEST] = (200, {"items": [], "next": None})
+    code, said = starloom(hub, "watch")
+    assert code == 2
+    assert "starloom submit" in said
+
+
+@pytest.mark.parametrize("words", [["submit"], ["submit", "words", "-r", "recipe"], ["edit", "c-1"]])
+def test_usage(hub: StubHub, words: list[str]) -> None:
+    code, said = starloom(hub, *words)
+    assert code == 2
+    assert "The way out" in said
+
+
+def test_every_fault_of_a_plan_is_shown_with_its_place(hub: StubHub, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text("starloom: 1\n")
+    faults = [
+        {"place": "tasks[0].tool", "code": "unknown_tool", "reason": "no fs.raed", "hint": "Did you mean fs.read?"},
+        {"place": "tasks[1].id", "code": "duplicate_id", "reason": "a twice", "hint": ""},
+    ]
+    refusal = {"code": "plan_invalid", "title": "The plan has faults", "reason": "2 faults", "errors": faults}
+    hub.answers["POST", "/constellations"] = (422, refusal)
+    code, said = starloom(hub, "submit", "-f", str(tmp_path / "plan.yaml"))
+    assert code == 2
+    for word in ("tasks[0].tool", "unknown_tool", "Did you mean fs.read?", "tasks[1].id", "duplicate_id"):
+        assert word in said
+    code, said = starloom(hub, "submit", "-f", str(tmp_path / "plan.yaml"), "--json")
+    assert code == 2
+    assert [fault["place"] for fault in json.loads(said)["problem"]["errors"]] == ["tasks[0].tool", "tasks[1].id"]
+
+
+def test_what_is_submitted(hub: StubHub) -> None:
+    hub.answers["POST", "/constellations"] = (202, {"id": "c-1", "state": "planning", "version": 0})
+    words = ["submit", "-r", "copy-folder", "-p", "path=Docs", "-p", "keep:=3", "--hold", "--deadline", "30m"]
+    code, _ = starloom(hub, *words, "--approve", "abc", "--json")
+    assert code == 0
+    assert hub.asked[-1][2] == {
+        "recipe": "copy-folder",
+        "params": {"path": "Docs", "keep": 3},
+        "plan_hash": "abc",
+        "hold": True,
+        "deadline_s": 1800,
+    }
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"), [("succeeded", 0), ("failed", 1), ("partial", 3), ("cancelled", 6), ("active", 4)]
+)
+def test_the_exit_code_of_a_result_is_the_result(hub: StubHub, state: str, expected: int) -> None:
+    items = [
+        {"title": "Rows", "show": "table", "value": [{"name": "a", "bytes": 1}], "artifact": None, "from": {}},
+        {"title": "Text", "show": "text", "value": "plain words", "artifact": None, "from": {"task": "t"}},
+    ]
+    answer = {"state": "final", "sentence": "It is done.", "items": items, "constellation_state": state}
+    hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
+    hub.answers["GET", "/devices"] = (200, {"items": []})
+    code, said = starloom(hub, "result", "c-1")
+    assert code == expected
+    for word in ("It is done.", "Rows", "plain words"):
+        assert word in said
+    code, said = starloom(hub, "result", "c-1", "--json")
+    assert code == expected
+    assert json.loads(said)["sentence"] == "It is done."
+
+
+def test_saving_never_leaves_the_folder(hub: StubHub, tmp_path: Path) -> None:
+    items = [
+        {"title": "../../escape", "show": "value", "value": {"a": 1}, "artifact": None},
+        {"title": "../../escape", "show": "text", "value": "x", "artifact": None},
+    ]
+    answer = {"state": "final", "sentence": "", "items": items, "constellation_state": "succeeded"}
+    hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
+    hub.answers["GET", "/devices"] = (200, {"items": []})
+    code, _ = starloom(hub, "result", "c-1", "--save", str(tmp_path / "out"))
+    assert code == 0
+    assert len(list((tmp_path / "out").iterdir())) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_hub_that_is_away_is_exit_5(hub: StubHub) -> None:
+    hub.answers[NEWEST] = (503, {"title": "Busy", "code": "overloaded", "reason": "the store is away"})
+    code, said = starloom(hub, "ls")
+    assert code == 5
+    assert "the store is away" in said
+
+
+def test_why_of_one_task(hub: StubHub) -> None:
+    item = {
+        "task": "a",
+        "sentence": "a waits for laptop, which is off.",
+        "candidates": [{"name": "laptop", "reason": "offline for 3 min"}, {"name": "nas", "reason": "no such tool"}],
+        "actions": ["switch laptop on"],
+    }
+    hub.answers["GET", "/constellations/c-1/why"] = (200, item)
+    code, said = starloom(hub, "why", "a", "c-1")
+    assert code == 0
+    for word in ("which is off", "laptop: offline", "nas: no such tool", "switch laptop on"):
+        assert word in said
+
+
+def test_reassign_is_an_edit_of_the_version_it_saw(hub: StubHub) -> None:
+    hub.answers["GET", "/constellations/c-1"] = (200, {"version": 7, "tasks": []})
+    hub.answers["POST", "/constellations/c-1/edits"] = (200, {"version": 8})
+    code, said = starloom(hub, "reassign", "c-1", "--task", "a", "--device", "nas")
+    assert code == 0
+    assert "version 8" in said
+    body = hub.asked[-1][2]
+    assert body["base_version"] == 7
+    assert body["operations"] == [{"reassign": {"id": "a", "device": {"name": "nas"}}}]
+
+
+def test_a_device_that_is_unknown_names_those_there_are(hub: StubHub) -> None:
+    hub.answers["GET", "/devices"] = (200, {"items": [{"id": "d-1", "name": "nas"}]})
+    code, said = starloom(hub, "device", "drain", "laptop")
+    assert code == 2
+    assert "nas" in said
