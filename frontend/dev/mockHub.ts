@@ -1,0 +1,529 @@
+/**
+ * A small hub for the page's development and tests: REST and the live stream in the real shapes, from a scenario.
+ * Keeps its streams in memory; controls change them a little, so that buttons have an effect. No network of its own.
+ */
+
+import { fold } from "../src/model/apply.ts";
+import { stateHash } from "../src/model/canonical.ts";
+import type { Entity, StreamEvent } from "../src/model/types.ts";
+import { CONSTELLATION, fleetLog, photoBackup, type Stop, T0 } from "./scenario.ts";
+
+export interface Answered {
+  status: number;
+  body: unknown;
+}
+
+export interface LiveClient {
+  send(text: string): void;
+}
+
+const problem = (status: number, code: string, reason: string, hint = ""): Answered => ({
+  status,
+  body: { code, errors: [], hint, reason, status, title: reason },
+});
+const iso = (ms: number) => new Date(ms).toISOString();
+
+export interface MockOptions {
+  stop?: Stop;
+  signedIn?: boolean;
+  question?: boolean;
+  /** Moves all hub times, so that the scenario seems to run now. */
+  shiftMs?: number;
+  empty?: boolean;
+}
+
+export class MockHub {
+  signedIn: boolean;
+  readonly calls: { method: string; path: string; body: unknown }[] = [];
+  private readonly logs = new Map<string, StreamEvent[]>();
+  private readonly clients = new Map<LiveClient, Set<string>>();
+  private readonly shiftMs: number;
+
+  constructor(options: MockOptions = {}) {
+    this.signedIn = options.signedIn ?? true;
+    this.shiftMs = options.shiftMs ?? 0;
+    this.logs.set("fleet", options.empty ? [] : this.shift(fleetLog()));
+    if (options.empty) return;
+    this.logs.set(CONSTELLATION, this.shift(photoBackup(options.stop ?? "killed")));
+    this.logs.set("c-done", this.shift(rename(photoBackup("final"), "c-done")));
+    this.logs.set("c-failed", this.shift(rename(photoBackup("failed"), "c-failed")));
+    if (options.question) this.ask();
+  }
+
+  now(): number {
+    return this.shiftMs ? Date.now() : T0 + 6000;
+  }
+
+  private shift(events: StreamEvent[]): StreamEvent[] {
+    if (!this.shiftMs) return events;
+    const move = (value: unknown, name = ""): unknown => {
+      if (typeof value === "number" && name.endsWith("_ms") && value > 1e12) return value + this.shiftMs;
+      if (Array.isArray(value)) return value.map((one) => move(one));
+      if (value !== null && typeof value === "object")
+        return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, move(one, key)]));
+      return value;
+    };
+    return events.map((event) => move(event) as StreamEvent);
+  }
+
+  entities(stream: string): Map<string, Entity> {
+    return fold(new Map(), this.logs.get(stream) ?? []);
+  }
+
+  /** Appends an event and sends it to whoever follows its stream. */
+  publish(
+    stream: string,
+    kind: string,
+    puts: Record<string, Entity | null>,
+    more: { by?: string; about?: string; note?: string } = {},
+  ): void {
+    const log = this.logs.get(stream) ?? [];
+    const event: StreamEvent = {
+      at_ms: this.now(),
+      by: more.by ?? "engine",
+      kind,
+      puts,
+      seq: log.length + 1,
+      stream,
+      ...more,
+    };
+    log.push(event);
+    this.logs.set(stream, log);
+    for (const [client, streams] of this.clients)
+      if (streams.has(stream)) client.send(JSON.stringify({ events: [event], t: "events" }));
+  }
+
+  beside(stream: string, kind: string, about: string, attempt: number, value: unknown): void {
+    for (const [client, streams] of this.clients) {
+      if (streams.has(stream))
+        client.send(JSON.stringify({ items: [{ about, attempt, kind, stream, value }], t: "beside" }));
+    }
+  }
+
+  ask(): void {
+    const text = "There is little room on the server. Copy all the same?";
+    this.publish(CONSTELLATION, "question_opened", {
+      "question/q1": {
+        choices: [
+          { label: "Stop", value: "stop", fails: true },
+          { label: "Copy", value: "go" },
+        ],
+        id: "q1",
+        kind: "person",
+        opened_ms: this.now() - 4000,
+        task: "ask-room",
+        text,
+      },
+    });
+  }
+
+  // -- the live socket
+
+  open(client: LiveClient): void {
+    this.clients.set(client, new Set());
+  }
+
+  close(client: LiveClient): void {
+    this.clients.delete(client);
+  }
+
+  hear(client: LiveClient, text: string): void {
+    const frame = JSON.parse(text) as { t: string; stream?: string; after_seq?: number; at_ms?: number };
+    if (frame.t === "ticket") client.send(JSON.stringify({ now_ms: this.now(), protocol: 1, t: "ready" }));
+    else if (frame.t === "ping") client.send(JSON.stringify({ at_ms: frame.at_ms, now_ms: this.now(), t: "pong" }));
+    else if (frame.t === "unsubscribe" && frame.stream) this.clients.get(client)?.delete(frame.stream);
+    else if (frame.t === "subscribe" && frame.stream) this.subscribe(client, frame.stream, frame.after_seq ?? -1);
+  }
+
+  private subscribe(client: LiveClient, stream: string, after: number): void {
+    const log = this.logs.get(stream);
+    if (!log) {
+      client.send(JSON.stringify({ reason: "there is no such stream", stream, t: "resync" }));
+      return;
+    }
+    this.clients.get(client)?.add(stream);
+    if (after >= 0) {
+      const events = log.filter((event) => event.seq > after);
+      if (events.length > 0) client.send(JSON.stringify({ events, t: "events" }));
+      return;
+    }
+    const entities = this.entities(stream);
+    client.send(
+      JSON.stringify({
+        entities: Object.fromEntries(entities),
+        hash: stateHash(entities),
+        seq: log[log.length - 1]?.seq ?? 0,
+        stream,
+        t: "snapshot",
+      }),
+    );
+  }
+
+  // -- REST
+
+  answer(method: string, url: string, body: unknown): Answered {
+    const { pathname, searchParams } = new URL(url, "http://hub");
+    const path = pathname.replace("/api/v1", "");
+    this.calls.push({ body, method, path });
+    if (path === "/sign-in") {
+      const given = body as { id?: string; secret?: string };
+      if (given.secret !== "good")
+        return problem(
+          401,
+          "not_signed_in",
+          "this sign-in link is unknown, used or too old",
+          "Run `starloom open` for a fresh one.",
+        );
+      this.signedIn = true;
+      return this.session();
+    }
+    if (!this.signedIn)
+      return problem(401, "not_signed_in", "you are not signed in", "Run `starloom open` for a sign-in link.");
+    if (path === "/session") return this.session();
+    if (path === "/live/tickets") return { body: { ticket: "ticket" }, status: 201 };
+    if (path === "/constellations" && method === "GET") return this.list(searchParams);
+    if (path === "/constellations") return { body: { id: CONSTELLATION, state: "planning", version: 0 }, status: 202 };
+    if (path === "/constellations/preview")
+      return preview(body as { request?: string; recipe?: string; plan?: unknown });
+    if (path === "/approvals") return this.approvals();
+    if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
+    if (path === "/tokens")
+      return {
+        body: {
+          items: [
+            {
+              created_at: iso(this.now()),
+              expires_at: iso(this.now() + 9e8),
+              id: "t1",
+              kind: "session",
+              label: "Firefox on desktop",
+              last_used_at: iso(this.now()),
+              role: "owner",
+            },
+          ],
+          next: null,
+        },
+        status: 200,
+      };
+    const answered = /^\/approvals\/([^/]+)\/answer$/.exec(path);
+    if (answered) return this.answered(decodeURIComponent(answered[1] ?? ""), body as { value: string });
+    if (path === "/enrollments") return this.enroll();
+    const decided = /^\/enrollments\/([^/]+)\/(approve|deny)$/.exec(path);
+    if (decided) return this.decide(decided[1] ?? "", decided[2] === "approve");
+    const device = /^\/devices\/([^/]+)(?:\/(\w+))?$/.exec(path);
+    if (device) return this.device(device[1] ?? "", device[2] ?? "", body as { name?: string });
+    const inside = /^\/constellations\/([^/]+)\/(.+)$/.exec(path);
+    if (inside) return this.inside(inside[1] ?? "", inside[2] ?? "", searchParams);
+    return problem(404, "not_found", `there is nothing at ${path}`);
+  }
+
+  private session(): Answered {
+    return { body: { csrf: "csrf", principal: { id: "p1", name: "mara" }, role: "owner", token: "t1" }, status: 200 };
+  }
+
+  private list(search: URLSearchParams): Answered {
+    const items = [...this.logs.keys()]
+      .filter((id) => id !== "fleet")
+      .map((id) => {
+        const entities = this.entities(id);
+        const head = entities.get("head") as Entity & { created_ms: number; ended_ms?: number };
+        return {
+          attention: head.attention ?? [],
+          created_at: iso(head.created_ms),
+          ended_at: head.ended_ms ? iso(head.ended_ms) : null,
+          id,
+          name: head.name,
+          recipe: head.recipe,
+          request: head.request,
+          sentence: (entities.get("answer") as Entity | undefined)?.sentence ?? "",
+          state: head.state,
+          version: head.version,
+        };
+      })
+      .filter((row) => !search.get("state") || row.state === search.get("state"));
+    return { body: { items, next: null }, status: 200 };
+  }
+
+  private approvals(): Answered {
+    const items: unknown[] = [];
+    for (const stream of this.logs.keys()) {
+      for (const [key, entity] of this.entities(stream)) {
+        if (!key.startsWith("question/") || entity.answered_ms) continue;
+        items.push({
+          ...entity,
+          constellation: stream,
+          constellation_name: "Photo backup",
+          expires_at: null,
+          id: `${stream}:${entity.id}`,
+          opened_at: iso(Number(entity.opened_ms)),
+          question: entity.id,
+        });
+      }
+    }
+    return { body: { items, next: null }, status: 200 };
+  }
+
+  private answered(id: string, body: { value: string }): Answered {
+    const [stream, question] = id.split(":") as [string, string];
+    const held = this.entities(stream).get(`question/${question}`);
+    if (!held) return problem(404, "not_found", `no open question is called ${id}`);
+    this.publish(
+      stream,
+      "approval_answered",
+      {
+        [`question/${question}`]: { ...held, answer: body.value, answered_by: "person:mara", answered_ms: this.now() },
+      },
+      { by: "person:mara" },
+    );
+    return { body: { answer: body.value, id }, status: 200 };
+  }
+
+  private enroll(): Answered {
+    const expires = this.now() + 600_000;
+    this.publish("fleet", "enrollment_opened", {
+      "enrollment/e1": { code_hash: "h", created_ms: this.now(), expires_ms: expires, id: "e1", owner: "p1" },
+    });
+    const line =
+      "curl -fsS http://127.0.0.1:8470/agent/join.py -o join.py && python3 join.py http://127.0.0.1:8470 7KQ2-M4XA-99PD-3FHT";
+    return {
+      body: {
+        code: "7KQ2-M4XA-99PD-3FHT",
+        expires_at: iso(expires),
+        id: "e1",
+        line,
+        state: "open",
+        url: "http://127.0.0.1:8470",
+      },
+      status: 201,
+    };
+  }
+
+  /** A device redeems the code: for tests and for looking at. */
+  knock(): void {
+    const held = this.entities("fleet").get("enrollment/e1") ?? {};
+    this.publish("fleet", "enrollment_asked", {
+      "enrollment/e1": {
+        ...held,
+        device: "d-new",
+        name: "pop-os-laptop",
+        os: "linux",
+        state: "asking",
+        words: "amber bridge cedar delta ember fjord",
+      },
+    });
+  }
+
+  private decide(id: string, allow: boolean): Answered {
+    const held = this.entities("fleet").get(`enrollment/${id}`);
+    if (!held) return problem(404, "not_found", `there is no enrollment ${id}`);
+    const device = {
+      id: "d-new",
+      joined_ms: this.now(),
+      key: "k",
+      labels: ["laptop"],
+      link: "online",
+      link_since_ms: this.now(),
+      name: "pop-os-laptop",
+      os: "linux",
+      profile: "observe",
+      version: "0.1.0",
+    };
+    this.publish("fleet", "enrollment_decided", {
+      [`enrollment/${id}`]: { ...held, state: allow ? "approved" : "denied" },
+      ...(allow
+        ? {
+            "device/d-new": device,
+            "offer/d-new": { digest: "n", slots: 2, tools: [{ effects: ["read"], name: "system.info" }] },
+          }
+        : {}),
+    });
+    return { body: { id }, status: 200 };
+  }
+
+  private device(id: string, action: string, body: { name?: string }): Answered {
+    const held = this.entities("fleet").get(`device/${id}`);
+    if (!held) return problem(404, "not_found", `there is no device ${id}`);
+    const change: Entity =
+      action === "drain"
+        ? { draining: true }
+        : action === "resume"
+          ? { draining: false }
+          : action === "revoke"
+            ? { revoked: true }
+            : { name: body.name };
+    this.publish("fleet", `device_${action || "renamed"}`, { [`device/${id}`]: { ...held, ...change } });
+    return { body: {}, status: 200 };
+  }
+
+  private inside(id: string, rest: string, search: URLSearchParams): Answered {
+    const log = this.logs.get(id);
+    if (!log) return problem(404, "not_found", `there is no constellation ${id}`);
+    if (rest === "events")
+      return {
+        body: { items: log.filter((event) => event.seq > Number(search.get("after") ?? 0)).slice(0, 500), next: null },
+        status: 200,
+      };
+    if (rest === "why") return { body: why(search.get("task_id") ?? "", this.entities(id)), status: 200 };
+    if (/\/log$/.test(rest)) {
+      const text =
+        "put Hills, 3 files, 384 KB\nhills-01.png 128 KB stored\nhills-02.png 64 of 131 KB\nlink closed by peer, no bye\n";
+      return { body: { end: text.length, lost: [], next: text.length, offset: 0, text }, status: 200 };
+    }
+    const head = this.entities(id).get("head") ?? {};
+    if (rest === "pause" || rest === "resume" || rest === "cancel") {
+      const state = rest === "pause" ? "paused" : rest === "resume" ? "active" : "cancelling";
+      this.publish(id, state, { head: { ...head, state } }, { by: "person:mara", note: `${rest} by mara` });
+      return { body: { id, state }, status: 200 };
+    }
+    const control = /^tasks\/([^/]+)\/([\w-]+)$/.exec(rest);
+    const task = control?.[1] ?? "";
+    const record = this.entities(id).get(`task/${task}`);
+    if (!record) return problem(404, "unknown_task", `there is no task ${task}`);
+    const change: Entity =
+      control?.[2] === "skip"
+        ? { reason: "skipped_by_person", state: "skipped" }
+        : control?.[2] === "hold"
+          ? { held: true, reason: "held" }
+          : { code: null, reason: null, state: "ready" };
+    this.publish(
+      id,
+      `task_${control?.[2]}`,
+      { [`task/${task}`]: { ...record, ...change, since_ms: this.now() } },
+      { about: task, by: "person:mara", note: `${control?.[2]} by mara` },
+    );
+    return { body: { id, seq: log.length }, status: 200 };
+  }
+}
+
+function rename(events: StreamEvent[], id: string): StreamEvent[] {
+  return events.map((event) => ({
+    ...event,
+    puts: event.puts.head ? { ...event.puts, head: { ...event.puts.head, id } } : event.puts,
+    stream: id,
+  }));
+}
+
+function why(task: string, entities: Map<string, Entity>): unknown {
+  const state = String(entities.get(`task/${task}`)?.state ?? "");
+  return {
+    actions: state === "running" ? [] : [`starloom retry --task ${task}`],
+    candidates: [
+      { device: "d-phone", fits: true, name: "demo-phone", reason: "the plan names it; it is away" },
+      { device: "d-server", fits: false, name: "demo-server", reason: "does not have Pictures/Hills" },
+      { device: "d-desktop", fits: false, name: "desktop", reason: "does not have Pictures/Hills" },
+    ],
+    sentence:
+      state === "running" ? `${task} waits for demo-phone, which has not answered for 2 s.` : `${task} is ${state}.`,
+    task,
+  };
+}
+
+const RECIPES = [
+  {
+    effects: ["read", "write"],
+    name: "photo-backup",
+    params: {
+      folder: { default: "Pictures", type: "path" },
+      sheet: { default: false, type: "boolean" },
+      source: { type: "device" },
+      target: { type: "device" },
+    },
+    phrases: ["back up the pictures of {source} to {target}"],
+    title: "Back up pictures, check every copy, make a contact sheet",
+  },
+  {
+    effects: ["read"],
+    name: "fleet-health",
+    params: {},
+    phrases: ["how are my machines"],
+    title: "One line per device, worst first, and why",
+  },
+  {
+    effects: ["read"],
+    name: "disk-space",
+    params: {},
+    phrases: ["what is filling my disks"],
+    title: "Biggest folders per device",
+  },
+];
+
+const PREVIEW_TASKS = [
+  ["list", "fs.find", "demo-phone", "the source you named", "read"],
+  ["space", "disk.usage", "demo-server", "412 GB free, answers in 4 ms", "read"],
+  ["send", "artifact.put", "demo-phone", "only it has the pictures", "read"],
+  ["copy", "fs.write", "demo-server", "the target you named", "write"],
+  ["check", "fs.hash", "demo-server", "follows copy", "read"],
+  ["sheet", "image.sheet", "desktop", "you said: on my desktop", "write"],
+] as const;
+
+function preview(body: { request?: string; recipe?: string; plan?: unknown }): Answered {
+  const words = (body.request ?? "").toLowerCase();
+  const found = {
+    missing: [],
+    params: { folder: "Pictures", sheet: true, source: { name: "demo-phone" }, target: { name: "demo-server" } },
+    recipe: "photo-backup",
+    title: RECIPES[0]?.title,
+  };
+  if (body.request !== undefined && !words.includes("back up the pictures of")) {
+    const near = words.includes("picture") || words.includes("back up");
+    const missing = [
+      { name: "source", title: "the device to copy from", type: "device" },
+      { name: "target", title: "the device to copy to", type: "device" },
+    ];
+    const candidates = near
+      ? [{ ...found, missing, params: {} }]
+      : [{ missing: [], params: {}, recipe: "fleet-health", title: RECIPES[1]?.title }];
+    return {
+      body: { plan_hash: null, tasks: [], understood: { candidates, outcome: near ? "near" : "none" } },
+      status: 200,
+    };
+  }
+  if (typeof body.plan === "string" && !body.plan.includes("starloom")) {
+    return {
+      body: {
+        code: "plan_invalid",
+        errors: [
+          {
+            code: "unknown_field",
+            hint: "Did you mean `tool`?",
+            place: "tasks[0].tol",
+            reason: "this field does not exist here",
+          },
+          { code: "duplicate_id", place: "tasks[1].id", reason: "two tasks have the id a" },
+        ],
+        hint: "Mend each listed place and send it again.",
+        reason: "the plan has 2 faults",
+        status: 422,
+      },
+      status: 422,
+    };
+  }
+  const tasks = PREVIEW_TASKS.map(([id, tool, device, why, effect]) => ({
+    alternatives: [],
+    device,
+    devices: [device],
+    each: id === "send" || id === "copy" || id === "check" ? "item of list/folders" : null,
+    effects: [effect],
+    grant: effect === "write" ? "files:write" : "files:read",
+    id,
+    missing:
+      id === "sheet"
+        ? [{ device: "desktop", grant: "files:write", line: "starloom-agent grant files:write ~/Desktop/Pictures" }]
+        : [],
+    optional: false,
+    person: null,
+    repeatability: "idempotent",
+    tool,
+    why,
+  }));
+  return {
+    body: {
+      name: "Photo backup",
+      plan_hash: "8c1f",
+      seconds: 11,
+      tasks,
+      ...(body.request ? { understood: { candidates: [found], outcome: "exact" } } : {}),
+    },
+    status: 200,
+  };
+}

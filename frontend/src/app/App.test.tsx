@@ -1,0 +1,244 @@
+/** The pages against the mock hub: what a person sees and does, and axe on each. */
+import { act, render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import axe from "axe-core";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type LiveClient, MockHub, type MockOptions } from "../../dev/mockHub.ts";
+import { CONSTELLATION } from "../../dev/scenario.ts";
+import { App } from "./App.tsx";
+
+class MockSocket implements LiveClient {
+  static hub: MockHub;
+  onopen: ((event: Event) => void) | null = null;
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  onclose: ((event: CloseEvent) => void) | null = null;
+
+  constructor() {
+    MockSocket.hub.open(this);
+    queueMicrotask(() => this.onopen?.(new Event("open")));
+  }
+  send(text: string): void {
+    // The page sends requests, the hub sends frames; both come through here and are told apart by what they carry.
+    const frame = JSON.parse(text) as { t: string };
+    if (["ticket", "subscribe", "unsubscribe", "ping"].includes(frame.t)) MockSocket.hub.hear(this, text);
+    else this.onmessage?.(new MessageEvent("message", { data: text }));
+  }
+  close(): void {
+    MockSocket.hub.close(this);
+  }
+}
+
+function open(path: string, options: MockOptions = {}): MockHub {
+  const hub = new MockHub(options);
+  MockSocket.hub = hub;
+  vi.stubGlobal("WebSocket", MockSocket);
+  vi.stubGlobal("fetch", async (input: string, init: RequestInit = {}) => {
+    const { status, body } = hub.answer(
+      init.method ?? "GET",
+      String(input),
+      init.body ? JSON.parse(String(init.body)) : undefined,
+    );
+    return new Response(JSON.stringify(body), { status });
+  });
+  history.replaceState(null, "", path);
+  render(<App />);
+  return hub;
+}
+
+async function faultsOfAxe(): Promise<string[]> {
+  const found = await axe.run(document.body, {
+    resultTypes: ["violations"],
+    rules: { "color-contrast": { enabled: false }, region: { enabled: false } },
+  });
+  return found.violations.map(
+    (violation) => `${violation.id}: ${violation.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`,
+  );
+}
+
+beforeEach(() => {
+  vi.stubGlobal("requestAnimationFrame", (run: () => void) => setTimeout(run, 0));
+});
+afterEach(() => vi.unstubAllGlobals());
+
+describe("signing in", () => {
+  it("says how to get a link when there is none", async () => {
+    open("/", { signedIn: false });
+    expect(await screen.findByText("starloom open")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("takes the link out of the address and opens the page", async () => {
+    const hub = open("/#/sign-in/abc.good", { signedIn: false });
+    expect(await screen.findByRole("heading", { name: "Home" })).toBeTruthy();
+    expect(location.hash).toBe("");
+    expect(hub.calls[0]).toMatchObject({ body: { id: "abc", secret: "good" }, path: "/sign-in" });
+  });
+
+  it("says that a used link is used", async () => {
+    open("/#/sign-in/abc.old", { signedIn: false });
+    expect(await screen.findByText(/unknown, used or too old/)).toBeTruthy();
+  });
+});
+
+describe("Home", () => {
+  it("answers a question where it stands", async () => {
+    const hub = open("/", { question: true });
+    const text = await screen.findByText("There is little room on the server. Copy all the same?");
+    const item = text.closest(".item") as HTMLElement;
+    await userEvent.click(within(item).getByRole("button", { name: "Copy" }));
+    await waitFor(() =>
+      expect(screen.queryByText("There is little room on the server. Copy all the same?")).toBeNull(),
+    );
+    expect(hub.entities(CONSTELLATION).get("question/q1")?.answer).toBe("go");
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("offers a first request when nothing has run", async () => {
+    open("/", { empty: true });
+    expect(await screen.findByText("Nothing has run yet.")).toBeTruthy();
+    expect(await screen.findByText("No device yet.")).toBeTruthy();
+  });
+});
+
+describe("Constellation", () => {
+  it("lists what is stuck first and opens it with the error on top", async () => {
+    open(`/constellations/${CONSTELLATION}?lens=list`);
+    await screen.findByRole("button", { name: /^send\.3/ });
+    const rows = within(screen.getByRole("list", { name: "Tasks" })).getAllByRole("button");
+    expect(rows[0]?.textContent).toContain("send.3");
+    await userEvent.click(rows[0] as HTMLElement);
+    const inspector = await screen.findByRole("complementary", { name: "Task send.3" });
+    expect(within(inspector).getByLabelText("What is wrong").textContent).toContain("has not answered for");
+    expect(location.pathname).toBe(`/constellations/${CONSTELLATION}/t/send.3`);
+    expect(await within(inspector).findByText(/send.3 waits for demo-phone/)).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("moves with j and k and closes with Escape", async () => {
+    open(`/constellations/${CONSTELLATION}?lens=list`);
+    await screen.findByRole("list", { name: "Tasks" });
+    await userEvent.keyboard("jj");
+    await waitFor(() => expect(location.pathname).toMatch(/\/t\/send\.4$/));
+    await userEvent.keyboard("k{Escape}");
+    await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
+  });
+
+  it("draws events as they come", async () => {
+    const hub = open(`/constellations/${CONSTELLATION}?lens=list`);
+    await screen.findByRole("list", { name: "Tasks" });
+    act(() =>
+      hub.publish(CONSTELLATION, "answer", { answer: { items: [], sentence: "A new sentence.", state: "partial" } }),
+    );
+    expect(await screen.findByText("A new sentence.")).toBeTruthy();
+  });
+
+  it("retries the failed task and pauses by their buttons", async () => {
+    const hub = open("/constellations/c-failed/t/send.3?lens=list");
+    const inspector = await screen.findByRole("complementary", { name: "Task send.3" });
+    expect(within(inspector).getByRole("button", { name: "Skip" }).getAttribute("aria-disabled")).toBe("true");
+    await userEvent.click(within(inspector).getByRole("button", { name: "Retry" }));
+    await waitFor(() =>
+      expect(hub.calls.map((call) => call.path)).toContain("/constellations/c-failed/tasks/send.3/retry"),
+    );
+  });
+
+  it("asks before it cancels", async () => {
+    const hub = open(`/constellations/${CONSTELLATION}?lens=list`);
+    await userEvent.click(await screen.findByRole("button", { name: "Cancel" }));
+    const path = `/constellations/${CONSTELLATION}/cancel`;
+    expect(hub.calls.map((call) => call.path)).not.toContain(path);
+    await userEvent.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Cancel" }));
+    await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain(path));
+  });
+
+  it("says that it does not exist, and offers the way to all", async () => {
+    open("/constellations/nope");
+    expect(await screen.findByText("The hub knows no constellation nope.")).toBeTruthy();
+  });
+});
+
+describe("New request", () => {
+  it("previews words as one types and launches what was shown", async () => {
+    const hub = open("/new");
+    await userEvent.click(await screen.findByRole("textbox"));
+    await userEvent.paste("Back up the pictures of my phone to the server");
+    expect(await screen.findByText("What will run")).toBeTruthy();
+    expect(screen.getByText("photo-backup")).toBeTruthy();
+    expect(screen.getByText("starloom-agent grant files:write ~/Desktop/Pictures")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+    await userEvent.keyboard("{Control>}{Enter}{/Control}");
+    await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
+    expect(hub.calls.find((call) => call.method === "POST" && call.path === "/constellations")?.body).toEqual({
+      request: "Back up the pictures of my phone to the server",
+    });
+  });
+
+  it("starts nothing on a near match, and runs the hash once its slots are filled", async () => {
+    const hub = open("/new?q=back%20up%20something");
+    await screen.findByText("Did you mean");
+    expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
+    const form = screen.getByRole("button", { name: "Use this" }).closest("form") as HTMLElement;
+    await within(form).findAllByRole("option", { name: "demo-server" });
+    await userEvent.selectOptions(within(form).getByLabelText("source"), "demo-phone");
+    await userEvent.selectOptions(within(form).getByLabelText("target"), "demo-server");
+    await userEvent.click(within(form).getByRole("button", { name: "Use this" }));
+    await screen.findByText("What will run");
+    await waitFor(() =>
+      expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBeNull(),
+    );
+    await userEvent.click(screen.getByRole("button", { name: /^Launch/ }));
+    await waitFor(() =>
+      expect(hub.calls.find((call) => call.method === "POST" && call.path === "/constellations")?.body).toMatchObject({
+        params: { source: { name: "demo-phone" }, target: { name: "demo-server" } },
+        plan_hash: "8c1f",
+        recipe: "photo-backup",
+      }),
+    );
+  });
+
+  it("shows every fault of a pasted plan with its place", async () => {
+    open("/new");
+    await userEvent.click(await screen.findByRole("tab", { name: "Plan" }));
+    await userEvent.click(screen.getByRole("textbox"));
+    await userEvent.paste("tasks: nothing");
+    expect(await screen.findByText(/tasks\[0\]\.tol/)).toBeTruthy();
+    expect(screen.getByText(/two tasks have the id a/)).toBeTruthy();
+  });
+});
+
+describe("Fleet", () => {
+  it("adds a device: line, words, approved, ready", async () => {
+    const hub = open("/devices?add=1");
+    expect(await screen.findByText(/python3 join.py/)).toBeTruthy();
+    act(() => hub.knock());
+    expect(await screen.findByText("amber bridge cedar delta ember fjord")).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Same, approve" }));
+    expect(await screen.findByText(/in the fleet/)).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("renames and drains a device", async () => {
+    const hub = open("/devices?device=d-server");
+    const sheet = await screen.findByRole("complementary", { name: "Device demo-server" });
+    const name = within(sheet).getByLabelText("Name");
+    await userEvent.clear(name);
+    await userEvent.type(name, "cellar");
+    await userEvent.click(within(sheet).getByRole("button", { name: "Rename" }));
+    await waitFor(() => expect(hub.entities("fleet").get("device/d-server")?.name).toBe("cellar"));
+    await userEvent.click(await screen.findByRole("button", { name: "Drain" }));
+    expect(await screen.findByRole("button", { name: "Take work again" })).toBeTruthy();
+  });
+});
+
+describe("everywhere", () => {
+  it("goes by keys, and the palette finds a place", async () => {
+    open("/");
+    await screen.findByRole("heading", { name: "Home" });
+    await userEvent.keyboard("gf");
+    await screen.findByRole("heading", { name: "Fleet" });
+    await userEvent.keyboard("{Control>}k{/Control}");
+    await userEvent.type(await screen.findByRole("combobox"), "sett{Enter}");
+    expect(await screen.findByRole("heading", { name: "Settings" })).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+});

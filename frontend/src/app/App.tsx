@@ -1,0 +1,106 @@
+/** Who is signed in decides what is drawn; then the address does. */
+import { useCallback, useEffect, useState } from "react";
+import { Route, Switch } from "wouter";
+import type { Problem } from "../link/rest.ts";
+import { ConstellationPage } from "../pages/Constellation.tsx";
+import { ConstellationsPage } from "../pages/Constellations.tsx";
+import { FleetPage } from "../pages/Fleet.tsx";
+import { HomePage } from "../pages/Home.tsx";
+import { MissingPage } from "../pages/Missing.tsx";
+import { NewPage } from "../pages/New.tsx";
+import { SignInPage } from "../pages/SignIn.tsx";
+import { InboxPage, RecipesPage, SettingsPage } from "../pages/Small.tsx";
+import { DoingProvider } from "./Actions.tsx";
+import { WorkspaceContext } from "./context.ts";
+import { watchNeeds } from "./needs.ts";
+import { asProblem } from "./resource.ts";
+import { Workspace } from "./workspace.ts";
+
+const LINK = /^#?\/?(?:#\/)?sign-in\/([^./]+)\.(.+)$/;
+
+/** Takes a sign-in link out of the address, so that its secret stays in no history. */
+export function takeSignInLink(): { id: string; secret: string } | null {
+  const found = LINK.exec(location.hash);
+  if (!found?.[1] || !found[2]) return null;
+  history.replaceState(null, "", "/");
+  return { id: found[1], secret: found[2] };
+}
+
+type Stage = { kind: "opening" } | { kind: "out"; problem: Problem | null } | { kind: "in"; workspace: Workspace };
+
+export function App() {
+  const [stage, setStage] = useState<Stage>({ kind: "opening" });
+  const [turn, setTurn] = useState(0);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` stands for a wish to try again.
+  useEffect(() => {
+    let wanted = true;
+    const link = takeSignInLink();
+    const workspace = new Workspace(() =>
+      setStage((held) => (held.kind === "in" ? { kind: "out", problem: null } : held)),
+    );
+    const open = async () => {
+      try {
+        if (link) await workspace.hub.signIn(link.id, link.secret);
+        const session = await workspace.hub.session();
+        if (!wanted) return;
+        workspace.begin(session);
+        setStage({ kind: "in", workspace });
+      } catch (error) {
+        const problem = asProblem(error);
+        if (wanted) setStage({ kind: "out", problem: problem.code === "not_signed_in" && !link ? null : problem });
+      }
+    };
+    void open();
+    return () => {
+      wanted = false;
+      workspace.live.stop();
+    };
+  }, [turn]);
+
+  const workspace = stage.kind === "in" ? stage.workspace : null;
+  useEffect(() => (workspace ? watchNeeds(workspace) : undefined), [workspace]);
+  const retry = useCallback(() => {
+    setStage({ kind: "opening" });
+    setTurn((held) => held + 1);
+  }, []);
+  // A fresh link pasted into this very tab changes only the part after the #.
+  useEffect(() => {
+    const hear = () => {
+      if (LINK.test(location.hash)) retry();
+    };
+    addEventListener("hashchange", hear);
+    return () => removeEventListener("hashchange", hear);
+  }, [retry]);
+
+  if (stage.kind !== "in") {
+    return (
+      <SignInPage
+        problem={stage.kind === "out" ? stage.problem : null}
+        working={stage.kind === "opening"}
+        onRetry={retry}
+      />
+    );
+  }
+  return (
+    <WorkspaceContext value={stage.workspace}>
+      <DoingProvider>
+        <Switch>
+          <Route path="/">{() => <HomePage />}</Route>
+          <Route path="/new">{() => <NewPage />}</Route>
+          <Route path="/constellations">{() => <ConstellationsPage />}</Route>
+          <Route path="/constellations/:id/*?">
+            {({ id, "*": rest }) => (
+              <ConstellationPage key={id} id={id} task={rest?.startsWith("t/") ? rest.slice(2) : null} />
+            )}
+          </Route>
+          <Route path="/devices">{() => <FleetPage />}</Route>
+          <Route path="/recipes">{() => <RecipesPage />}</Route>
+          <Route path="/inbox">{() => <InboxPage />}</Route>
+          <Route path="/settings">{() => <SettingsPage />}</Route>
+          <Route>{() => <MissingPage />}</Route>
+        </Switch>
+      </DoingProvider>
+    </WorkspaceContext>
+  );
+}

@@ -1,0 +1,133 @@
+/**
+ * Everything a person can do to a constellation or a task, each with the reason when it cannot be done now.
+ * Decides only what to offer; the hub decides what happens. Pure except for the call that each action makes.
+ */
+import type { Hub } from "../link/endpoints.ts";
+import { type TaskView, taskView } from "../model/selectors.ts";
+import type { StreamModel } from "../model/stream.ts";
+import type { GroupRecord, Head } from "../model/types.ts";
+import { FINAL } from "../model/words.ts";
+
+export interface Action {
+  id: string;
+  label: string;
+  /** Why it is not possible now; null when it is. */
+  why: string | null;
+  danger?: boolean;
+  run: (confirm?: string[]) => Promise<unknown>;
+}
+
+export function constellationActions(hub: Hub, head: Head): Action[] {
+  const { state, id } = head;
+  const over = FINAL.has(state) ? "It has ended." : null;
+  const ending = state === "cancelling" ? "It is being cancelled." : null;
+  const act = (action: string) => () => hub.control(id, action);
+  const pausing: Action =
+    state === "paused"
+      ? { id: "resume", label: "Resume", why: null, run: act("resume") }
+      : {
+          id: "pause",
+          label: "Pause",
+          why: over ?? ending ?? (state === "active" ? null : "It has not started yet."),
+          run: act("pause"),
+        };
+  return [pausing, { id: "cancel", label: "Cancel", why: over ?? ending, danger: true, run: act("cancel") }];
+}
+
+const RETRIES = new Set(["failed", "cancelled", "skipped", "unknown"]);
+const FINAL_TASK = new Set(["succeeded", "failed", "cancelled", "skipped"]);
+const AT_WORK = new Set(["leased", "running", "cancelling"]);
+
+export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
+  const state = view.record?.state ?? "waiting";
+  const id = view.id;
+  const gone = head.state === "cancelled" ? "A cancelled constellation stays as it is." : null;
+  const act = (action: string, more: Record<string, unknown> = {}) => {
+    return (confirm?: string[]) => hub.taskControl(head.id, id, action, confirm?.length ? { ...more, confirm } : more);
+  };
+  const atWork = AT_WORK.has(state) ? "It is at work: cancel it first." : null;
+  const done = FINAL_TASK.has(state) ? "It has ended." : null;
+  const actions: Action[] = [
+    {
+      id: "retry",
+      label: "Retry",
+      why:
+        gone ??
+        (RETRIES.has(state)
+          ? null
+          : state === "succeeded"
+            ? "It is done; redo it with Retry from here."
+            : (atWork ?? "It has not run yet.")),
+      run: act("retry"),
+    },
+    {
+      id: "retry-from",
+      label: "Retry from here",
+      why: gone ?? (FINAL_TASK.has(state) ? null : (atWork ?? "It has not ended yet.")),
+      run: act("retry-from"),
+    },
+    {
+      id: "skip",
+      label: "Skip",
+      why: gone ?? atWork ?? done ?? (state === "unknown" ? "Say first whether it happened." : null),
+      run: act("skip"),
+    },
+    view.record?.held
+      ? { id: "release", label: "Release", why: null, run: act("release") }
+      : {
+          id: "hold",
+          label: "Hold",
+          why: gone ?? (state === "waiting" || state === "ready" ? null : (atWork ?? "It has ended.")),
+          run: act("hold"),
+        },
+    {
+      id: "cancel",
+      label: "Cancel task",
+      why: done ?? (state === "cancelling" ? "It is being stopped." : null),
+      danger: true,
+      run: act("cancel"),
+    },
+  ];
+  if (state === "unknown") {
+    actions.unshift(
+      { id: "mark-done", label: "It happened", why: null, run: act("mark", { state: "succeeded" }) },
+      { id: "mark-failed", label: "It did not happen", why: null, run: act("mark", { state: "failed" }) },
+    );
+  }
+  return actions;
+}
+
+export function groupActions(hub: Hub, head: Head, group: string, record: GroupRecord | undefined): Action[] {
+  const state = record?.state ?? "waiting";
+  const over = state === "waiting" || state === "expanded" ? null : "It has ended.";
+  const act = (action: string) => (confirm?: string[]) =>
+    hub.taskControl(head.id, group, action, confirm?.length ? { confirm } : {});
+  return [
+    {
+      id: "retry",
+      label: "Retry failed",
+      why:
+        state === "failed" || state === "cancelled" || state === "skipped"
+          ? null
+          : "Nothing of it has failed for good.",
+      run: act("retry"),
+    },
+    {
+      id: "skip",
+      label: "Skip",
+      why: over ?? (state === "expanded" ? "Part of it has started: cancel it first." : null),
+      run: act("skip"),
+    },
+    { id: "cancel", label: "Cancel group", why: over, danger: true, run: act("cancel") },
+  ];
+}
+
+/** All failed tasks of a constellation that may be retried. */
+export function failedTasks(model: StreamModel, fleet: StreamModel): TaskView[] {
+  const found: TaskView[] = [];
+  for (const id of model.kind("task").keys()) {
+    const view = taskView(model, fleet, id);
+    if (view?.record?.state === "failed") found.push(view);
+  }
+  return found;
+}

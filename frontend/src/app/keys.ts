@@ -1,0 +1,47 @@
+/** The keyboard map: one listener, two-key sequences, nothing while one types. The list is what `?` shows. */
+import { useEffect, useRef } from "react";
+
+export interface Key {
+  keys: string;
+  does: string;
+  run: () => void;
+  /** Works while one types, too. */
+  always?: boolean;
+}
+
+const SEQUENCE_MS = 900;
+
+export function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && Boolean(target.closest("input, textarea, select, [contenteditable]"));
+}
+
+function nameOf(event: KeyboardEvent): string {
+  const control = event.ctrlKey || event.metaKey ? "Ctrl-" : "";
+  return control + (event.key.length === 1 && control ? event.key.toUpperCase() : event.key);
+}
+
+/** Listens for these keys for as long as the component stands. Later components hear first. */
+export function useKeys(keys: Key[]): void {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    let before = "";
+    let at = 0;
+    const hear = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.altKey) return;
+      const name = nameOf(event);
+      const sequence = event.timeStamp - at < SEQUENCE_MS ? `${before} ${name}` : "";
+      before = name;
+      at = event.timeStamp;
+      const typing = isTyping(event.target);
+      const inDialog = document.querySelector("dialog[open]") !== null;
+      const found =
+        latest.current.find((key) => key.keys === sequence) ?? latest.current.find((key) => key.keys === name);
+      if (!found || ((typing || inDialog) && !found.always)) return;
+      event.preventDefault();
+      found.run();
+    };
+    document.addEventListener("keydown", hear);
+    return () => document.removeEventListener("keydown", hear);
+  }, []);
+}

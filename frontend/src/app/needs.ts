@@ -1,0 +1,46 @@
+/** What waits for a person, over all constellations: questions and approvals, read every few seconds. */
+import { create } from "zustand";
+import type { Need } from "../link/endpoints.ts";
+import type { Workspace } from "./workspace.ts";
+
+interface Needs {
+  items: Need[];
+  read: boolean;
+  set: (items: Need[]) => void;
+}
+
+const useStore = create<Needs>((set) => ({ items: [], read: false, set: (items) => set({ items, read: true }) }));
+
+export function useNeeds(): { items: Need[]; count: number; read: boolean } {
+  const items = useStore((state) => state.items);
+  const read = useStore((state) => state.read);
+  return { items, count: items.length, read };
+}
+
+/** Takes a question off the list at once; the next reading is the truth. */
+export function answeredHere(constellation: string, id: string): void {
+  const { items, set } = useStore.getState();
+  set(items.filter((item) => item.id !== id || item.constellation !== constellation));
+}
+
+const EVERY_MS = 4000;
+
+/** Keeps the list fresh while the page is seen. Returns what stops it. */
+export function watchNeeds(workspace: Workspace): () => void {
+  let wanted = true;
+  const read = async () => {
+    if (document.hidden || workspace.live.status.state === "offline") return;
+    try {
+      const items = await workspace.hub.approvals();
+      if (wanted) useStore.getState().set(items);
+    } catch {
+      // The link's pill already says that the hub does not answer; the list keeps what it has.
+    }
+  };
+  void read();
+  const timer = setInterval(() => void read(), EVERY_MS);
+  return () => {
+    wanted = false;
+    clearInterval(timer);
+  };
+}

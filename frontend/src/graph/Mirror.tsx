@@ -1,0 +1,99 @@
+/**
+ * The drawing as a tree for screen readers and the keyboard: one tab stop; up and down read on, left and right walk
+ * the dependencies, Enter opens. Only what is near the active row is in the page.
+ */
+import { type KeyboardEvent, useMemo } from "react";
+import { dependencies, specs, taskView } from "../model/selectors.ts";
+import { useScene } from "./context.ts";
+
+const NEAR = 60;
+const natural = new Intl.Collator("en", { numeric: true });
+
+interface Line {
+  id: string;
+  level: number;
+}
+
+export function Mirror({ label }: { label: string }) {
+  const { model, fleet, selected, onSelect } = useScene();
+  const { structure } = model;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the model is one object; `structure` says when it changed.
+  const lines = useMemo(() => linesOf(model), [model, structure]);
+  const at = Math.max(
+    0,
+    lines.findIndex((line) => line.id === selected),
+  );
+  const active = lines[at];
+
+  const walk = (direction: "source" | "target"): string | undefined => {
+    if (!selected) return undefined;
+    const back = direction === "source" ? "target" : "source";
+    for (const dependency of dependencies(model).values()) {
+      if (dependency[back] === selected && model.entities.has(`spec/${dependency[direction]}`))
+        return dependency[direction];
+    }
+    return undefined;
+  };
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    let next: string | undefined;
+    if (step) next = lines[Math.min(lines.length - 1, Math.max(0, selected ? at + step : at))]?.id;
+    else if (event.key === "Home") next = lines[0]?.id;
+    else if (event.key === "End") next = lines[lines.length - 1]?.id;
+    else if (event.key === "ArrowRight") next = walk("target");
+    else if (event.key === "ArrowLeft") next = walk("source");
+    else if (event.key === "Enter" || event.key === " ") next = active?.id;
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (next) onSelect(next);
+  };
+
+  const from = Math.max(0, at - NEAR);
+  return (
+    <div
+      className="mirror sr"
+      role="tree"
+      aria-label={label}
+      tabIndex={0}
+      aria-activedescendant={active ? `mirror-${active.id}` : undefined}
+      onKeyDown={onKeyDown}
+    >
+      {lines.slice(from, at + NEAR).map((line, index) => {
+        const view = taskView(model, fleet, line.id);
+        return (
+          <div
+            key={line.id}
+            id={`mirror-${line.id}`}
+            role="treeitem"
+            aria-level={line.level}
+            aria-posinset={from + index + 1}
+            aria-setsize={lines.length}
+            aria-selected={line.id === selected}
+            tabIndex={-1}
+          >
+            {[line.id, view && !view.spec.for_each ? view.shown.word : "group", view?.deviceName]
+              .filter(Boolean)
+              .join(", ")}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+function linesOf(model: Parameters<typeof specs>[0]): Line[] {
+  const children = new Map<string, string[]>();
+  const tops: string[] = [];
+  for (const spec of specs(model).values()) {
+    if (spec.group) children.set(spec.group, [...(children.get(spec.group) ?? []), spec.id]);
+    else tops.push(spec.id);
+  }
+  const lines: Line[] = [];
+  for (const id of tops) {
+    lines.push({ id, level: 1 });
+    for (const child of (children.get(id) ?? []).sort(natural.compare)) lines.push({ id: child, level: 2 });
+  }
+  return lines;
+}

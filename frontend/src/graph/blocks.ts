@@ -1,0 +1,289 @@
+/**
+ * From a plan to what is drawn: families become matrices, straight runs become one card, the rest single cards.
+ * Pure and independent of states, so that nothing moves when work goes on.
+ */
+import type { Dependency, TaskSpec } from "../model/types.ts";
+
+export interface Member {
+  id: string;
+  /** Key of an item to the id of its child. */
+  children: Map<string, string>;
+}
+
+export interface Family {
+  root: string;
+  members: Member[];
+  keys: string[];
+  /** Keys whose row was taken out of the plan, with the version that did it. */
+  dropped: Map<string, number>;
+}
+
+export interface Block {
+  id: string;
+  kind: "single" | "chain" | "family" | "ghost";
+  /** Ids of the single tasks in their order; empty for a family. */
+  tasks: string[];
+  family: Family | null;
+  width: number;
+  height: number;
+}
+
+export interface Link {
+  from: string;
+  to: string;
+}
+
+export interface Drawing {
+  blocks: Block[];
+  links: Link[];
+  /** Any task or group id to the block that shows it. */
+  place: Map<string, string>;
+}
+
+export const NODE_HEIGHT = 44;
+export const ROW_PITCH = 52;
+export const FAMILY_ROWS_MAX = 24;
+const CHAIN_MAX = 12;
+const REDUCE_MAX = 400;
+export const OPEN_WIDTH = 184;
+export const SHUT_WIDTH = 92;
+export const FAMILY_HEAD = 100;
+const natural = new Intl.Collator("en", { numeric: true });
+
+export const isDense = (family: Family): boolean => family.keys.length + family.dropped.size > FAMILY_ROWS_MAX;
+
+/** Side of one cell in a matrix that is too long for cards. */
+export function denseCell(count: number): number {
+  return count <= 400 ? 12 : count <= 2500 ? 8 : 4;
+}
+
+function widthOf(id: string): number {
+  return Math.min(208, Math.max(120, Math.ceil((76 + 8 * id.length) / 8) * 8));
+}
+
+/** Builds the drawing. `removed` maps ids that left the plan to the version that removed them. */
+export function drawing(
+  specs: ReadonlyMap<string, TaskSpec>,
+  dependencies: Iterable<Dependency>,
+  removed: ReadonlyMap<string, number> = new Map(),
+  ghosts = false,
+): Drawing {
+  const place = new Map<string, string>();
+  const families = collectFamilies(specs, removed);
+  const blocks = new Map<string, Block>();
+  for (const family of families.values()) {
+    const id = `family:${family.root}`;
+    blocks.set(id, familyBlock(id, family));
+    for (const member of family.members) {
+      place.set(member.id, id);
+      for (const child of member.children.values()) place.set(child, id);
+    }
+  }
+  for (const spec of specs.values()) {
+    if (place.has(spec.id)) continue;
+    const home = spec.group ? place.get(spec.group) : undefined;
+    if (home) {
+      place.set(spec.id, home);
+      continue;
+    }
+    place.set(spec.id, spec.id);
+    blocks.set(spec.id, singleBlock(spec.id, "single"));
+  }
+  if (ghosts) {
+    for (const id of removed.keys()) {
+      if (place.has(id) || id.includes(".")) continue;
+      blocks.set(id, singleBlock(id, "ghost"));
+      place.set(id, id);
+    }
+  }
+  const links = collectLinks(dependencies, place);
+  orderMembers(families, dependencies);
+  return joinRuns(blocks, links, place);
+}
+
+function singleBlock(id: string, kind: "single" | "ghost"): Block {
+  return { id, kind, tasks: [id], family: null, width: widthOf(id), height: NODE_HEIGHT };
+}
+
+function collectFamilies(
+  specs: ReadonlyMap<string, TaskSpec>,
+  removed: ReadonlyMap<string, number>,
+): Map<string, Family> {
+  const families = new Map<string, Family>();
+  const memberOf = new Map<string, Member>();
+  const rootOf = new Map<string, Family>();
+  for (const spec of specs.values()) {
+    if (!spec.for_each) continue;
+    const root = spec.family ?? spec.id;
+    const family: Family = families.get(root) ?? { root, members: [], keys: [], dropped: new Map() };
+    families.set(root, family);
+    const member: Member = { id: spec.id, children: new Map() };
+    family.members.push(member);
+    memberOf.set(spec.id, member);
+    rootOf.set(spec.id, family);
+  }
+  const keys = new Map<Family, Set<string>>();
+  for (const spec of specs.values()) {
+    const member = spec.group ? memberOf.get(spec.group) : undefined;
+    const family = spec.group ? rootOf.get(spec.group) : undefined;
+    if (!member || !family || spec.key === undefined || spec.key === null) continue;
+    member.children.set(spec.key, spec.id);
+    const held = keys.get(family) ?? new Set();
+    held.add(spec.key);
+    keys.set(family, held);
+  }
+  for (const [family, held] of keys) family.keys = [...held].sort(natural.compare);
+  for (const [id, version] of removed) {
+    const dot = id.lastIndexOf(".");
+    const family = dot > 0 ? rootOf.get(id.slice(0, dot)) : undefined;
+    const key = id.slice(dot + 1);
+    if (family && !keys.get(family)?.has(key)) family.dropped.set(key, version);
+  }
+  return families;
+}
+
+/** Members stand in the order of their dependencies, the list's own group first. */
+function orderMembers(families: Map<string, Family>, dependencies: Iterable<Dependency>): void {
+  const after = new Map<string, Set<string>>();
+  const groups = new Set<string>();
+  for (const family of families.values()) for (const member of family.members) groups.add(member.id);
+  for (const dependency of dependencies) {
+    const [from, to] = [groupOf(dependency.source, groups), groupOf(dependency.target, groups)];
+    if (!from || !to || from === to) continue;
+    const held = after.get(to) ?? new Set();
+    held.add(from);
+    after.set(to, held);
+  }
+  const depth = (id: string, seen: Set<string>): number => {
+    if (seen.has(id)) return 0;
+    seen.add(id);
+    let most = 0;
+    for (const from of after.get(id) ?? []) most = Math.max(most, depth(from, seen) + 1);
+    return most;
+  };
+  for (const family of families.values()) {
+    const rank = new Map(family.members.map((member, index) => [member.id, depth(member.id, new Set()) * 100 + index]));
+    rank.set(family.root, -1);
+    family.members.sort((a, b) => (rank.get(a.id) ?? 0) - (rank.get(b.id) ?? 0));
+  }
+}
+
+function groupOf(id: string, groups: ReadonlySet<string>): string | null {
+  if (groups.has(id)) return id;
+  const dot = id.lastIndexOf(".");
+  const group = dot > 0 ? id.slice(0, dot) : "";
+  return groups.has(group) ? group : null;
+}
+
+function familyBlock(id: string, family: Family): Block {
+  const members = Math.max(1, family.members.length);
+  const rows = family.keys.length + family.dropped.size;
+  if (isDense(family)) {
+    const cell = denseCell(rows);
+    const across = Math.floor(160 / cell);
+    return {
+      id,
+      kind: "family",
+      tasks: [],
+      family,
+      width: 12 + members * 172,
+      height: FAMILY_HEAD + Math.ceil(rows / across) * cell + 20,
+    };
+  }
+  const width = 24 + OPEN_WIDTH + (members - 1) * (SHUT_WIDTH + 12) + (members > 1 ? 12 : 0);
+  return { id, kind: "family", tasks: [], family, width, height: FAMILY_HEAD + Math.max(1, rows) * ROW_PITCH + 8 };
+}
+
+function collectLinks(dependencies: Iterable<Dependency>, place: ReadonlyMap<string, string>): Link[] {
+  const seen = new Set<string>();
+  const links: Link[] = [];
+  for (const dependency of dependencies) {
+    const from = place.get(dependency.source);
+    const to = place.get(dependency.target);
+    if (!from || !to || from === to || seen.has(`${from}\n${to}`)) continue;
+    seen.add(`${from}\n${to}`);
+    links.push({ from, to });
+  }
+  return links;
+}
+
+/** Links that no longer way makes needless, so that a run beside a shortcut is still a run. */
+function reduced(blocks: ReadonlyMap<string, Block>, links: Link[]): Link[] {
+  if (blocks.size > REDUCE_MAX) return links;
+  const next = new Map<string, string[]>();
+  for (const link of links) next.set(link.from, [...(next.get(link.from) ?? []), link.to]);
+  const reaches = (from: string, to: string): boolean => {
+    const seen = new Set<string>();
+    const open = (next.get(from) ?? []).filter((id) => id !== to);
+    while (open.length > 0) {
+      const id = open.pop();
+      if (id === undefined || seen.has(id)) continue;
+      if (id === to) return true;
+      seen.add(id);
+      open.push(...(next.get(id) ?? []));
+    }
+    return false;
+  };
+  return links.filter((link) => !reaches(link.from, link.to));
+}
+
+function joinRuns(blocks: Map<string, Block>, links: Link[], place: Map<string, string>): Drawing {
+  const slim = reduced(blocks, links);
+  const outs = new Map<string, string[]>();
+  const ins = new Map<string, string[]>();
+  for (const link of slim) {
+    outs.set(link.from, [...(outs.get(link.from) ?? []), link.to]);
+    ins.set(link.to, [...(ins.get(link.to) ?? []), link.from]);
+  }
+  const follower = (id: string): string | null => {
+    const next = outs.get(id);
+    const only = next?.length === 1 ? next[0] : undefined;
+    if (only === undefined || ins.get(only)?.length !== 1) return null;
+    return blocks.get(only)?.kind === "single" && blocks.get(id)?.kind === "single" ? only : null;
+  };
+  const led = new Set<string>();
+  for (const id of blocks.keys()) {
+    const next = follower(id);
+    if (next) led.add(next);
+  }
+  const into = new Map<string, string>();
+  const result: Block[] = [];
+  for (const [id, block] of blocks) {
+    if (led.has(id)) continue;
+    let run: string[] = [id];
+    for (let next = follower(id); next; next = follower(next)) {
+      if (run.length === CHAIN_MAX) {
+        result.push(runBlock(run, blocks));
+        for (const task of run) into.set(task, run[0] ?? task);
+        run = [];
+      }
+      run.push(next);
+    }
+    const first = run[0] ?? id;
+    result.push(run.length === 1 && run[0] === id ? block : runBlock(run, blocks));
+    for (const task of run) into.set(task, first);
+  }
+  for (const [task, home] of place) place.set(task, into.get(home) ?? home);
+  const seen = new Set<string>();
+  const joined: Link[] = [];
+  for (const link of links) {
+    const [from, to] = [into.get(link.from) ?? link.from, into.get(link.to) ?? link.to];
+    if (from === to || seen.has(`${from}\n${to}`)) continue;
+    seen.add(`${from}\n${to}`);
+    joined.push({ from, to });
+  }
+  return { blocks: result, links: joined, place };
+}
+
+function runBlock(run: string[], blocks: ReadonlyMap<string, Block>): Block {
+  const width = Math.max(...run.map((id) => blocks.get(id)?.width ?? 120));
+  const id = run[0] ?? "";
+  return {
+    id,
+    kind: run.length > 1 ? "chain" : "single",
+    tasks: run,
+    family: null,
+    width,
+    height: NODE_HEIGHT * run.length,
+  };
+}

@@ -1,0 +1,85 @@
+/** Colours and marks for what is drawn on a canvas: the same tokens as the page, read once a theme. */
+import type { Shown } from "../model/presentation.ts";
+import type { Tone } from "../model/types.ts";
+
+export interface Paint {
+  tone: Record<Tone, string>;
+  tint: Record<Tone, string>;
+  ink: string;
+  ink2: string;
+  surface: string;
+  canvas: string;
+  line: string;
+  edge: string;
+}
+
+const TONES: readonly Tone[] = ["grey", "indigo", "violet", "amber", "blue", "teal", "vermilion"];
+
+/** Reads the tokens as the theme has them now. A probe is needed because `light-dark()` resolves only in use. */
+export function readPaint(): Paint {
+  const probe = document.createElement("i");
+  document.body.append(probe);
+  const read = (name: string): string => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const paint: Paint = {
+    tone: Object.fromEntries(TONES.map((tone) => [tone, read(tone)])) as Record<Tone, string>,
+    tint: Object.fromEntries(TONES.map((tone) => [tone, read(`${tone}-tint`)])) as Record<Tone, string>,
+    ink: read("ink"),
+    ink2: read("ink-2"),
+    surface: read("surface"),
+    canvas: read("canvas"),
+    line: read("line-2"),
+    edge: read("edge"),
+  };
+  probe.remove();
+  return paint;
+}
+
+/** One task as a tile: filled is done or failed, outlined is ahead, a bar through it is stuck. A failure is never < 6 px. */
+export function paintTile(
+  context: CanvasRenderingContext2D,
+  paint: Paint,
+  shown: Shown,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+): void {
+  const colour = paint.tone[shown.tone];
+  if (shown.tone === "vermilion") {
+    const [w, h] = [Math.max(width, 6), Math.max(height, 6)];
+    context.fillStyle = colour;
+    context.fillRect(x - (w - width) / 2, y - (h - height) / 2, w, h);
+    if (w >= 8 && h >= 8) {
+      context.strokeStyle = paint.surface;
+      context.lineWidth = 1.5;
+      const [cx, cy, r] = [x + width / 2, y + height / 2, Math.min(w, h) / 4];
+      context.beginPath();
+      context.moveTo(cx - r, cy - r);
+      context.lineTo(cx + r, cy + r);
+      context.moveTo(cx + r, cy - r);
+      context.lineTo(cx - r, cy + r);
+      context.stroke();
+    }
+    return;
+  }
+  const ahead =
+    shown.glyph === "ring" || shown.glyph === "dotted_ring" || shown.glyph === "chevrons" || shown.glyph === "square";
+  if (!ahead) {
+    context.fillStyle = colour;
+    context.fillRect(x, y, width, height);
+  } else if (width >= 4 && height >= 4) {
+    context.strokeStyle = colour;
+    context.lineWidth = 1;
+    context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
+  } else {
+    context.fillStyle = paint.line;
+    context.fillRect(x, y, width, height);
+  }
+  if (shown.stuck && width >= 6 && height >= 6) {
+    context.fillStyle = paint.surface;
+    context.fillRect(x + 1, y + height / 2 - 1, width - 2, 2);
+  }
+}

@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import { StreamModel } from "../model/stream.ts";
+import { LiveLink, type Sink, type Socket } from "./live.ts";
+
+interface Rig {
+  link: LiveLink;
+  sent: unknown[];
+  sockets: Socket[];
+  say: (frame: unknown) => void;
+  cut: (reason?: string) => void;
+  /** Runs the timers that are due within `ms`. */
+  pass: (ms: number) => Promise<void>;
+}
+
+function rig(ticket: () => Promise<string> = async () => "t1"): Rig {
+  let now = 1000;
+  let timers: { at: number; run: () => void }[] = [];
+  const sent: unknown[] = [];
+  const sockets: Socket[] = [];
+  const link = new LiveLink({
+    clearTimer: (timer) => {
+      timers = timers.filter((one) => one !== timer);
+    },
+    nextFrame: (run) => run(),
+    now: () => now,
+    open: () => {
+      const socket: Socket = {
+        close: () => {},
+        onclose: null,
+        onmessage: null,
+        onopen: null,
+        send: (text) => sent.push(JSON.parse(String(text))),
+      };
+      sockets.push(socket);
+      return socket;
+    },
+    random: () => 0.5,
+    setTimer: (run, ms) => {
+      const timer = { at: now + ms, run };
+      timers.push(timer);
+      return timer;
+    },
+    ticket,
+  });
+  const last = () => sockets[sockets.length - 1];
+  return {
+    cut: (reason = "") => last()?.onclose?.({ code: 1006, reason } as CloseEvent),
+    link,
+    pass: async (ms) => {
+      const until = now + ms;
+      for (;;) {
+        const due = timers.filter((one) => one.at <= until).sort((a, b) => a.at - b.at)[0];
+        if (!due) break;
+        timers = timers.filter((one) => one !== due);
+        now = due.at;
+        due.run();
+        await Promise.resolve();
+        await Promise.resolve();
+      }
+      now = until;
+    },
+    say: (frame) => last()?.onmessage?.({ data: JSON.stringify(frame) } as MessageEvent),
+    sent,
+    sockets,
+  };
+}
+
+function sinkOf(model: StreamModel): Sink {
+  return {
+    afterSeq: () => (model.ready ? model.seq : -1),
+    beside: (items) => model.readBeside(items),
+    events: (events) => model.readEvents(events),
+    missing: (reason) => model.readMissing(reason),
+    snapshot: (frame) => model.readSnapshot(frame),
+  };
+}
+
+const event = (seq: number) => ({ at_ms: 1, by: "engine", kind: "k", puts: { head: { seq } }, seq, stream: "c1" });
+const snapshot = (seq: number) => ({ entities: { head: { seq } }, hash: "", seq, stream: "c1", t: "snapshot" });
+
+async function live(held: Rig, model: StreamModel): Promise<void> {
+  held.link.subscribe("c1", sinkOf(model));
+  held.link.start();
+  await held.pass(0);
+  await Promise.resolve();
+  held.sockets[held.sockets.length - 1]?.onopen?.({} as Event);
+  held.say({ now_ms: 5000, protocol: 1, t: "ready" });
+}
+
+describe("LiveLink", () => {
+  it("sends the ticket first, then asks for a snapshot, and is live when it came", async () => {
+    const held = rig();
+    const model = new StreamModel("c1");
+    await live(held, model);
+    expect(held.sent).toEqual([
+      { t: "ticket", ticket: "t1" },
+      { after_seq: -1, stream: "c1", t: "subscribe" },
+    ]);
+    expect(held.link.status.state).toBe("catching_up");
+    held.say(snapshot(7));
+    expect(held.link.status.state).toBe("live");
+    expect(held.link.offsetMs).toBe(4000);
+    expect(model.seq).toBe(7);
+  });
+
+  it("comes back by itself and resumes by number, without clearing anything", async () => {
+    const held = rig();
+    const model = new StreamModel("c1");
+    await live(held, model);
+    held.say(snapshot(7));
+    held.say({ events: [event(8)], t: "events" });
+    held.cut("the hub stops");
+    expect(held.link.status).toMatchObject({ reason: "the hub stops", state: "offline" });
+    expect(model.one("head")).toEqual({ seq: 8 });
+    await held.pass(1000);
+    expect(held.sockets).toHaveLength(2);
+    held.sockets[1]?.onopen?.({} as Event);
+    held.say({ now_ms: 5000, protocol: 1, t: "ready" });
+    expect(held.sent.at(-1)).toEqual({ after_seq: 8, stream: "c1", t: "subscribe" });
+    held.say({ events: [event(8), event(9)], t: "events" });
+    expect(model.seq).toBe(9);
+    expect(held.link.status.state).toBe("live");
+  });
+
+  it("asks again from where it stands at a gap", async () => {
+    const held = rig();
+    const model = new StreamModel("c1");
+    await live(held, model);
+    held.say(snapshot(7));
+    held.say({ events: [event(9)], t: "events" });
+    expect(held.sent.at(-1)).toEqual({ after_seq: 7, stream: "c1", t: "subscribe" });
+  });
+
+  it("asks for a snapshot at a resync", async () => {
+    const held = rig();
+    const model = new StreamModel("c1");
+    await live(held, model);
+    held.say(snapshot(7));
+    held.say({ reason: "overflow", stream: "c1", t: "resync" });
+    expect(held.sent.at(-1)).toEqual({ after_seq: -1, stream: "c1", t: "subscribe" });
+  });
+
+  it("does not turn in a circle when there is no such stream", async () => {
+    const held = rig();
+    const model = new StreamModel("c1");
+    await live(held, model);
+    const before = held.sent.length;
+    held.say({ reason: "there is no such stream", stream: "c1", t: "resync" });
+    expect(held.sent).toHaveLength(before);
+    expect(model.absent).toBe("there is no such stream");
+    expect(held.link.status.state).toBe("live");
+    await held.pass(3000);
+    expect(held.sent).toHaveLength(before + 1);
+  });
+
+  it("waits longer after each failed try, at most some seconds", async () => {
+    const tries: number[] = [];
+    let time = 0;
+    const held = rig(async () => {
+      tries.push(time);
+      throw new Error("no hub");
+    });
+    held.link.start();
+    for (; time < 20_000; time += 100) await held.pass(100);
+    const waits = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
+    expect(waits[0]).toBeLessThan(400);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(4100);
+    expect(held.link.status).toMatchObject({ reason: "no hub", state: "offline" });
+  });
+
+  it("drops a link that has gone silent", async () => {
+    const held = rig();
+    await live(held, new StreamModel("c1"));
+    held.say(snapshot(1));
+    await held.pass(35_000);
+    expect(held.sent).toContainEqual(expect.objectContaining({ t: "ping" }));
+    expect(held.sockets.length).toBeGreaterThan(1);
+  });
+});

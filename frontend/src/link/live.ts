@@ -1,0 +1,278 @@
+/**
+ * The live socket: ticket, subscriptions, resume by number, resync, reconnect for ever.
+ * Nothing shown is ever cleared by a lost link. No React; the socket, the clock and chance come from outside.
+ */
+import type { BesideItem, LiveFrame, SnapshotFrame, StreamEvent } from "../model/types.ts";
+
+/** What takes a stream's frames. `afterSeq` -1 asks for a snapshot; `events` says false at a gap. */
+export interface Sink {
+  afterSeq(): number;
+  snapshot(frame: SnapshotFrame): void;
+  events(events: StreamEvent[]): boolean;
+  beside(items: BesideItem[]): void;
+  /** The hub has no such stream now, or cannot read it; it is asked again by itself. */
+  missing(reason: string): void;
+}
+
+export interface LinkState {
+  state: "connecting" | "live" | "catching_up" | "offline";
+  sinceMs: number;
+  /** Why it is not live, in the hub's words if it said one. */
+  reason: string;
+}
+
+/** As much of a WebSocket as the link uses; handlers are fields, as a browser has them. */
+export interface Socket {
+  send(data: string): void;
+  close(): void;
+  onopen: ((event: Event) => void) | null;
+  onmessage: ((event: MessageEvent) => void) | null;
+  onclose: ((event: CloseEvent) => void) | null;
+}
+
+export interface LiveOptions {
+  ticket: () => Promise<string>;
+  open: () => Socket;
+  now?: () => number;
+  random?: () => number;
+  setTimer?: (run: () => void, ms: number) => unknown;
+  clearTimer?: (timer: unknown) => void;
+  /** Runs the queue once a frame, so that a burst of messages draws once. */
+  nextFrame?: (run: () => void) => void;
+}
+
+const BACKOFF_MS = [200, 500, 1000, 2000, 4000];
+const PING_MS = 10_000;
+const SILENCE_MS = 25_000;
+const MISSING_MS = 3000;
+
+export class LiveLink {
+  /** Hub time minus this page's time. */
+  offsetMs = 0;
+  status: LinkState;
+  private readonly sinks = new Map<string, Sink>();
+  private readonly awaited = new Set<string>();
+  private readonly listeners = new Set<() => void>();
+  private readonly options: Required<LiveOptions>;
+  private socket: Socket | null = null;
+  private queue: LiveFrame[] = [];
+  private queued = false;
+  private wanted = false;
+  private opening = false;
+  private failures = 0;
+  private timer: unknown = null;
+  private pulse: unknown = null;
+  private heardMs = 0;
+
+  constructor(options: LiveOptions) {
+    this.options = {
+      now: () => Date.now(),
+      random: () => Math.random(),
+      setTimer: (run, ms) => setTimeout(run, ms),
+      clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
+      nextFrame: (run) => (document.hidden ? setTimeout(run, 100) : requestAnimationFrame(run)),
+      ...options,
+    };
+    this.status = { state: "connecting", sinceMs: this.options.now(), reason: "" };
+  }
+
+  start(): void {
+    this.wanted = true;
+    void this.connect();
+  }
+
+  stop(): void {
+    this.wanted = false;
+    this.options.clearTimer(this.timer);
+    this.drop();
+  }
+
+  /** Tries at once instead of waiting: the network or the window came back, or the person asked. */
+  retryNow(): void {
+    if (!this.wanted || this.socket) return;
+    this.failures = 0;
+    this.options.clearTimer(this.timer);
+    void this.connect();
+  }
+
+  subscribe(stream: string, sink: Sink): void {
+    this.sinks.set(stream, sink);
+    if (this.status.state === "live" || this.status.state === "catching_up") this.ask(stream);
+  }
+
+  unsubscribe(stream: string): void {
+    this.sinks.delete(stream);
+    this.awaited.delete(stream);
+    this.send({ t: "unsubscribe", stream });
+  }
+
+  onStatus = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readStatus = (): LinkState => this.status;
+
+  private async connect(): Promise<void> {
+    if (this.opening || this.socket) return;
+    this.opening = true;
+    try {
+      const ticket = await this.options.ticket();
+      if (!this.wanted) return;
+      const socket = this.options.open();
+      this.socket = socket;
+      socket.onopen = () => socket.send(JSON.stringify({ t: "ticket", ticket }));
+      socket.onmessage = (event) => this.hear(socket, String(event.data));
+      socket.onclose = (event) => this.lost(socket, event.reason);
+      this.heardMs = this.options.now();
+      this.beat(socket);
+    } catch (error) {
+      this.again(error instanceof Error ? error.message : "the hub does not answer");
+    } finally {
+      this.opening = false;
+    }
+  }
+
+  private hear(socket: Socket, text: string): void {
+    if (socket !== this.socket) return;
+    this.heardMs = this.options.now();
+    this.queue.push(JSON.parse(text) as LiveFrame);
+    if (this.queued) return;
+    this.queued = true;
+    this.options.nextFrame(() => {
+      this.queued = false;
+      const frames = this.queue;
+      this.queue = [];
+      for (const frame of frames) this.take(frame);
+    });
+  }
+
+  private take(frame: LiveFrame): void {
+    switch (frame.t) {
+      case "ready":
+        this.offsetMs = frame.now_ms - this.options.now();
+        this.failures = 0;
+        this.set("live", "");
+        for (const stream of this.sinks.keys()) this.ask(stream);
+        break;
+      case "snapshot":
+        this.sinks.get(frame.stream)?.snapshot(frame);
+        this.caughtUp(frame.stream);
+        break;
+      case "events":
+        this.deliver(frame.events);
+        break;
+      case "beside":
+        for (const [stream, items] of byStream(frame.items)) this.sinks.get(stream)?.beside(items);
+        break;
+      case "resync":
+        this.resync(frame.stream, frame.reason);
+        break;
+      case "refuse":
+        this.drop();
+        this.again(frame.reason);
+        break;
+      case "pong":
+        this.offsetMs = frame.now_ms - this.options.now();
+        break;
+    }
+  }
+
+  private deliver(events: StreamEvent[]): void {
+    for (const [stream, own] of byStream(events)) {
+      const sink = this.sinks.get(stream);
+      if (!sink) continue;
+      if (sink.events(own)) this.caughtUp(stream);
+      else if (!this.awaited.has(stream)) this.ask(stream);
+    }
+  }
+
+  private ask(stream: string, afterSeq?: number): void {
+    const after = afterSeq ?? this.sinks.get(stream)?.afterSeq() ?? -1;
+    // A resume with nothing new brings no frame, so only a snapshot is waited for.
+    if (after < 0) {
+      this.awaited.add(stream);
+      this.set("catching_up", "");
+    }
+    this.send({ t: "subscribe", stream, after_seq: after });
+  }
+
+  /** A resync in answer to the wish for a snapshot means that there is none: asking at once again would never end. */
+  private resync(stream: string, reason: string): void {
+    if (!this.awaited.has(stream)) {
+      this.ask(stream, -1);
+      return;
+    }
+    this.sinks.get(stream)?.missing(reason);
+    this.caughtUp(stream);
+    this.options.setTimer(() => {
+      if (this.sinks.has(stream) && this.sinks.get(stream)?.afterSeq() === -1) this.ask(stream, -1);
+    }, MISSING_MS);
+  }
+
+  private caughtUp(stream: string): void {
+    this.awaited.delete(stream);
+    if (this.awaited.size === 0 && this.status.state === "catching_up") this.set("live", "");
+  }
+
+  private beat(socket: Socket): void {
+    this.pulse = this.options.setTimer(() => {
+      if (socket !== this.socket) return;
+      if (this.options.now() - this.heardMs > SILENCE_MS) {
+        this.drop();
+        this.again("the hub has been silent for 25 s");
+        return;
+      }
+      this.send({ t: "ping", at_ms: this.options.now() });
+      this.beat(socket);
+    }, PING_MS);
+  }
+
+  private send(frame: unknown): void {
+    if (this.socket && this.status.state !== "offline" && this.status.state !== "connecting") {
+      this.socket.send(JSON.stringify(frame));
+    }
+  }
+
+  private lost(socket: Socket, reason: string): void {
+    if (socket !== this.socket) return;
+    this.drop();
+    this.again(reason);
+  }
+
+  private drop(): void {
+    const socket = this.socket;
+    this.socket = null;
+    this.awaited.clear();
+    this.options.clearTimer(this.pulse);
+    if (socket) {
+      socket.onmessage = null;
+      socket.onclose = null;
+      socket.close();
+    }
+  }
+
+  private again(reason: string): void {
+    if (!this.wanted) return;
+    if (this.status.state !== "offline" || this.status.reason !== reason) this.set("offline", reason);
+    const wait = BACKOFF_MS[Math.min(this.failures, BACKOFF_MS.length - 1)] ?? 4000;
+    this.failures += 1;
+    this.timer = this.options.setTimer(() => void this.connect(), wait * (0.75 + this.options.random() / 2));
+  }
+
+  private set(state: LinkState["state"], reason: string): void {
+    const sinceMs = state === this.status.state ? this.status.sinceMs : this.options.now();
+    this.status = { state, sinceMs, reason };
+    for (const listener of this.listeners) listener();
+  }
+}
+
+function byStream<T extends { stream: string }>(items: readonly T[]): Map<string, T[]> {
+  const found = new Map<string, T[]>();
+  for (const item of items) {
+    const own = found.get(item.stream);
+    if (own) own.push(item);
+    else found.set(item.stream, [item]);
+  }
+  return found;
+}

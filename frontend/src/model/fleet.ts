@@ -1,0 +1,99 @@
+/**
+ * What the page says of devices: their short tags, whether they can be reached, their words.
+ * A tag is a letter and a number by joining order, so that a device is never told by hue.
+ */
+import type { StreamModel } from "./stream.ts";
+import type { Device, Enrollment, Glyph, Offer, Tone } from "./types.ts";
+
+export interface DeviceView {
+  id: string;
+  tag: string;
+  device: Device;
+  offer: Offer | undefined;
+  kind: "phone" | "server" | "laptop" | "desktop" | "tab" | "machine";
+}
+
+export interface DeviceShown {
+  word: string;
+  glyph: Glyph;
+  tone: Tone;
+  stuck: boolean;
+}
+
+const LETTER = { phone: "P", server: "S", laptop: "L", desktop: "D", tab: "T", machine: "M" } as const;
+
+function kindOf(device: Device): DeviceView["kind"] {
+  const words = [...(device.labels ?? []), device.name, device.os ?? ""].join(" ").toLowerCase();
+  if (/\b(tab|browser)\b/.test(words)) return "tab";
+  if (/phone|android|ios\b/.test(words)) return "phone";
+  if (/server|vps|\bnas\b/.test(words)) return "server";
+  if (/laptop|book/.test(words)) return "laptop";
+  if (/desktop/.test(words)) return "desktop";
+  return "machine";
+}
+
+const cache = new WeakMap<StreamModel, { revision: number; views: Map<string, DeviceView> }>();
+
+/** All devices that were not revoked, by id, in joining order. */
+export function devices(fleet: StreamModel): ReadonlyMap<string, DeviceView> {
+  const held = cache.get(fleet);
+  if (held?.revision === fleet.revision) return held.views;
+  const offers = fleet.kind<Offer>("offer");
+  const all = [...fleet.kind<Device>("device").values()].filter((device) => !device.revoked);
+  all.sort((a, b) => a.joined_ms - b.joined_ms || a.id.localeCompare(b.id));
+  const counts = new Map<string, number>();
+  const views = new Map<string, DeviceView>();
+  for (const device of all) {
+    const kind = kindOf(device);
+    const number = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, number);
+    views.set(device.id, {
+      id: device.id,
+      tag: `${LETTER[kind]}${number}`,
+      device,
+      offer: offers.get(device.id),
+      kind,
+    });
+  }
+  cache.set(fleet, { revision: fleet.revision, views });
+  return views;
+}
+
+/** A device's name, also of one that was revoked; its id when it was never known here. */
+export function nameOfDevice(fleet: StreamModel, id: string): string {
+  return fleet.one<Device>(`device/${id}`)?.name ?? id;
+}
+
+export function deviceNamed(fleet: StreamModel, name: string): DeviceView | undefined {
+  for (const view of devices(fleet).values()) if (view.device.name === name) return view;
+  return undefined;
+}
+
+/** Where a device stands; `busy` is how many attempts it has now, as far as the page knows. */
+export function deviceShown(view: DeviceView, busy: number): DeviceShown {
+  const { device, offer } = view;
+  if (device.link === "suspended") return { word: "Asleep", glyph: "barrier", tone: "amber", stuck: true };
+  if (device.link === "handshaking") return { word: "Connecting", glyph: "open_arc", tone: "blue", stuck: false };
+  if (device.link !== "online") return { word: "Out of reach", glyph: "broken_arc", tone: "amber", stuck: true };
+  if (device.quarantined) return { word: "Set aside", glyph: "barrier", tone: "amber", stuck: true };
+  if (device.draining) {
+    return {
+      word: busy > 0 ? `Draining, ${busy} left` : "Drained",
+      glyph: "ringed_square",
+      tone: "blue",
+      stuck: false,
+    };
+  }
+  if (busy > 0) {
+    return { word: `Busy, ${busy} of ${offer?.slots ?? 1}`, glyph: "turning_arc", tone: "blue", stuck: false };
+  }
+  return { word: "Idle", glyph: "dotted_ring", tone: "indigo", stuck: false };
+}
+
+/** Pairings that still need something, newest first. */
+export function openEnrollments(fleet: StreamModel): Enrollment[] {
+  const open = [...fleet.kind<Enrollment>("enrollment").values()].filter(
+    (enrollment) => enrollment.state === undefined || enrollment.state === "open" || enrollment.state === "asking",
+  );
+  return open.sort((a, b) => b.created_ms - a.created_ms);
+}

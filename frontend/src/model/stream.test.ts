@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { CONSTELLATION, fleetLog, photoBackup } from "../../dev/scenario.ts";
+import { feedLines } from "./feed.ts";
+import { readFilter } from "./filter.ts";
+import { lastSeqOf, modelAt, overlay } from "./history.ts";
+import { allViews, counts, inTrouble, readingOrder, taskView, versions } from "./selectors.ts";
+import { StreamModel } from "./stream.ts";
+import type { StreamEvent } from "./types.ts";
+import { bytes, clock, duration } from "./words.ts";
+
+const event = (seq: number, puts: StreamEvent["puts"] = {}): StreamEvent => ({
+  at_ms: seq,
+  by: "engine",
+  kind: "k",
+  puts,
+  seq,
+  stream: "s",
+});
+
+function modelOf(log: StreamEvent[], stream = CONSTELLATION): StreamModel {
+  const model = new StreamModel(stream);
+  model.readSnapshot({ entities: {}, seq: 0 });
+  model.readEvents(log);
+  return model;
+}
+const fleet = modelOf(fleetLog(), "fleet");
+
+describe("StreamModel", () => {
+  it("drops a doubled event and reports a gap without applying past it", () => {
+    const model = modelOf([event(1, { head: { a: 1 } })], "s");
+    expect(model.readEvents([event(1, { head: { a: 9 } })])).toBe(true);
+    expect(model.one("head")).toEqual({ a: 1 });
+    expect(model.readEvents([event(3, { head: { a: 3 } })])).toBe(false);
+    expect(model.seq).toBe(1);
+    expect(model.one("head")).toEqual({ a: 1 });
+  });
+
+  it("takes no event before a snapshot", () => {
+    expect(new StreamModel("s").readEvents([event(1)])).toBe(false);
+  });
+
+  it("tells structure from state", () => {
+    const model = modelOf([], "s");
+    const before = model.structure;
+    model.readEvents([event(1, { "task/a": { state: "ready" } })]);
+    expect(model.structure).toBe(before);
+    model.readEvents([event(2, { "spec/a": { id: "a" } })]);
+    expect(model.structure).toBeGreaterThan(before);
+  });
+
+  it("forgets what null removes, in every index", () => {
+    const model = modelOf([event(1, { "task/a": { state: "ready" } }), event(2, { "task/a": null })], "s");
+    expect(model.entities.has("task/a")).toBe(false);
+    expect(model.kind("task").size).toBe(0);
+  });
+
+  it("puts the past before what it holds, once", () => {
+    const model = modelOf([], "s");
+    model.readSnapshot({ entities: {}, seq: 2 });
+    model.readEvents([event(3)]);
+    model.readPast([event(1), event(2), event(3)]);
+    model.readPast([event(1), event(2), event(3)]);
+    expect(model.events.map((one) => one.seq)).toEqual([1, 2, 3]);
+  });
+});
+
+describe("what is read out of the sample", () => {
+  const model = modelOf(photoBackup("killed"));
+
+  it("joins the reason of a device that is away", () => {
+    expect(taskView(model, fleet, "send.4")?.reason).toBe("device_away");
+    expect(taskView(model, fleet, "send.3")?.shown.glyph).toBe("broken_arc");
+  });
+
+  it("keeps an unchanged view, so that its card is not drawn again", () => {
+    const first = taskView(model, fleet, "send.0");
+    model.readEvents([]);
+    expect(taskView(model, fleet, "send.0")).toBe(first);
+  });
+
+  it("counts 35 tasks, the stuck ones first in reading order", () => {
+    const views = allViews(model, fleet);
+    expect(counts(views).reduce((sum, one) => sum + one.count, 0)).toBe(35);
+    const first = readingOrder(views)[0];
+    expect(first && inTrouble(first.shown)).toBe(true);
+  });
+
+  it("filters by state, device, time and words", () => {
+    const views = allViews(model, fleet);
+    const ids = (text: string) => views.filter(readFilter(text, 0)).map((view) => view.id);
+    expect(ids("state:out-of-reach")).toEqual(["send.3"]);
+    expect(ids("device:p1 name hills")).toEqual([]);
+    expect(ids("device:p1 hills")).toEqual(["send.3"]);
+    expect(ids("state:done dur:>700ms")).toContain("list");
+    expect(ids("state:done dur:>10s")).toEqual([]);
+  });
+
+  it("says what happened in lines, bursts joined and newest first", () => {
+    const lines = feedLines(model.events, 50);
+    expect(lines[0]?.names).toEqual(["send.3"]);
+    expect(lines.find((line) => line.kind === "fault")?.text).toContain("announced");
+    expect(lines.find((line) => line.names.includes("send.5"))?.names).toEqual(["send.4", "send.5", "send.6"]);
+    expect(lines.filter((line) => line.kind === "version").map((line) => line.names[0])).toEqual(["v3", "v2", "v1"]);
+  });
+});
+
+describe("versions", () => {
+  const log = photoBackup("final");
+  const model = modelOf(log);
+
+  it("folds the log again to the end of a version", () => {
+    const second = lastSeqOf(log, 2);
+    const past = modelAt(CONSTELLATION, log, second ?? 0);
+    expect(past.kind("spec").size).toBe(11 + 32);
+    expect(past.one<{ state: string }>("head")?.state).toBe("active");
+    expect(versions(past).map((version) => version.number)).toEqual([1, 2]);
+    expect(lastSeqOf(log, 9)).toBeNull();
+  });
+
+  it("marks what a version did and remembers what left", () => {
+    const all = versions(model);
+    expect([...overlay(all, 3, true).removed.keys()]).toEqual(["send.7", "copy.7", "check.7", "thumb.7"]);
+    expect(overlay(all, 2, true).added.has("send.7")).toBe(true);
+    expect(overlay(all, 4, true).changed.has("proof")).toBe(true);
+    expect(overlay(all, 4, false).changed.size).toBe(0);
+  });
+});
+
+describe("words", () => {
+  it.each([
+    [800, "0.8 s"],
+    [12_000, "12 s"],
+    [185_000, "3 min 05 s"],
+    [7_800_000, "2 h 10 min"],
+  ])("%i ms is %s", (ms, text) => expect(duration(ms)).toBe(text));
+  it("shows clocks and sizes", () => {
+    expect(clock(6000)).toBe("00:06");
+    expect(clock(3_730_000)).toBe("1:02:10");
+    expect(bytes(384_000)).toBe("384 kB");
+    expect(bytes(999_999)).toBe("1.0 MB");
+  });
+});

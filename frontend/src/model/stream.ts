@@ -1,0 +1,147 @@
+/**
+ * One stream as the page holds it: its entities, its place in the log, its last events and what travels beside.
+ * Keeps order: a doubled event is dropped, a gap is reported and changes nothing. No React, no socket.
+ */
+import { applyEvent } from "./apply.ts";
+import type { BesideItem, Entity, SnapshotFrame, StreamEvent } from "./types.ts";
+
+const EVENTS_KEPT = 2000;
+const LINES_KEPT = 4000;
+/** Kinds whose coming, going or change may move something in the drawing. */
+const STRUCTURE = new Set(["spec", "dep", "item"]);
+
+export interface LogLine {
+  text: string;
+  stream: string;
+}
+
+export class StreamModel {
+  readonly stream: string;
+  readonly entities = new Map<string, Entity>();
+  readonly progress = new Map<string, { fraction: number; note: string; done_bytes: number; attempt: number }>();
+  readonly lines = new Map<string, LogLine[]>();
+  events: StreamEvent[] = [];
+  seq = -1;
+  /** Hub time at which this stream stands still, for a past version; 0 for the present. */
+  asOfMs = 0;
+  ready = false;
+  /** Why there is nothing, in the hub's words; empty while it is on its way or here. */
+  absent = "";
+  /** Rises with every change; `structure` only when the drawing may have to move. */
+  revision = 0;
+  structure = 0;
+  private readonly kinds = new Map<string, Map<string, Entity>>();
+  private readonly listeners = new Set<() => void>();
+
+  constructor(stream: string) {
+    this.stream = stream;
+  }
+
+  /** All entities of one kind by the rest of their key, in no promised order. */
+  kind<T>(name: string): ReadonlyMap<string, T> {
+    return (this.kinds.get(name) ?? EMPTY) as unknown as ReadonlyMap<string, T>;
+  }
+
+  one<T>(key: string): T | undefined {
+    return this.entities.get(key) as unknown as T | undefined;
+  }
+
+  readSnapshot(frame: Pick<SnapshotFrame, "entities" | "seq">): void {
+    this.entities.clear();
+    this.kinds.clear();
+    for (const [key, entity] of Object.entries(frame.entities)) {
+      this.entities.set(key, entity);
+      this.index(key, entity);
+    }
+    this.seq = frame.seq;
+    this.ready = true;
+    this.absent = "";
+    this.structure += 1;
+    this.changed();
+  }
+
+  /** Applies events of this stream in order. Returns false at a gap; what came before it stays applied. */
+  readEvents(events: readonly StreamEvent[]): boolean {
+    let whole = true;
+    for (const event of events) {
+      if (event.seq <= this.seq) continue;
+      if (!this.ready || event.seq !== this.seq + 1) {
+        whole = false;
+        break;
+      }
+      applyEvent(this.entities, event);
+      for (const [key, entity] of Object.entries(event.puts)) {
+        this.index(key, entity);
+        if (STRUCTURE.has(key.slice(0, key.indexOf("/")))) this.structure += 1;
+      }
+      this.seq = event.seq;
+      this.events.push(event);
+    }
+    if (this.events.length > EVENTS_KEPT * 1.25) this.events = this.events.slice(-EVENTS_KEPT);
+    this.changed();
+    return whole;
+  }
+
+  /** Puts older events before those held, so that the feed has a past after a snapshot. */
+  readPast(events: readonly StreamEvent[]): void {
+    const first = this.events[0]?.seq ?? this.seq + 1;
+    const older = events.filter((event) => event.seq < first);
+    if (older.length === 0) return;
+    this.events = [...older, ...this.events];
+    this.changed();
+  }
+
+  readBeside(items: readonly BesideItem[]): void {
+    for (const item of items) {
+      const value = (item.value ?? {}) as Record<string, unknown>;
+      if (item.kind === "progress") {
+        this.progress.set(item.about, {
+          fraction: Number(value.fraction_1000 ?? -1),
+          note: String(value.note ?? ""),
+          done_bytes: Number(value.done_bytes ?? 0),
+          attempt: item.attempt ?? 0,
+        });
+      } else if (item.kind === "log") {
+        const place = `${item.about}/${item.attempt ?? 0}`;
+        const kept = this.lines.get(place) ?? [];
+        for (const text of String(value.text ?? "")
+          .replace(/\n$/, "")
+          .split("\n")) {
+          kept.push({ text, stream: String(value.stream ?? "stdout") });
+        }
+        this.lines.set(place, kept.length > LINES_KEPT ? kept.slice(-LINES_KEPT) : kept);
+      }
+    }
+    this.changed();
+  }
+
+  readMissing(reason: string): void {
+    this.absent = reason;
+    this.changed();
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  private index(key: string, entity: Entity | null): void {
+    const cut = key.indexOf("/");
+    const kind = cut < 0 ? key : key.slice(0, cut);
+    const id = cut < 0 ? "" : key.slice(cut + 1);
+    let shelf = this.kinds.get(kind);
+    if (!shelf) {
+      shelf = new Map();
+      this.kinds.set(kind, shelf);
+    }
+    if (entity === null) shelf.delete(id);
+    else shelf.set(id, entity);
+  }
+
+  private changed(): void {
+    this.revision += 1;
+    for (const listener of this.listeners) listener();
+  }
+}
+
+const EMPTY: Map<string, Entity> = new Map();

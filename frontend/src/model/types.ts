@@ -1,0 +1,62 @@
+/** The names of the protocol as the page uses them. The only door to `generated/`: nothing else imports it. */
+export type {
+  Answer,
+  AnswerItem,
+  Attempt,
+  Attention,
+  Choice,
+  Code,
+  ConstellationState,
+  Dependency,
+  Device,
+  Enrollment,
+  Glyph,
+  GroupRecord,
+  Head,
+  Item,
+  Offer,
+  Profile,
+  Question,
+  Reason,
+  RuleRecord,
+  Selector,
+  TaskRecord,
+  TaskSpec,
+  TaskState,
+  Tone,
+  Version,
+} from "../generated/protocol.ts";
+
+import type { Event as GeneratedEvent } from "../generated/protocol.ts";
+
+/** An entity as it stands on the wire; which record it is follows from its key. */
+export type Entity = { readonly [field: string]: unknown };
+
+/** One numbered fact of a stream; `puts` holds whole entities, null removes. */
+export type StreamEvent = Omit<GeneratedEvent, "puts"> & { puts: Record<string, Entity | null> };
+
+export interface SnapshotFrame {
+  t: "snapshot";
+  stream: string;
+  seq: number;
+  hash: string;
+  entities: Record<string, Entity>;
+}
+
+/** Unnumbered news, latest wins: progress, log lines, load. */
+export interface BesideItem {
+  about: string;
+  attempt?: number;
+  kind: string;
+  stream: string;
+  value: unknown;
+}
+
+export type LiveFrame =
+  | { t: "ready"; now_ms: number; protocol: number }
+  | SnapshotFrame
+  | { t: "events"; events: StreamEvent[] }
+  | { t: "beside"; items: BesideItem[] }
+  | { t: "resync"; stream: string; reason: string }
+  | { t: "refuse"; code: string; fix: string; reason: string }
+  | { t: "pong"; at_ms: number; now_ms: number };

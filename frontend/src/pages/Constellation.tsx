@@ -1,0 +1,444 @@
+/**
+ * The centre of the product: answer first, then the graph or the list over one selection, the inspector, the versions
+ * and the feed. What is selected, the lens, the filter, the version and the tab stand in the address.
+ */
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useLocation, useSearch } from "wouter";
+import { ActionButton, useDoing } from "../app/Actions.tsx";
+import { constellationActions, failedTasks, taskActions } from "../app/actions.ts";
+import { useFleet, useNow, usePhone, useStream, useWorkspace } from "../app/context.ts";
+import type { Key } from "../app/keys.ts";
+import { useResource } from "../app/resource.ts";
+import { Shell } from "../app/Shell.tsx";
+import { useLook } from "../app/theme.ts";
+import { readFilter } from "../model/filter.ts";
+import { lastSeqOf, modelAt, overlay } from "../model/history.ts";
+import {
+  allViews,
+  answer,
+  counts,
+  head,
+  inTrouble,
+  questions,
+  readingOrder,
+  type TaskView,
+  versions,
+} from "../model/selectors.ts";
+import type { StreamEvent } from "../model/types.ts";
+import { ATTENTION, age, clock, constellationShown, duration, FINAL } from "../model/words.ts";
+import { AnswerItems } from "../panels/Answer.tsx";
+import { Feed } from "../panels/Feed.tsx";
+import { Inspector, type InspectorTab } from "../panels/Inspector.tsx";
+import { QuestionCard } from "../panels/Questions.tsx";
+import { Summary, shortWord } from "../panels/Summary.tsx";
+import { TaskList } from "../panels/TaskList.tsx";
+import { Versions } from "../panels/Versions.tsx";
+import { Glyph } from "../ui/Glyph.tsx";
+import { Icon } from "../ui/Icon.tsx";
+import { Button, Empty, ProblemNote, StatePill, Tabs } from "../ui/parts.tsx";
+import { MissingConstellation } from "./Missing.tsx";
+
+const Graph = lazy(() => import("../graph/Graph.tsx"));
+type Lens = "graph" | "list";
+const PAST_EVENTS = 400;
+const PLAY_MS = 1200;
+
+export function ConstellationPage({ id, task }: { id: string; task: string | null }) {
+  const model = useStream(id);
+  const fleet = useFleet();
+  const phone = usePhone();
+  const workspace = useWorkspace();
+  const [, go] = useLocation();
+  const search = new URLSearchParams(useSearch());
+  const { perform } = useDoing();
+  const density = useLook((look) => look.density);
+
+  const lens: Lens = search.get("lens") === "list" || (phone && search.get("lens") !== "graph") ? "list" : "graph";
+  const filter = search.get("q") ?? "";
+  const shownVersion = search.get("v") ? Number(search.get("v")) : null;
+  const [playing, setPlaying] = useState(false);
+  const [feedOpen, setFeedOpen] = useState(true);
+  const [whole, setWhole] = useState(false);
+
+  const to = useCallback(
+    (change: { task?: string | null; set?: Record<string, string | null> }, replace = false) => {
+      const next = new URLSearchParams(location.search);
+      for (const [name, value] of Object.entries(change.set ?? {})) {
+        if (value === null || value === "") next.delete(name);
+        else next.set(name, value);
+      }
+      const chosen = change.task === undefined ? task : change.task;
+      if (change.task !== undefined) next.delete("tab");
+      const path = `/constellations/${encodeURIComponent(id)}${chosen ? `/t/${encodeURIComponent(chosen)}` : ""}`;
+      go(`${path}${next.size ? `?${next}` : ""}`, { replace });
+    },
+    [go, id, task],
+  );
+  const select = useCallback((next: string) => to({ task: next }), [to]);
+
+  const log = useLog(id, model.ready);
+  const past = usePast(log, id, shownVersion);
+  const scene = past ?? model;
+  const constellation = head(model);
+  const now = useNow(constellation && FINAL.has(constellation.state) ? 0 : 1000);
+  const all = versions(model);
+  const lastVersion = all[all.length - 1]?.number ?? 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: versions change when their number does.
+  const drawn = useMemo(
+    () => overlay(all, shownVersion ?? lastVersion, shownVersion !== null),
+    [lastVersion, shownVersion],
+  );
+  const views = allViews(scene, fleet);
+  const fits = readFilter(filter, now);
+  const filtered = filter ? views.filter(fits) : views;
+
+  // The first failure is what one came to see; only when nothing was chosen, and only once.
+  const looked = useRef(false);
+  useEffect(() => {
+    if (looked.current || task || phone || !model.ready) return;
+    const failed = failedTasks(model, fleet)[0];
+    if (failed) {
+      looked.current = true;
+      to({ task: failed.id }, true);
+    }
+  });
+
+  useEffect(() => {
+    if (!playing) return;
+    const timer = setInterval(() => {
+      const at = Number(new URLSearchParams(location.search).get("v") ?? 0);
+      if (at >= lastVersion) {
+        setPlaying(false);
+        to({ set: { v: null } }, true);
+      } else to({ set: { v: String(at + 1) } }, true);
+    }, PLAY_MS);
+    return () => clearInterval(timer);
+  }, [playing, lastVersion, to]);
+
+  if (!constellation) return <MissingConstellation id={id} />;
+  const present = past ? allViews(model, fleet) : views;
+  const shown = constellationShown(constellation.state, checkedWhole(present));
+  const done = present.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length;
+  const took = (constellation.ended_ms || now) - constellation.created_ms;
+  const final = FINAL.has(constellation.state);
+  const actions = constellationActions(workspace.hub, constellation);
+  const retryAll = retryFailed(workspace.hub, constellation, failedTasks(model, fleet));
+  const result = answer(model);
+  const sentence =
+    result?.sentence || sentenceWithout(constellation.state, constellation.request ?? "", constellation.fault?.reason);
+  const open = questions(model);
+
+  const ordered = () => readingOrder(filtered);
+  const step = (by: number) => {
+    const list = ordered();
+    const at = list.findIndex((view) => view.id === task);
+    const next = list[Math.max(0, Math.min(list.length - 1, at < 0 ? 0 : at + by))];
+    if (next) select(next.id);
+  };
+  const nextFailure = () => {
+    const failed = failedTasks(model, fleet);
+    const at = failed.findIndex((view) => view.id === task);
+    const next = failed[(at + 1) % Math.max(1, failed.length)];
+    if (next) select(next.id);
+  };
+  const chosen: TaskView | undefined = task ? views.find((view) => view.id === task) : undefined;
+  const showVersion = (by: number) => {
+    const at = Math.max(1, Math.min(lastVersion, (shownVersion ?? lastVersion) + by));
+    to({ set: { v: at === lastVersion && by > 0 ? null : String(at) } }, true);
+  };
+  const play = () => {
+    if (!playing) to({ set: { v: "1" } }, true);
+    setPlaying(!playing);
+  };
+  const keys: Key[] = [
+    { keys: "1", does: "Graph", run: () => to({ set: { lens: phone ? "graph" : null } }) },
+    { keys: "2", does: "List", run: () => to({ set: { lens: "list" } }) },
+    { keys: "j", does: "Next task", run: () => step(1) },
+    { keys: "k", does: "Previous task", run: () => step(-1) },
+    { keys: "x", does: "Next failure", run: nextFailure },
+    { keys: "l", does: "Log of the task", run: () => to({ set: { tab: "log" } }) },
+    {
+      keys: "r",
+      does: "Retry the task",
+      run: () => {
+        const retry =
+          chosen && taskActions(workspace.hub, constellation, chosen).find((action) => action.id === "retry");
+        if (retry) void perform(retry);
+        else if (retryAll) void perform(retryAll);
+      },
+    },
+    { keys: "Escape", does: "Close the task", run: () => (task ? to({ task: null }) : to({ set: { q: null } })) },
+    { keys: "[", does: "Earlier version", run: () => showVersion(-1) },
+    { keys: "]", does: "Later version", run: () => showVersion(1) },
+    { keys: " ", does: "Play the versions", run: play },
+    { keys: ".", does: "Cancel (asks)", run: () => void perform(actions[1] ?? never) },
+  ];
+  const entries = [
+    ...actions.map((action) => ({
+      id: action.id,
+      group: "Do",
+      label: `${action.label} this constellation`,
+      note: action.why ?? "",
+      run: () => void perform(action),
+    })),
+    ...views.slice(0, 3000).map((view) => ({
+      id: `task ${view.id}`,
+      group: "Task",
+      label: view.id,
+      note: view.shown.word,
+      run: () => select(view.id),
+    })),
+  ];
+
+  const pill = (
+    <StatePill shown={shown}>
+      {shown.word}
+      {!final && present.length > 0 ? ` ${done} of ${present.length}` : ""}
+    </StatePill>
+  );
+  const buttons = (
+    <>
+      {retryAll && <ActionButton action={retryAll} />}
+      {!final && actions.map((action) => <ActionButton key={action.id} action={action} />)}
+    </>
+  );
+  return (
+    <Shell
+      title={constellation.name || constellation.request || id}
+      crumb={{ path: "/constellations", label: "Constellations" }}
+      beside={
+        <span className="row only-wide nowrap">
+          {pill}
+          <span className="dim">
+            {final ? `in ${duration(took)}, ${age(constellation.ended_ms ?? 0, now)}` : clock(took)}
+          </span>
+        </span>
+      }
+      actions={buttons}
+      keys={keys}
+      entries={entries}
+      narrow
+      fixed
+      className={`con ${task ? "with-inspector" : ""} ${final ? "final" : ""}`}
+    >
+      <section className="band" aria-label="Answer">
+        <div className="only-phone row phonestate">
+          {pill}
+          {counts(views.filter((view) => inTrouble(view.shown))).map(({ shown: one, count }) => (
+            <button
+              key={one.glyph}
+              type="button"
+              className={`pill tone-${one.tone}`}
+              onClick={() => to({ set: { q: `state:${shortWord(one.word).replaceAll(" ", "-")}` } })}
+            >
+              <Glyph name={one.glyph} />
+              {count}
+              <span className="sr">{one.word}</span>
+            </button>
+          ))}
+          <span className="dim end">{final ? duration(took) : clock(took)}</span>
+        </div>
+        <div className="answer">
+          {!phone && <span className="pill line">{final ? "Answer" : "Answer so far"}</span>}
+          <strong className={`sentence ${whole ? "whole" : ""}`}>{sentence}</strong>
+          {sentence.length > 150 && (
+            <button type="button" className="link small nowrap" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+              {whole ? "Less" : "All of it"}
+            </button>
+          )}
+          <AnswerItems answer={result} />
+        </div>
+        {views.length > 0 && (
+          <Summary
+            counts={counts(views)}
+            views={views}
+            fleet={fleet}
+            onFilter={(text) => to({ set: { q: text, lens: "list" } })}
+          />
+        )}
+      </section>
+      {constellation.fault && (
+        <section className="note tone-vermilion asked" role="alert">
+          <Glyph name="cross" tone="vermilion" />
+          <p className="strong">{constellation.fault.reason}</p>
+          <p className="small dim">{constellation.fault.hint}</p>
+        </section>
+      )}
+      {(open.length > 0 || (constellation.attention?.length ?? 0) > 0) && (
+        <section className="card asked" aria-label="Needs you">
+          {open.map((question) => (
+            <QuestionCard key={question.id} question={question} constellation={id} />
+          ))}
+          {open.length === 0 &&
+            constellation.attention?.map((reason) => (
+              <p key={reason} className="item">
+                <Glyph name="hand" tone="violet" />
+                <b className="strong">{ATTENTION[reason]}</b>
+              </p>
+            ))}
+        </section>
+      )}
+      <section className="canvas" aria-label={lens === "graph" ? "Graph" : "List"}>
+        <div className="tools">
+          <Tabs<Lens>
+            look="seg"
+            label="Lens"
+            value={lens}
+            onChange={(next) => to({ set: { lens: next === "list" || phone ? next : null } })}
+            choices={
+              phone
+                ? [
+                    { value: "list", label: "List", icon: "list" },
+                    { value: "graph", label: "Graph", icon: "graph" },
+                  ]
+                : [
+                    { value: "graph", label: "Graph", icon: "graph" },
+                    { value: "list", label: "List", icon: "list" },
+                  ]
+            }
+          />
+          {((lens === "list" && !phone) || filter) && (
+            <label className="field filter">
+              <Icon name="filter" />
+              <input
+                data-filter
+                aria-label="Filter tasks"
+                placeholder="state: device: dur:>10s name"
+                value={filter}
+                onChange={(event) => to({ set: { q: event.target.value, lens: "list" } }, true)}
+                onKeyDown={(event) => {
+                  if (event.key === "Escape") to({ set: { q: null } }, true);
+                }}
+              />
+              <kbd className="only-wide" aria-hidden="true">
+                /
+              </kbd>
+            </label>
+          )}
+        </div>
+        {log.problem && shownVersion !== null && <ProblemNote problem={log.problem} />}
+        {past && (
+          <p className="pastnote small">
+            As it was at the end of <b>v{shownVersion}</b>
+          </p>
+        )}
+        {views.length === 0 ? (
+          <Empty title={constellation.state === "planning" ? "The plan is being made." : "There is no task yet."}>
+            <p>{constellation.request}</p>
+          </Empty>
+        ) : lens === "list" ? (
+          <TaskList
+            views={filtered}
+            selected={task}
+            rowHeight={phone ? 56 : density === "compact" ? 28 : 40}
+            progress={model.progress}
+            onSelect={select}
+          />
+        ) : (
+          <Suspense fallback={<p className="dim waiting">Drawing the graph.</p>}>
+            <Graph
+              model={scene}
+              fleet={fleet}
+              selected={task}
+              overlay={drawn}
+              ghosts={shownVersion !== null}
+              onSelect={select}
+              covered={{ top: phone ? 68 : 48, bottom: phone ? 12 : feedOpen ? 178 : 68 }}
+              readable={phone ? 0.6 : 0}
+              minimap={!phone && views.length > 20 && feedOpen}
+            />
+          </Suspense>
+        )}
+        {(lens === "graph" || phone) && !phone && (
+          <div className={`dock ${feedOpen ? "" : "shut"}`}>
+            <div className="row">
+              <Versions
+                versions={all}
+                shown={shownVersion}
+                onShow={(version) => to({ set: { v: version === null ? null : String(version) } }, true)}
+                playing={playing}
+                onPlay={play}
+              />
+              <Button
+                icon={feedOpen ? "down" : "list"}
+                kind="quiet"
+                aria-label={feedOpen ? "Hide what happened" : "Show what happened"}
+                aria-expanded={feedOpen}
+                onClick={() => setFeedOpen(!feedOpen)}
+              />
+            </div>
+            {feedOpen && (
+              <Feed events={scene.events} fleet={fleet} revision={scene.revision} most={40} onSelect={select} />
+            )}
+          </div>
+        )}
+      </section>
+      {task && (
+        <Inspector
+          model={scene}
+          fleet={fleet}
+          task={task}
+          tab={(search.get("tab") as InspectorTab | null) ?? null}
+          onTab={(tab) => to({ set: { tab } }, true)}
+          onSelect={select}
+          onClose={() => to({ task: null })}
+        />
+      )}
+      {phone && !task && !final && <div className="thumb">{buttons}</div>}
+    </Shell>
+  );
+}
+
+/** Whether every task that declares checks met them; a plan without checks is never shown as checked. */
+const checkedWhole = (views: TaskView[]): boolean => {
+  const asked = views.filter((view) => (view.spec.checks?.length ?? 0) > 0);
+  return asked.length > 0 && asked.every((view) => view.record?.checked || view.record?.state === "skipped");
+};
+
+const never = { id: "none", label: "", why: "Nothing to do.", run: async () => undefined };
+
+function sentenceWithout(state: string, request: string, fault: string | undefined): string {
+  if (fault) return fault;
+  if (state === "planning") return `Planning: ${request}`;
+  return request || "Nothing to show yet.";
+}
+
+function retryFailed(
+  hub: Parameters<typeof taskActions>[0],
+  constellation: Parameters<typeof taskActions>[1],
+  failed: TaskView[],
+) {
+  if (failed.length === 0 || constellation.state === "cancelled") return null;
+  return {
+    id: "retry",
+    label: failed.length === 1 ? `Retry ${failed[0]?.id}` : `Retry ${failed.length} failed`,
+    why: null,
+    run: async (confirm?: string[]) => {
+      for (const view of failed)
+        await hub.taskControl(constellation.id, view.id, "retry", confirm?.length ? { confirm } : {});
+    },
+  };
+}
+
+/** The whole log, read once in the background: the feed's past and the versions' ground. */
+function useLog(id: string, ready: boolean) {
+  const { hub } = useWorkspace();
+  const model = useStream(id);
+  const log = useResource<StreamEvent[]>(ready ? `log ${id}` : null, (signal) => hub.events(id, 0, signal));
+  useEffect(() => {
+    if (log.value) model.readPast(log.value.slice(-PAST_EVENTS));
+  }, [log.value, model]);
+  return log;
+}
+
+/** The stream as it was at the end of a version; null for the present. */
+function usePast(log: { value: StreamEvent[] | null }, id: string, version: number | null) {
+  const model = useStream(id);
+  return useMemo(() => {
+    if (version === null || !log.value) return null;
+    const last = log.value[log.value.length - 1]?.seq ?? 0;
+    const whole = [...log.value, ...model.events.filter((event) => event.seq > last)];
+    const seq = lastSeqOf(whole, version);
+    return seq === null ? null : modelAt(id, whole, seq);
+  }, [log.value, id, version, model]);
+}

@@ -1,0 +1,76 @@
+/** All constellations, newest first, searched by the hub. */
+import { useEffect, useState } from "react";
+import { useNow, useWorkspace } from "../app/context.ts";
+import { useResource } from "../app/resource.ts";
+import { Shell } from "../app/Shell.tsx";
+import type { ConstellationRow } from "../link/endpoints.ts";
+import { constellationShown } from "../model/words.ts";
+import { Icon } from "../ui/Icon.tsx";
+import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
+import { RecentRow } from "./Home.tsx";
+
+const STATES = ["", "active", "awaiting_approval", "paused", "succeeded", "partial", "failed", "cancelled"] as const;
+
+export function ConstellationsPage() {
+  const { hub } = useWorkspace();
+  const now = useNow(5000);
+  const [words, setWords] = useState("");
+  const [state, setState] = useState<(typeof STATES)[number]>("");
+  const [more, setMore] = useState<{ rows: ConstellationRow[]; next: string | null }>({ rows: [], next: null });
+  const key = `${state}/${words}`;
+  const first = useResource(key, (signal) => hub.constellations({ q: words, state }, signal), 5000);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another search begins at its first page again.
+  useEffect(() => setMore({ rows: [], next: null }), [key]);
+  const rows = [...(first.value?.items ?? []), ...more.rows];
+  const next = more.rows.length > 0 ? more.next : (first.value?.next ?? null);
+  return (
+    <Shell title="Constellations">
+      <div className="page cards">
+        <div className="row wrap">
+          <label className="field search">
+            <Icon name="search" />
+            <input
+              data-filter
+              aria-label="Search constellations"
+              placeholder="Search names and requests"
+              value={words}
+              onChange={(event) => setWords(event.target.value)}
+            />
+            <kbd className="only-wide" aria-hidden="true">
+              /
+            </kbd>
+          </label>
+          <select
+            className="input short"
+            aria-label="State"
+            value={state}
+            onChange={(event) => setState(event.target.value as (typeof STATES)[number])}
+          >
+            {STATES.map((one) => (
+              <option key={one} value={one}>
+                {one ? constellationShown(one).word : "Any state"}
+              </option>
+            ))}
+          </select>
+        </div>
+        {first.problem && <ProblemNote problem={first.problem} />}
+        <section className="card">
+          {rows.map((row) => (
+            <RecentRow key={row.id} row={row} now={now} />
+          ))}
+          {rows.length === 0 && first.value && <Empty title={words || state ? "None fits." : "Nothing has run yet."} />}
+        </section>
+        {next && (
+          <Button
+            onClick={async () => {
+              const page = await hub.constellations({ q: words, state, cursor: next });
+              setMore((held) => ({ rows: [...held.rows, ...page.items], next: page.next ?? null }));
+            }}
+          >
+            Show more
+          </Button>
+        )}
+      </div>
+    </Shell>
+  );
+}

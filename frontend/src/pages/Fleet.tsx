@@ -1,0 +1,301 @@
+/** The fleet: every device with what it does now, and the sheet that adds one. */
+import { useMemo, useState } from "react";
+import { Link, useLocation, useSearch } from "wouter";
+import { useDoing } from "../app/Actions.tsx";
+import { useFleet, useNow, usePhone, useWorkspace } from "../app/context.ts";
+import { Shell } from "../app/Shell.tsx";
+import { useWork } from "../app/work.ts";
+import { type DeviceView, deviceShown, devices, openEnrollments } from "../model/fleet.ts";
+import { age, plural } from "../model/words.ts";
+import { AddDevice } from "../panels/AddDevice.tsx";
+import { DevicePanel } from "../panels/DevicePanel.tsx";
+import { Glyph } from "../ui/Glyph.tsx";
+import { Icon, type IconName } from "../ui/Icon.tsx";
+import { Button, Empty } from "../ui/parts.tsx";
+
+const ICONS: Record<DeviceView["kind"], IconName> = {
+  phone: "phone",
+  server: "server",
+  laptop: "laptop",
+  desktop: "desktop",
+  tab: "tab",
+  machine: "desktop",
+};
+
+export function FleetPage() {
+  const fleet = useFleet();
+  const phone = usePhone();
+  const now = useNow(5000);
+  const { hub } = useWorkspace();
+  const { report } = useDoing();
+  const work = useWork();
+  const [, go] = useLocation();
+  const search = new URLSearchParams(useSearch());
+  const [words, setWords] = useState("");
+  const adding = search.get("add") !== null;
+  const open = search.get("device");
+  const all = useMemo(() => [...devices(fleet).values()], [fleet, fleet.revision]);
+  const shownOf = (view: DeviceView) => deviceShown(view, work.get(view.id)?.length ?? 0);
+  const fits = (view: DeviceView) => {
+    const text =
+      `${view.device.name} ${view.tag} os:${view.device.os} ${(view.offer?.grants ?? []).map((grant) => `grant:${grant}`).join(" ")} ${(view.offer?.tools ?? []).map((tool) => `tool:${tool.name}`).join(" ")} ${shownOf(view).word}`.toLowerCase();
+    return words
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => text.includes(word));
+  };
+  const list = all.filter(fits);
+  const tally = new Map<string, { word: string; count: number; view: DeviceView }>();
+  for (const view of all) {
+    const word = shownOf(view).word.split(",")[0] ?? "";
+    const held = tally.get(word);
+    if (held) held.count += 1;
+    else tally.set(word, { word, count: 1, view });
+  }
+  const asking = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
+  const chosen = open ? devices(fleet).get(open) : undefined;
+  const close = () => go("/devices");
+  const add = () => go("/devices?add=1");
+  const panel = adding || chosen;
+  return (
+    <Shell
+      title="Fleet"
+      beside={<span className="dim nowrap">{plural(all.length, "device")}</span>}
+      actions={
+        <Button kind="primary" icon="plus" onClick={add}>
+          Add device
+        </Button>
+      }
+      keys={[{ keys: "Escape", does: "Close the sheet", run: close }]}
+      entries={[{ id: "add", group: "Do", label: "Add device", run: add }]}
+      narrow={Boolean(panel)}
+      fixed
+      className={`split ${panel ? "with-sheet" : ""}`}
+    >
+      <section className="scroller">
+        <div className="fleethead">
+          <span className="counts">
+            {[...tally.values()].map(({ word, count, view }) => {
+              const shown = shownOf(view);
+              return (
+                <span key={word} className="count">
+                  <Glyph name={shown.glyph} tone={shown.tone} />
+                  <b>{count}</b>
+                  {word.toLowerCase()}
+                </span>
+              );
+            })}
+          </span>
+          <label className="field search end">
+            <Icon name="filter" />
+            <input
+              data-filter
+              aria-label="Filter devices"
+              placeholder="os: tool: grant: name"
+              value={words}
+              onChange={(event) => setWords(event.target.value)}
+            />
+            <kbd className="only-wide" aria-hidden="true">
+              /
+            </kbd>
+          </label>
+          {phone && (
+            <Button kind="primary" icon="plus" onClick={add}>
+              Add device
+            </Button>
+          )}
+        </div>
+        {asking.map((enrollment) => (
+          <div key={enrollment.id} className="grant asking-line">
+            <Glyph name="hand" tone="violet" />
+            <p>
+              <b className="strong">{enrollment.name || enrollment.label || "A device"} is asking to join.</b> Compare
+              the words on both screens.
+            </p>
+            <Link className="btn" href={`/devices?add=${enrollment.id}`}>
+              Compare and decide
+            </Link>
+          </div>
+        ))}
+        {list.length === 0 ? (
+          <section className="card pad">
+            <Empty
+              title={
+                all.length
+                  ? "No device fits this filter."
+                  : fleet.ready
+                    ? "No device has joined yet."
+                    : "Reading the fleet."
+              }
+            >
+              {fleet.ready && all.length === 0 && (
+                <>
+                  <p>
+                    A device is a machine that runs tasks. It joins by one line in its terminal; its owner decides there
+                    what it may do.
+                  </p>
+                  <Button kind="primary" icon="plus" onClick={add}>
+                    Add device
+                  </Button>
+                </>
+              )}
+            </Empty>
+          </section>
+        ) : phone ? (
+          <ul className="devicecards">
+            {list.map((view) => {
+              const shown = shownOf(view);
+              return (
+                <li key={view.id}>
+                  <Link href={`/devices?device=${view.id}`} className="devicecard">
+                    <span className="row">
+                      <Icon name={ICONS[view.kind]} big />
+                      <span className="tag">{view.tag}</span>
+                      <b className="strong cut">{view.device.name}</b>
+                      {view.device.demo && <span className="chip demo">demo</span>}
+                    </span>
+                    <span className={`row strong word tone-${shown.tone}`}>
+                      <Glyph name={shown.glyph} />
+                      {shown.word}
+                    </span>
+                    <span className="small dim">
+                      {[view.device.os, view.device.profile ?? "observe", workWords(work.get(view.id))]
+                        .filter(Boolean)
+                        .join(", ")}
+                    </span>
+                  </Link>
+                </li>
+              );
+            })}
+          </ul>
+        ) : (
+          <table className="fleettable">
+            <thead>
+              <tr>
+                <th>State</th>
+                <th>Device</th>
+                <th>Profile and grants</th>
+                <th>Now</th>
+                <th className="num">Link since</th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.map((view) => {
+                const shown = shownOf(view);
+                return (
+                  <tr key={view.id} className={view.id === open ? "selected" : ""}>
+                    <td>
+                      <span className={`row word strong nowrap tone-${shown.tone}`}>
+                        <Glyph name={shown.glyph} />
+                        {shown.word}
+                      </span>
+                    </td>
+                    <td>
+                      <Link className="row" href={`/devices?device=${view.id}`}>
+                        <span className="dim">
+                          <Icon name={ICONS[view.kind]} big />
+                        </span>
+                        <span className="twolines">
+                          <span className="row">
+                            <span className="tag">{view.tag}</span>
+                            <b className="strong nowrap">{view.device.name}</b>
+                            {view.device.demo && <span className="chip demo">demo</span>}
+                          </span>
+                          <span className="small dim cut">{osOf(view)}</span>
+                        </span>
+                      </Link>
+                    </td>
+                    <td>
+                      <span className="row wrap tight">
+                        <span className="chip">
+                          <b>{view.device.profile ?? "observe"}</b>
+                        </span>
+                        {grantsOf(view)
+                          .slice(0, 3)
+                          .map((grant) => (
+                            <span key={grant} className="chip out">
+                              {grant}
+                            </span>
+                          ))}
+                        {grantsOf(view).length > 3 && <span className="small dim">+{grantsOf(view).length - 3}</span>}
+                      </span>
+                    </td>
+                    <td className="small">
+                      {workWords(work.get(view.id)) || <span className="dim">nothing now</span>}
+                    </td>
+                    <td className="num small dim nowrap">
+                      {view.device.link_since_ms ? age(view.device.link_since_ms, now) : ""}
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        )}
+        <OnlyOne all={all} />
+      </section>
+      {adding && <AddDevice enrollment={search.get("add") ?? "1"} onClose={close} />}
+      {!adding && chosen && (
+        <DevicePanel
+          key={chosen.id}
+          view={chosen}
+          busy={work.get(chosen.id) ?? []}
+          onClose={close}
+          onDo={async (what) => {
+            try {
+              await what(hub);
+            } catch (error) {
+              report(error);
+            }
+          }}
+        />
+      )}
+    </Shell>
+  );
+}
+
+/** Grants that say more than the profile's own name. */
+const grantsOf = (view: DeviceView): string[] =>
+  (view.offer?.grants ?? []).filter((grant) => grant !== (view.device.profile ?? "observe"));
+
+const osOf = (view: DeviceView): string =>
+  [
+    view.offer?.facts?.os_name ?? view.device.os,
+    view.device.condition?.battery ? `battery ${view.device.condition.battery}` : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+
+function workWords(tasks: { task: string; name: string }[] | undefined): string {
+  if (!tasks?.length) return "";
+  const shown = tasks.slice(0, 2).map((one) => one.task);
+  return `${shown.join(", ")}${tasks.length > 2 ? ` and ${tasks.length - 2} more` : ""}, ${tasks[0]?.name ?? ""}`;
+}
+
+/** Tools that a single device offers: where one loss is a hole. */
+function OnlyOne({ all }: { all: DeviceView[] }) {
+  const offers = new Map<string, DeviceView[]>();
+  for (const view of all) {
+    for (const tool of view.offer?.tools ?? []) {
+      if (!tool.unavailable) offers.set(tool.name, [...(offers.get(tool.name) ?? []), view]);
+    }
+  }
+  const single = [...offers].filter(([, views]) => views.length === 1);
+  if (all.length < 2 || single.length === 0) return null;
+  return (
+    <section className="card pad">
+      <header>
+        <h2>What only one device can do</h2>
+      </header>
+      <div className="row wrap body">
+        {single.slice(0, 24).map(([tool, views]) => (
+          <span key={tool} className="chip out">
+            <b>{tool}</b>
+            {views[0]?.tag}
+          </span>
+        ))}
+        {single.length > 24 && <span className="small dim">and {single.length - 24} more</span>}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,246 @@
+/** Home answers three questions without a scroll: what needs me, what happens now, is the fleet fine. */
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { useFleet, useNow, useStream, useWorkspace } from "../app/context.ts";
+import { useNeeds } from "../app/needs.ts";
+import { useResource } from "../app/resource.ts";
+import { Shell } from "../app/Shell.tsx";
+import { type ConstellationRow, createdMs, endedMs, type RecipeRow } from "../link/endpoints.ts";
+import { deviceShown, devices } from "../model/fleet.ts";
+import { allViews, answer, counts, head, inTrouble } from "../model/selectors.ts";
+import { ATTENTION, age, clock, constellationShown, duration, FINAL, plural } from "../model/words.ts";
+import { QuestionCard } from "../panels/Questions.tsx";
+import { Glyph } from "../ui/Glyph.tsx";
+import { Icon } from "../ui/Icon.tsx";
+import { Button, Empty, ProblemNote, StateBar } from "../ui/parts.tsx";
+
+const RUNNING_MAX = 6;
+const RECENT_MAX = 8;
+const DAY_MS = 24 * 3600 * 1000;
+
+export function HomePage() {
+  const { hub } = useWorkspace();
+  const fleet = useFleet();
+  const now = useNow(1000);
+  const needs = useNeeds();
+  const list = useResource("home", (signal) => hub.constellations({}, signal), 3000);
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  const rows = list.value?.items ?? [];
+  const running = rows.filter((row) => !FINAL.has(row.state));
+  const recent = rows.filter((row) => FINAL.has(row.state)).slice(0, RECENT_MAX);
+  const failed = recent.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS).slice(0, 3);
+  const all = [...devices(fleet).values()];
+  const reached = all.filter((view) => view.device.link === "online").length;
+  const sentence = [
+    needs.count ? `${plural(needs.count, "thing")} ${needs.count === 1 ? "needs" : "need"} you` : "Nothing needs you",
+    running.length ? `${running.length} running` : "nothing running",
+    all.length ? `${reached} of ${plural(all.length, "device")} in reach` : "no device yet",
+  ].join(", ");
+
+  return (
+    <Shell title="Home" beside={<span className="dim cut only-wide">{sentence}</span>}>
+      <div className="page">
+        <Ask phrases={phrasesOf(recipes.value?.items ?? [])} />
+        {list.problem && <ProblemNote problem={list.problem} />}
+        <div className="columns">
+          <div className="cards">
+            {(needs.count > 0 || failed.length > 0) && (
+              <section className="card">
+                <header>
+                  <h2>Needs you</h2>
+                  <span className="dim">{needs.count + failed.length}</span>
+                </header>
+                {needs.items.map((need) => (
+                  <QuestionCard
+                    key={`${need.constellation}/${need.id}`}
+                    question={need}
+                    constellation={need.constellation}
+                    origin={
+                      <>
+                        From{" "}
+                        <Link
+                          className="link"
+                          href={`/constellations/${need.constellation}${need.task ? `/t/${need.task}` : ""}`}
+                        >
+                          {need.name || need.constellation}
+                        </Link>
+                        .
+                      </>
+                    }
+                  />
+                ))}
+                {failed.map((row) => (
+                  <Link key={row.id} className="item" href={`/constellations/${row.id}`}>
+                    <Glyph name="cross" tone="vermilion" />
+                    <b className="strong cut">{row.name || row.request || row.id} failed</b>
+                    <span className="small dim nowrap">{age(endedMs(row), now)}</span>
+                    <span className="sub">{row.sentence}</span>
+                  </Link>
+                ))}
+              </section>
+            )}
+            {running.length > 0 && (
+              <section className="card">
+                <header>
+                  <h2>Running</h2>
+                  <span className="dim">{running.length}</span>
+                </header>
+                {running.slice(0, RUNNING_MAX).map((row) => (
+                  <Running key={row.id} row={row} now={now} />
+                ))}
+              </section>
+            )}
+            <section className="card">
+              <header>
+                <h2>Recent</h2>
+                <Link className="link small end" href="/constellations">
+                  All constellations
+                </Link>
+              </header>
+              {recent.map((row) => (
+                <RecentRow key={row.id} row={row} now={now} />
+              ))}
+              {recent.length === 0 && list.value && (
+                <Empty title={running.length ? "Nothing has ended yet." : "Nothing has run yet."}>
+                  <p>A constellation is the graph of tasks made for one request; its answer stays here.</p>
+                  <Link className="btn primary" href={`/new?q=${encodeURIComponent("how are my machines")}`}>
+                    Ask: how are my machines
+                  </Link>
+                </Empty>
+              )}
+            </section>
+          </div>
+          <div className="cards">
+            <section className="card">
+              <header>
+                <h2>Fleet</h2>
+                <Link className="link small end" href="/devices">
+                  Open
+                </Link>
+              </header>
+              {all.map((view) => {
+                const shown = deviceShown(view, 0);
+                return (
+                  <Link key={view.id} className="deviceline" href={`/devices?device=${view.id}`}>
+                    <span className="tag">{view.tag}</span>
+                    <span className="cut">{view.device.name}</span>
+                    <span className={`end small word nowrap tone-${shown.tone}`}>{shown.word}</span>
+                    <Glyph name={shown.glyph} tone={shown.tone} />
+                  </Link>
+                );
+              })}
+              {fleet.ready && all.length === 0 && (
+                <Empty title="No device yet.">
+                  <p>A device joins by one line in its terminal.</p>
+                  <Link className="btn" href="/devices?add=1">
+                    Add a device
+                  </Link>
+                </Empty>
+              )}
+            </section>
+          </div>
+        </div>
+      </div>
+    </Shell>
+  );
+}
+
+function phrasesOf(recipes: RecipeRow[]): string[] {
+  return recipes
+    .flatMap((recipe) => (recipe.phrases ?? []).slice(0, 1))
+    .filter((phrase) => !phrase.includes("{"))
+    .slice(0, 2);
+}
+
+function Ask({ phrases }: { phrases: string[] }) {
+  const [, go] = useLocation();
+  const [words, setWords] = useState("");
+  return (
+    <form
+      className="ask"
+      onSubmit={(event) => {
+        event.preventDefault();
+        go(`/new${words.trim() ? `?q=${encodeURIComponent(words.trim())}` : ""}`);
+      }}
+    >
+      <Icon name="edit" big />
+      <input
+        aria-label="What should happen?"
+        placeholder="What should happen?"
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+      />
+      {phrases.map((phrase) => (
+        <Link key={phrase} className="chip out only-wide" href={`/new?q=${encodeURIComponent(phrase)}`}>
+          {phrase}
+        </Link>
+      ))}
+      <Button kind="primary" large type="submit">
+        New request{" "}
+        <kbd className="only-wide" aria-hidden="true">
+          n
+        </kbd>
+      </Button>
+    </form>
+  );
+}
+
+function Running({ row, now }: { row: ConstellationRow; now: number }) {
+  const model = useStream(row.id);
+  const fleet = useFleet();
+  const views = allViews(model, fleet);
+  const constellation = head(model);
+  const state = constellation?.state ?? row.state;
+  const shown = constellationShown(state);
+  const done = views.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length;
+  const trouble = views.find((view) => inTrouble(view.shown));
+  const attention = constellation?.attention?.[0];
+  return (
+    <Link className="item" href={`/constellations/${row.id}`}>
+      <Glyph name={shown.glyph} tone={shown.tone} />
+      <span className="row">
+        <b className="strong cut">{row.name || row.request || row.id}</b>
+        <span className="dim nowrap">
+          {views.length ? `${done} of ${views.length}, ` : ""}
+          {clock(now - createdMs(row))}
+        </span>
+      </span>
+      {attention ? (
+        <span className="row small word tone-violet">
+          <Glyph name="hand" />
+          <span className="only-wide">{ATTENTION[attention]}</span>
+        </span>
+      ) : trouble ? (
+        <span className={`row small word tone-${trouble.shown.tone}`}>
+          <Glyph name={trouble.shown.glyph} />
+          <span className="only-wide">
+            {trouble.id}: {trouble.shown.word.toLowerCase()}
+          </span>
+        </span>
+      ) : (
+        <span className="small dim nowrap">{shown.word}</span>
+      )}
+      <span className="sub">{answer(model)?.sentence || row.sentence || row.request}</span>
+      {views.length > 0 && (
+        <span className="wide">
+          <StateBar counts={counts(views)} />
+        </span>
+      )}
+    </Link>
+  );
+}
+
+export function RecentRow({ row, now }: { row: ConstellationRow; now: number }) {
+  const shown = constellationShown(row.state);
+  const end = endedMs(row);
+  return (
+    <Link className="recent" href={`/constellations/${row.id}`}>
+      <Glyph name={shown.glyph} tone={shown.tone} />
+      <span className="sr">{shown.word}</span>
+      <b className="strong cut">{row.name || row.request || row.id}</b>
+      <span className="dim cut sentence">{row.sentence || row.request}</span>
+      <span className="small dim num nowrap">{end ? duration(end - createdMs(row)) : ""}</span>
+      <span className="small dim num nowrap">{age(end || createdMs(row), now)}</span>
+    </Link>
+  );
+}

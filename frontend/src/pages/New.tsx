@@ -1,0 +1,407 @@
+/**
+ * New request: words become a preview as one types; what was understood can be changed; a pasted plan works too.
+ * Launch sends the hash of what was shown, so that nothing else can run.
+ */
+import { useEffect, useMemo, useState } from "react";
+import { Link, useLocation, useSearch } from "wouter";
+import { useFleet, useWorkspace } from "../app/context.ts";
+import { useResource } from "../app/resource.ts";
+import { Shell } from "../app/Shell.tsx";
+import type { Candidate, Preview, Submission } from "../link/endpoints.ts";
+import { Problem } from "../link/rest.ts";
+import { grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
+import { Slots } from "../panels/Slots.tsx";
+import { Glyph } from "../ui/Glyph.tsx";
+import { Button, CopyLine, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
+
+type Way = "describe" | "recipe" | "plan";
+const TYPING_MS = 220;
+const REFRESH_MS = 3000;
+
+export function NewPage() {
+  const { hub } = useWorkspace();
+  const fleet = useFleet();
+  const [, go] = useLocation();
+  const search = new URLSearchParams(useSearch());
+  const [way, setWay] = useState<Way>(search.get("recipe") ? "recipe" : "describe");
+  const [words, setWords] = useState(search.get("q") ?? "");
+  const [plan, setPlan] = useState("");
+  const [recipe, setRecipe] = useState<{ name: string; params: Record<string, unknown> } | null>(
+    search.get("recipe") ? { name: search.get("recipe") ?? "", params: {} } : null,
+  );
+  const [launching, setLaunching] = useState(false);
+  const [refused, setRefused] = useState<Problem | null>(null);
+  const [key, setKey] = useState(() => crypto.randomUUID());
+
+  const asked = useMemo<Submission | null>(() => {
+    if (recipe) return { recipe: recipe.name, params: recipe.params };
+    if (way === "plan") return plan.trim() ? { plan } : null;
+    return words.trim() ? { request: words.trim() } : null;
+  }, [recipe, way, plan, words]);
+  const stamp = useSettled(asked ? JSON.stringify(asked) : null, TYPING_MS);
+  const preview = useResource<Preview>(
+    stamp,
+    (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Submission, signal),
+    REFRESH_MS,
+  );
+  const shown = preview.value;
+  const settled = stamp === (asked ? JSON.stringify(asked) : null);
+  const understood = shown?.understood;
+  const exact = understood?.candidates[0];
+  const grants = shown ? grantsOf(shown) : [];
+
+  const blocked = !asked
+    ? "Say what should happen."
+    : !settled || preview.loading
+      ? "The preview is being made."
+      : !shown || preview.problem
+        ? "It cannot run as it is; the faults say why."
+        : understood && understood.outcome !== "exact"
+          ? "Choose what is meant first."
+          : null;
+
+  const launch = async () => {
+    if (blocked || launching || !asked) return;
+    setLaunching(true);
+    try {
+      const made = await hub.submit(
+        { ...asked, ...(shown?.plan_hash && !asked.request ? { plan_hash: shown.plan_hash } : {}) },
+        key,
+      );
+      go(`/constellations/${made.id}`);
+    } catch (error) {
+      if (error instanceof Problem) setRefused(error);
+      else throw error;
+    } finally {
+      setLaunching(false);
+    }
+  };
+  // Another request is another thing to create.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
+  useEffect(() => {
+    setKey(crypto.randomUUID());
+    setRefused(null);
+  }, [stamp]);
+
+  const adopt = (candidate: Candidate, params: Record<string, unknown>) =>
+    setRecipe({ name: candidate.recipe, params });
+  const say = (text: string) => {
+    setWords(text);
+    setRecipe(null);
+  };
+
+  return (
+    <Shell title="New request" keys={[{ keys: "Ctrl-Enter", does: "Launch", run: () => void launch(), always: true }]}>
+      <div className="page new">
+        <div className="row wrap">
+          <h2 className="hero grow">What should happen?</h2>
+          <Tabs<Way>
+            look="seg"
+            label="Way in"
+            value={way}
+            onChange={(next) => {
+              setWay(next);
+              setRecipe(null);
+            }}
+            choices={[
+              { value: "describe", label: "Describe", icon: "edit" },
+              { value: "recipe", label: "Recipe", icon: "recipe" },
+              { value: "plan", label: "Plan", icon: "file" },
+            ]}
+          />
+        </div>
+        {way === "describe" && (
+          <div className="asking-box">
+            <textarea
+              aria-label="What should happen?"
+              placeholder="For example: how are my machines"
+              rows={2}
+              // biome-ignore lint/a11y/noAutofocus: this page is opened to type here.
+              autoFocus
+              value={words}
+              onChange={(event) => say(event.target.value)}
+            />
+            <UnderstoodLine
+              preview={shown}
+              recipe={recipe}
+              loading={Boolean(asked) && (!settled || preview.loading)}
+              words={words}
+              onParams={(params) => {
+                const name = recipe?.name ?? exact?.recipe;
+                if (name) setRecipe({ name, params });
+              }}
+            />
+          </div>
+        )}
+        {way === "recipe" && <RecipeChoice chosen={recipe} onChoose={(name, params) => setRecipe({ name, params })} />}
+        {way === "plan" && (
+          <textarea
+            className="plantext mono"
+            aria-label="Plan, as YAML or JSON"
+            placeholder={
+              "starloom: 1\nname: Disk\ntasks:\n  - {id: usage, tool: disk.usage, for_each: {devices: {os: linux}}}"
+            }
+            rows={14}
+            spellCheck={false}
+            value={plan}
+            onChange={(event) => setPlan(event.target.value)}
+          />
+        )}
+        {preview.problem && asked && settled && <ProblemNote problem={preview.problem} />}
+        {!recipe && understood && understood.outcome !== "exact" && settled && (
+          <Meanings outcome={understood.outcome} candidates={understood.candidates} onAdopt={adopt} />
+        )}
+        {shown && shown.tasks.length > 0 && <PreviewCard preview={shown} fleet={fleet} />}
+        {grants.map((grant) => (
+          <section key={`${grant.device}${grant.line}`} className="grant">
+            <Glyph name="hand" tone="violet" />
+            <p>
+              <b className="strong">
+                {grant.device} has not granted {grant.grant}.
+              </b>{" "}
+              Type this on it; the preview turns green by itself.
+            </p>
+            <CopyLine line={grant.line} label="the line to type on the device" />
+          </section>
+        ))}
+        {refused && <ProblemNote problem={refused} />}
+        <div className="launch">
+          {shown && shown.tasks.length > 0 ? (
+            <Facts preview={shown} />
+          ) : (
+            <span className="dim">Nothing starts before you launch it.</span>
+          )}
+          <span className="grow" />
+          <Button large kind="primary" why={blocked} aria-busy={launching || undefined} onClick={() => void launch()}>
+            {grants.length > 0 ? "Launch, waits for the grant" : "Launch"}{" "}
+            {!blocked && (
+              <kbd className="only-wide" aria-hidden="true">
+                Ctrl &#x21B5;
+              </kbd>
+            )}
+          </Button>
+        </div>
+        {blocked && asked && <p className="small dim num">{blocked}</p>}
+      </div>
+    </Shell>
+  );
+}
+
+/** The value once it has stood still; null at once, so that an empty box shows nothing old. */
+function useSettled(value: string | null, ms: number): string | null {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    if (value === null) {
+      setSettled(null);
+      return;
+    }
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return value === null ? null : settled;
+}
+
+function UnderstoodLine(props: {
+  preview: Preview | null;
+  recipe: { name: string; params: Record<string, unknown> } | null;
+  loading: boolean;
+  words: string;
+  onParams: (params: Record<string, unknown>) => void;
+}) {
+  const { preview, recipe, loading, words, onParams } = props;
+  const { hub } = useWorkspace();
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  const exact = preview?.understood?.outcome === "exact" ? preview.understood.candidates[0] : undefined;
+  const name = recipe?.name ?? exact?.recipe;
+  const params = recipe?.params ?? exact?.params ?? {};
+  const row = recipes.value?.items.find((one) => one.name === name);
+  if (!words.trim()) {
+    const phrases = (recipes.value?.items ?? [])
+      .flatMap((one) => (one.phrases ?? []).slice(0, 1))
+      .filter((phrase) => !phrase.includes("{"));
+    return (
+      <div className="under">
+        <span className="dim">Plain words. What fits a recipe is shown here as you type.</span>
+        {phrases.slice(0, 3).map((phrase) => (
+          <Link
+            key={phrase}
+            className="chip out"
+            href={`/new?q=${encodeURIComponent(phrase)}`}
+            onClick={() => location.assign(`/new?q=${encodeURIComponent(phrase)}`)}
+          >
+            {phrase}
+          </Link>
+        ))}
+      </div>
+    );
+  }
+  return (
+    <div className="under" aria-live="polite">
+      {name ? (
+        <>
+          <Glyph name="tick" tone="teal" />
+          <span className="dim">I understood:</span>
+          <b className="strong">{name}</b>
+          <Slots params={params} types={row?.params} onChange={onParams} />
+        </>
+      ) : loading ? (
+        <span className="dim">Reading.</span>
+      ) : (
+        <>
+          <Glyph name="hand" tone="violet" />
+          <span>
+            {preview?.understood?.outcome === "near"
+              ? "This may mean one of these; nothing starts by itself."
+              : "No recipe fits these words."}
+          </span>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Meanings(props: {
+  outcome: "near" | "none" | "exact";
+  candidates: Candidate[];
+  onAdopt: (candidate: Candidate, params: Record<string, unknown>) => void;
+}) {
+  const { outcome, candidates, onAdopt } = props;
+  if (candidates.length === 0) {
+    return (
+      <section className="card">
+        <Empty title="Nothing near it was found.">
+          <p>
+            Say it another way, choose one of the{" "}
+            <Link className="link" href="/recipes">
+              recipes
+            </Link>
+            , or paste a plan.
+          </p>
+        </Empty>
+      </section>
+    );
+  }
+  return (
+    <section className="card">
+      <header>
+        <h2>{outcome === "near" ? "Did you mean" : "The nearest recipes"}</h2>
+      </header>
+      {candidates.slice(0, 3).map((candidate) => (
+        <CandidateForm key={candidate.recipe} candidate={candidate} onAdopt={(params) => onAdopt(candidate, params)} />
+      ))}
+    </section>
+  );
+}
+
+function CandidateForm({
+  candidate,
+  onAdopt,
+}: {
+  candidate: Candidate;
+  onAdopt: (params: Record<string, unknown>) => void;
+}) {
+  const [params, setParams] = useState<Record<string, unknown>>(candidate.params ?? {});
+  const missing = candidate.missing ?? [];
+  const open = missing.filter((slot) => params[slot.name] === undefined || params[slot.name] === "");
+  return (
+    <form
+      className="item meaning"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (open.length === 0) onAdopt(params);
+      }}
+    >
+      <Glyph name="dotted_ring" tone="indigo" />
+      <span>
+        <b className="strong">{candidate.recipe}</b> <span className="dim">{candidate.title}</span>
+      </span>
+      <Button
+        type="submit"
+        why={open.length ? `Fill in ${open.map((slot) => slot.title ?? slot.name).join(", ")} first.` : null}
+      >
+        Use this
+      </Button>
+      <span className="sub row wrap">
+        <Slots
+          params={{ ...Object.fromEntries(missing.map((slot) => [slot.name, ""])), ...params }}
+          types={Object.fromEntries(missing.map((slot) => [slot.name, { type: slot.type }]))}
+          onChange={setParams}
+        />
+      </span>
+    </form>
+  );
+}
+
+function RecipeChoice(props: {
+  chosen: { name: string; params: Record<string, unknown> } | null;
+  onChoose: (name: string, params: Record<string, unknown>) => void;
+}) {
+  const { hub } = useWorkspace();
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  const row = recipes.value?.items.find((one) => one.name === props.chosen?.name);
+  const defaults = Object.fromEntries(
+    Object.entries(row?.params ?? {}).map(([name, param]) => [name, props.chosen?.params[name] ?? param.default ?? ""]),
+  );
+  return (
+    <section className="card">
+      <header>
+        <h2>Recipe</h2>
+      </header>
+      <div className="choices">
+        {recipes.value?.items.map((one) => (
+          <button
+            key={one.name}
+            type="button"
+            className="choice"
+            aria-pressed={one.name === row?.name}
+            onClick={() => props.onChoose(one.name, {})}
+          >
+            <b className="strong">{one.name}</b>
+            <span className="small dim">{one.title}</span>
+          </button>
+        ))}
+      </div>
+      {row && Object.keys(defaults).length > 0 && (
+        <div className="under flat">
+          <Slots
+            params={defaults}
+            types={row.params}
+            onChange={(params) => props.onChoose(row.name, dropEmpty(params))}
+          />
+        </div>
+      )}
+    </section>
+  );
+}
+
+const dropEmpty = (params: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(params).filter(([, value]) => value !== "" && value !== undefined));
+
+function Facts({ preview }: { preview: Preview }) {
+  const effects = preview.effects ?? [...new Set(preview.tasks.flatMap((task) => task.effects))];
+  const risky = effects.filter((effect) => effect === "change" || effect === "destroy" || effect === "control");
+  return (
+    <span className="row wrap dim">
+      {preview.seconds ? (
+        <span>
+          About <b>{preview.seconds} s</b>
+        </span>
+      ) : null}
+      <span>
+        Cost <b>{preview.cost ?? "none"}</b>
+      </span>
+      {effects.length > 0 && (
+        <span>
+          Effects <b>{effects.join(", ")}</b>
+        </span>
+      )}
+      <span>
+        {preview.asks_approval
+          ? "You are asked before anything risky"
+          : risky.length > 0
+            ? "Runs without asking"
+            : "Nothing is deleted"}
+      </span>
+    </span>
+  );
+}

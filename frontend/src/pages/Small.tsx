@@ -1,0 +1,195 @@
+/** The small pages: recipes, inbox, settings. */
+import { Link, useLocation } from "wouter";
+import { useDoing } from "../app/Actions.tsx";
+import { useNow, useWorkspace } from "../app/context.ts";
+import { useNeeds } from "../app/needs.ts";
+import { useResource } from "../app/resource.ts";
+import { Shell } from "../app/Shell.tsx";
+import { type Density, type Theme, useLook } from "../app/theme.ts";
+import { msOf } from "../link/endpoints.ts";
+import { age } from "../model/words.ts";
+import { QuestionCard } from "../panels/Questions.tsx";
+import { Button, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
+
+export function RecipesPage() {
+  const { hub } = useWorkspace();
+  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
+  return (
+    <Shell title="Recipes">
+      <div className="page">
+        {recipes.problem && <ProblemNote problem={recipes.problem} />}
+        <section className="card">
+          {recipes.value?.items.map((recipe) => (
+            <Link key={recipe.name} className="item" href={`/new?recipe=${encodeURIComponent(recipe.name)}`}>
+              <span />
+              <span>
+                <b className="strong">{recipe.name}</b> <span className="dim">{recipe.title}</span>
+              </span>
+              <span className="row">
+                {(recipe.effects ?? []).map((effect) => (
+                  <span key={effect} className="chip out">
+                    {effect}
+                  </span>
+                ))}
+              </span>
+              {recipe.phrases?.[0] && <span className="sub small">Say: {recipe.phrases[0]}</span>}
+            </Link>
+          ))}
+          {recipes.value?.items.length === 0 && (
+            <Empty title="This hub has no recipes.">A plan can still be pasted in New request.</Empty>
+          )}
+        </section>
+      </div>
+    </Shell>
+  );
+}
+
+export function InboxPage() {
+  const needs = useNeeds();
+  return (
+    <Shell title="Inbox">
+      <div className="page">
+        <section className="card">
+          {needs.items.map((need) => (
+            <QuestionCard
+              key={`${need.constellation}/${need.id}`}
+              question={need}
+              constellation={need.constellation}
+              origin={
+                <>
+                  From{" "}
+                  <Link className="link" href={`/constellations/${need.constellation}`}>
+                    {need.name || need.constellation}
+                  </Link>
+                  .
+                </>
+              }
+            />
+          ))}
+          {needs.count === 0 && (
+            <Empty title={needs.read ? "Nothing waits for you." : "Reading."}>
+              Questions and approvals of all constellations come here and can be answered in place.
+            </Empty>
+          )}
+        </section>
+      </div>
+    </Shell>
+  );
+}
+
+export function SettingsPage() {
+  const workspace = useWorkspace();
+  const { report, say } = useDoing();
+  const [, go] = useLocation();
+  const look = useLook();
+  const now = useNow(10_000);
+  const tokens = useResource("tokens", () => workspace.hub.tokens());
+  const good = (tokens.value?.items ?? []).filter(
+    (token) => !token.revoked_at && (!token.expires_at || msOf(token.expires_at) > now),
+  );
+  return (
+    <Shell title="Settings">
+      <div className="page cards">
+        <section className="card">
+          <header>
+            <h2>Look</h2>
+          </header>
+          <div className="setting">
+            <span>Theme</span>
+            <Tabs<Theme>
+              look="seg"
+              label="Theme"
+              value={look.theme}
+              onChange={look.setTheme}
+              choices={[
+                { value: "system", label: "System" },
+                { value: "light", label: "Light" },
+                { value: "dark", label: "Dark" },
+              ]}
+            />
+          </div>
+          <div className="setting">
+            <span>Rows</span>
+            <Tabs<Density>
+              look="seg"
+              label="Rows"
+              value={look.density}
+              onChange={look.setDensity}
+              choices={[
+                { value: "comfortable", label: "Comfortable" },
+                { value: "compact", label: "Compact" },
+              ]}
+            />
+          </div>
+        </section>
+        <section className="card">
+          <header>
+            <h2>Sessions and tokens</h2>
+          </header>
+          {tokens.problem && <ProblemNote problem={tokens.problem} />}
+          {good.map((token) => (
+            <div key={token.id} className="item">
+              <span />
+              <span className="cut">
+                <b className="strong">{token.label || token.id}</b>
+                {token.id === workspace.session?.token && <span className="chip"> this page</span>}
+              </span>
+              <Button
+                onClick={async () => {
+                  try {
+                    await workspace.hub.revokeToken(token.id);
+                    say("Revoked");
+                    tokens.reload();
+                  } catch (error) {
+                    report(error);
+                  }
+                }}
+              >
+                Revoke
+              </Button>
+              <span className="sub small">
+                {[
+                  token.kind,
+                  token.role,
+                  token.last_used_at ? `used ${age(msOf(token.last_used_at), now)}` : "",
+                  token.expires_at ? `until ${token.expires_at.slice(0, 10)}` : "",
+                ]
+                  .filter(Boolean)
+                  .join(", ")}
+              </span>
+            </div>
+          ))}
+          <p className="item">
+            <span />
+            <span className="sub small">
+              A new token is made on the command line: starloom token create --role viewer --ttl 30d
+            </span>
+          </p>
+        </section>
+        <section className="card">
+          <header>
+            <h2>{workspace.session?.principal.name ?? "You"}</h2>
+            <span className="dim">{workspace.session?.role}</span>
+          </header>
+          <div className="setting">
+            <span>This page is signed in.</span>
+            <Button
+              onClick={async () => {
+                try {
+                  await workspace.hub.signOut();
+                } catch (error) {
+                  report(error);
+                  return;
+                }
+                go("/");
+                location.reload();
+              }}
+            >
+              Sign out
+            </Button>
+          </div>
+        </section>
+      </div>
+    </Shell>
+  );
+}

@@ -1,0 +1,148 @@
+/** One device: what it is, what it can do, and what its owner of the hub may do with it. */
+import { useState } from "react";
+import { Link } from "wouter";
+import { useNow } from "../app/context.ts";
+import type { Hub } from "../link/endpoints.ts";
+import { type DeviceView, deviceShown } from "../model/fleet.ts";
+import { age, bytes, plural } from "../model/words.ts";
+import { Modal } from "../ui/Modal.tsx";
+import { Button, Labelled, StatePill } from "../ui/parts.tsx";
+
+interface DevicePanelProps {
+  view: DeviceView;
+  busy: { task: string; name: string; constellation: string }[];
+  onClose: () => void;
+  onDo: (what: (hub: Hub) => Promise<unknown>) => Promise<void>;
+}
+
+export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
+  const { device, offer } = view;
+  const now = useNow(2000);
+  const [name, setName] = useState(device.name);
+  const [revoking, setRevoking] = useState(false);
+  const shown = deviceShown(view, busy.length);
+  const facts = { ...(offer?.facts ?? {}), ...(device.condition ?? {}) };
+  const tools = offer?.tools ?? [];
+  return (
+    <aside className="sheet" aria-label={`Device ${device.name}`}>
+      <header className="row">
+        <span className="tag">{view.tag}</span>
+        <h2 className="head grow cut">{device.name}</h2>
+        <Button icon="close" kind="quiet" aria-label="Close" onClick={onClose} />
+      </header>
+      <div className="row wrap">
+        <StatePill shown={shown} />
+        {device.demo && <span className="chip demo">demo</span>}
+        <span className="small dim">{device.link_since_ms ? age(device.link_since_ms, now) : ""}</span>
+      </div>
+      {busy.length > 0 && (
+        <ul className="plainlist">
+          {busy.map((one) => (
+            <li key={`${one.constellation}${one.task}`}>
+              <Link className="link" href={`/constellations/${one.constellation}/t/${one.task}`}>
+                {one.task}
+              </Link>{" "}
+              <span className="dim">{one.name}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <form
+        className="row end-aligned"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void onDo((hub) => hub.rename(device.id, name.trim()));
+        }}
+      >
+        <div className="grow">
+          <Labelled label="Name">
+            {(id) => (
+              <input
+                id={id}
+                className="input"
+                value={name}
+                maxLength={128}
+                onChange={(event) => setName(event.target.value)}
+              />
+            )}
+          </Labelled>
+        </div>
+        <Button type="submit" why={name.trim() && name.trim() !== device.name ? null : "The name is as it was."}>
+          Rename
+        </Button>
+      </form>
+      <dl className="fields">
+        <div>
+          <dt>Profile</dt>
+          <dd>{device.profile ?? "observe"}, decided on the device</dd>
+        </div>
+        <div>
+          <dt>Grants</dt>
+          <dd>{offer?.grants?.join(", ") || "none"}</dd>
+        </div>
+        <div>
+          <dt>Slots</dt>
+          <dd>{offer?.slots ?? 1}</dd>
+        </div>
+        {Object.entries(facts).map(([fact, value]) => (
+          <div key={fact}>
+            <dt>{fact.replaceAll("_", " ").replace(/ bytes$/, "")}</dt>
+            <dd>{fact.endsWith("_bytes") && /^\d+$/.test(value) ? bytes(Number(value)) : value}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>Agent</dt>
+          <dd>{device.version || "unknown"}</dd>
+        </div>
+      </dl>
+      <details open={tools.length <= 12}>
+        <summary>{plural(tools.length, "tool")}</summary>
+        <ul className="toollist">
+          {tools.map((tool) => (
+            <li key={tool.name}>
+              <code className="mono">{tool.name}</code>
+              <span className="small dim">
+                {tool.unavailable ? `not now: ${tool.unavailable}` : (tool.effects ?? []).join(", ")}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </details>
+      <footer className="row wrap">
+        {device.draining ? (
+          <Button onClick={() => void onDo((hub) => hub.deviceControl(device.id, "resume"))}>Take work again</Button>
+        ) : (
+          <Button onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain"))}>Drain</Button>
+        )}
+        <Button kind="bad" onClick={() => setRevoking(true)}>
+          Revoke
+        </Button>
+      </footer>
+      {revoking && (
+        <Modal label={`Revoke ${device.name}`} className="asking" onClose={() => setRevoking(false)}>
+          <h2 className="head">Revoke {device.name}?</h2>
+          <p className="dim">
+            Its key is refused within a second. Work that it has and that must not be repeated becomes unknown. To use
+            it again, it must join again.
+          </p>
+          <div className="row">
+            <Button large onClick={() => setRevoking(false)}>
+              Keep it
+            </Button>
+            <Button
+              large
+              kind="bad"
+              onClick={() => {
+                setRevoking(false);
+                onClose();
+                void onDo((hub) => hub.deviceControl(device.id, "revoke"));
+              }}
+            >
+              Revoke
+            </Button>
+          </div>
+        </Modal>
+      )}
+    </aside>
+  );
+}

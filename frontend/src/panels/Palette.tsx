@@ -1,0 +1,89 @@
+/** The palette: type, arrows, Enter. Shows every action with its key. */
+import { type KeyboardEvent, useId, useMemo, useState } from "react";
+import { Modal } from "../ui/Modal.tsx";
+
+export interface PaletteEntry {
+  id: string;
+  group: string;
+  label: string;
+  note?: string;
+  keys?: string;
+  run: () => void;
+}
+
+const SHOWN_MAX = 40;
+
+export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose: () => void }) {
+  const [words, setWords] = useState("");
+  const [at, setAt] = useState(0);
+  const list = useId();
+  const found = useMemo(() => {
+    const parts = words.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (entry: PaletteEntry) => {
+      const text = `${entry.group} ${entry.label} ${entry.note ?? ""}`.toLowerCase();
+      return parts.every((part) => text.includes(part));
+    };
+    return entries.filter(fits).slice(0, SHOWN_MAX);
+  }, [entries, words]);
+  const active = found[Math.min(at, found.length - 1)];
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step) {
+      event.preventDefault();
+      setAt((held) => (Math.min(held, found.length - 1) + step + found.length) % Math.max(1, found.length));
+    } else if (event.key === "Enter" && active) {
+      event.preventDefault();
+      onClose();
+      active.run();
+    }
+  };
+
+  return (
+    <Modal label="Search and do anything" className="palette" onClose={onClose}>
+      <input
+        role="combobox"
+        aria-expanded="true"
+        aria-controls={list}
+        aria-activedescendant={active ? `${list}-${found.indexOf(active)}` : undefined}
+        aria-label="Search tasks, places and actions"
+        placeholder="Search tasks, places and actions"
+        // biome-ignore lint/a11y/noAutofocus: the palette is opened to type into it.
+        autoFocus
+        value={words}
+        onChange={(event) => {
+          setWords(event.target.value);
+          setAt(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div role="listbox" id={list} aria-label="Found">
+        {found.map((entry, index) => (
+          <div
+            key={entry.id}
+            id={`${list}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={entry === active}
+            onMouseMove={() => setAt(index)}
+            onClick={() => {
+              onClose();
+              entry.run();
+            }}
+            onKeyDown={undefined}
+          >
+            <span className="dim small">{entry.group}</span>
+            <span className="cut">{entry.label}</span>
+            {entry.note && <span className="dim small cut">{entry.note}</span>}
+            {entry.keys && (
+              <kbd className="end" aria-hidden="true">
+                {entry.keys}
+              </kbd>
+            )}
+          </div>
+        ))}
+      </div>
+      {found.length === 0 && <p className="dim nothing">Nothing fits these words.</p>}
+    </Modal>
+  );
+}

@@ -1,0 +1,139 @@
+/**
+ * The list lens: equal in function to the graph, virtualised, grouped as a person reads it: what is stuck, what runs,
+ * what is next, what is done. One grammar of filters.
+ */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { memo, useEffect, useMemo, useRef } from "react";
+import { Elapsed } from "../graph/cards.tsx";
+import { inTrouble, readingOrder, type TaskView } from "../model/selectors.ts";
+import { Glyph } from "../ui/Glyph.tsx";
+import { Icon } from "../ui/Icon.tsx";
+import { Empty } from "../ui/parts.tsx";
+
+type Line = { kind: "head"; title: string; count: number } | { kind: "task"; view: TaskView };
+
+function sectionOf(view: TaskView): string {
+  const { shown } = view;
+  if (shown.tone === "vermilion") return "Failed";
+  if (shown.glyph === "hand") return "Needs you";
+  if (inTrouble(shown)) return "Stuck";
+  if (shown.tone === "blue") return "Running";
+  if (shown.glyph === "dotted_ring") return "Ready";
+  if (shown.glyph === "ring") return "Waiting";
+  return shown.tone === "teal" ? "Done" : "Left out";
+}
+
+export function listLines(views: TaskView[]): Line[] {
+  const sections = new Map<string, TaskView[]>();
+  for (const view of readingOrder(views)) {
+    const name = sectionOf(view);
+    const held = sections.get(name);
+    if (held) held.push(view);
+    else sections.set(name, [view]);
+  }
+  const lines: Line[] = [];
+  for (const [title, own] of sections) {
+    lines.push({ kind: "head", title, count: own.length });
+    for (const view of own) lines.push({ kind: "task", view });
+  }
+  return lines;
+}
+
+interface TaskListProps {
+  views: TaskView[];
+  selected: string | null;
+  rowHeight: number;
+  progress: ReadonlyMap<string, { fraction: number }>;
+  onSelect: (task: string) => void;
+}
+
+export function TaskList({ views, selected, rowHeight, progress, onSelect }: TaskListProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const lines = useMemo(() => listLines(views), [views]);
+  const rows = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => box.current,
+    estimateSize: (index) => (lines[index]?.kind === "head" ? 32 : rowHeight),
+    overscan: 8,
+    initialRect: { width: 800, height: 900 },
+  });
+  const at = lines.findIndex((line) => line.kind === "task" && line.view.id === selected);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new selection scrolls, never a new order.
+  useEffect(() => {
+    if (at >= 0) rows.scrollToIndex(at, { align: "auto" });
+  }, [selected]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `measure` forgets the sizes that were kept.
+  useEffect(() => rows.measure(), [rowHeight]);
+
+  if (lines.length === 0) return <Empty title="No task fits this filter.">Clear the filter to see all of them.</Empty>;
+  return (
+    <div className="tasklist" ref={box}>
+      <div role="list" aria-label="Tasks" style={{ height: rows.getTotalSize(), position: "relative" }}>
+        {rows.getVirtualItems().map((row) => {
+          const line = lines[row.index];
+          if (!line) return null;
+          const style = { height: row.size, transform: `translateY(${row.start}px)` };
+          if (line.kind === "head") {
+            return (
+              <div key={`head ${line.title}`} role="listitem" className="section" style={style}>
+                <h2>
+                  {line.title} <span>{line.count}</span>
+                </h2>
+              </div>
+            );
+          }
+          return (
+            <div key={line.view.id} role="listitem" style={style}>
+              <TaskRow
+                view={line.view}
+                selected={line.view.id === selected}
+                fraction={progress.get(line.view.id)?.fraction ?? -1}
+                onSelect={onSelect}
+              />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface TaskRowProps {
+  view: TaskView;
+  selected: boolean;
+  fraction: number;
+  onSelect: (task: string) => void;
+}
+
+const TaskRow = memo(function TaskRow({ view, selected, fraction, onSelect }: TaskRowProps) {
+  const { shown } = view;
+  const moving = fraction >= 0 && (shown.glyph === "turning_arc" || shown.glyph === "broken_arc");
+  return (
+    <button
+      type="button"
+      className={`taskrow tone-${shown.tone} ${selected ? "selected" : ""}`}
+      aria-current={selected ? "true" : undefined}
+      onClick={() => onSelect(view.id)}
+    >
+      <Glyph name={shown.glyph} />
+      <span className="strong cut">{view.id}</span>
+      <span className="sub cut">
+        <span className="word">{shown.word}</span>
+        {view.label && <span className="dim">, {view.label}</span>}
+      </span>
+      <span className="at small dim nowrap">
+        {view.deviceTag && <span className="tag">{view.deviceTag}</span>}{" "}
+        {view.deviceName || (view.spec.person ? "a person" : "any device")}
+      </span>
+      <span className="small dim nowrap num">
+        {moving ? `${Math.round(fraction / 10)} %` : <Elapsed view={view} />}
+      </span>
+      <Icon name="right" />
+      {moving && (
+        <span className={`meter ${shown.stuck ? "stuck" : ""}`} aria-hidden="true">
+          <i style={{ width: `${fraction / 10}%` }} />
+        </span>
+      )}
+    </button>
+  );
+});

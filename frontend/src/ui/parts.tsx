@@ -1,0 +1,198 @@
+/** Small parts without data access: pills, chips, bars, buttons, tabs, a line to copy, an empty state, a problem. */
+import { type ButtonHTMLAttributes, type KeyboardEvent, type ReactNode, useId, useRef, useState } from "react";
+import type { Problem } from "../link/rest.ts";
+import type { Shown } from "../model/presentation.ts";
+import type { Count } from "../model/selectors.ts";
+import { Glyph } from "./Glyph.tsx";
+import { Icon, type IconName } from "./Icon.tsx";
+
+export function StatePill({
+  shown,
+  children,
+}: {
+  shown: Pick<Shown, "word" | "glyph" | "tone">;
+  children?: ReactNode;
+}) {
+  return (
+    <span className={`pill tone-${shown.tone}`}>
+      <Glyph name={shown.glyph} />
+      {children ?? shown.word}
+    </span>
+  );
+}
+
+export function DeviceChip({ tag, name, toned }: { tag: string; name: string; toned?: boolean }) {
+  return (
+    <span className={toned ? "chip toned tone-amber" : "chip"}>
+      {tag && <b>{tag}</b>}
+      <span className="cut">{name}</span>
+    </span>
+  );
+}
+
+const AHEAD = new Set(["ring", "chevrons", "square"]);
+
+/** A bar of states; the sentence beside it says the same, so it is hidden from screen readers. */
+export function StateBar({ counts, className = "" }: { counts: Count[]; className?: string }) {
+  return (
+    <span className={`bar ${className}`} aria-hidden="true">
+      {counts.map(({ shown, count }) => (
+        <i
+          key={shown.glyph}
+          className={`tone-${shown.tone} ${shown.stuck ? "stuck" : ""} ${AHEAD.has(shown.glyph) ? "ahead" : ""} ${shown.glyph === "dotted_ring" ? "soon" : ""}`}
+          style={{ flex: count }}
+          title={`${count} ${shown.word}`}
+        />
+      ))}
+    </span>
+  );
+}
+
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  icon?: IconName;
+  kind?: "primary" | "quiet" | "bad";
+  large?: boolean;
+  /** A reason makes the button unusable but still reachable, so that the reason can be read. */
+  why?: string | null;
+}
+
+export function Button({ icon, kind, large, why, children, className = "", onClick, ...rest }: ButtonProps) {
+  const blocked = Boolean(why);
+  return (
+    <button
+      type="button"
+      className={`btn ${kind ?? ""} ${large ? "large" : ""} ${children ? "" : "square"} ${className}`}
+      aria-disabled={blocked || undefined}
+      title={why ?? rest.title}
+      onClick={blocked ? (event) => event.preventDefault() : onClick}
+      {...rest}
+    >
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+export interface Choice<T extends string> {
+  value: T;
+  label: ReactNode;
+  icon?: IconName;
+  hidden?: boolean;
+}
+
+interface TabsProps<T extends string> {
+  label: string;
+  value: T;
+  choices: Choice<T>[];
+  onChange: (value: T) => void;
+  look?: "tabs" | "seg";
+  controls?: string;
+}
+
+/** A row of tabs: one tab stop, arrows move. */
+export function Tabs<T extends string>({ label, value, choices, onChange, look = "tabs", controls }: TabsProps<T>) {
+  const box = useRef<HTMLDivElement>(null);
+  const shown = choices.filter((choice) => !choice.hidden);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const index = (shown.findIndex((choice) => choice.value === value) + step + shown.length) % shown.length;
+    const next = shown[index];
+    if (!next) return;
+    onChange(next.value);
+    box.current?.querySelectorAll<HTMLElement>('[role="tab"]')[index]?.focus();
+  };
+  return (
+    <div className={look} role="tablist" aria-label={label} ref={box} onKeyDown={onKeyDown}>
+      {shown.map((choice) => (
+        <button
+          type="button"
+          role="tab"
+          key={choice.value}
+          aria-selected={choice.value === value}
+          aria-controls={choice.value === value ? controls : undefined}
+          tabIndex={choice.value === value ? 0 : -1}
+          onClick={() => onChange(choice.value)}
+        >
+          {choice.icon && <Icon name={choice.icon} />}
+          {choice.label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** A line to type somewhere else, with a button that copies it and says so. */
+export function CopyLine({ line, label }: { line: string; label: string }) {
+  const [said, say] = useState("");
+  const text = useRef<HTMLElement>(null);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(line);
+      say("Copied");
+    } catch {
+      // Without a secure context there is no clipboard: select it, so that Ctrl-C does the rest.
+      const range = document.createRange();
+      if (text.current) range.selectNodeContents(text.current);
+      getSelection()?.removeAllRanges();
+      getSelection()?.addRange(range);
+      say("Selected: press Ctrl-C");
+    }
+    setTimeout(() => say(""), 3000);
+  };
+  return (
+    <div className="code">
+      <code ref={text}>{line}</code>
+      <span className="small" role="status">
+        {said}
+      </span>
+      <Button icon={said === "Copied" ? "check" : "copy"} kind="quiet" aria-label={`Copy ${label}`} onClick={copy} />
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <strong>{title}</strong>
+      {children}
+    </div>
+  );
+}
+
+/** An error: what, the cause, the way out, each fault with its place, and an id to quote. */
+export function ProblemNote({ problem }: { problem: Problem }) {
+  return (
+    <section className="note tone-vermilion" role="alert">
+      <Glyph name="cross" tone="vermilion" />
+      <p className="strong">{problem.reason}</p>
+      {problem.faults.length > 0 && (
+        <ul className="stack">
+          {problem.faults.map((fault) => (
+            <li key={`${fault.place}${fault.reason}`} className="small">
+              {fault.place && <code className="mono">{fault.place}: </code>}
+              {fault.reason} {fault.hint && <span className="dim">{fault.hint}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      {problem.hint && <p className="small dim">{problem.hint}</p>}
+      {problem.requestId && <p className="small dim">Id {problem.requestId}</p>}
+    </section>
+  );
+}
+
+/** A labelled control; the label's text is visible and tied to it. */
+export function Labelled({ label, children }: { label: string; children: (id: string) => ReactNode }) {
+  const id = useId();
+  return (
+    <div className="stack">
+      <label className="small dim" htmlFor={id}>
+        {label}
+      </label>
+      {children(id)}
+    </div>
+  );
+}
