@@ -1,0 +1,165 @@
+"""What `make test` and `make check` run: each layer as its own process, one summary at the end.
+
+Its last line is `N passed, M failed`, over all layers, which is what CI reads. A layer that has no tests yet is not
+listed. Needs the development environment; starts no service.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import page
+from steps import Unable, say
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+OWN_LAYERS = ("arch", "sim", "chaos", "e2e")
+"""Folders of tests that are layers of their own; the rest runs as one."""
+
+GENERATED = (("types", "starloom_protocol.export"), ("errors", "starloom_protocol.error_pages"))
+"""What is written by programs, and by which; `--check` fails when it is stale."""
+
+_COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)")
+
+
+@dataclass
+class Layer:
+    """One command and what came of it."""
+
+    name: str
+    argv: list[str]
+    cwd: Path = ROOT
+    environment: dict[str, str] = field(default_factory=dict)
+    counted: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
+    ok: bool = True
+    seconds: float = 0.0
+
+    def run(self) -> None:
+        """Run it, showing what it says as it says it."""
+        began = time.monotonic()
+        say(f"\n== {self.name}: {' '.join(Path(part).name if part.startswith('/') else part for part in self.argv)}")
+        process = subprocess.Popen(
+            self.argv,
+            cwd=self.cwd,
+            env={**os.environ, **self.environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        last = ""
+        assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+        for line in process.stdout:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            if self.counted and _COUNT.search(line):
+                last = line
+        self.ok = process.wait() == 0
+        self.counts = {word.rstrip("s"): int(number) for number, word in _COUNT.findall(last)}
+        self.seconds = time.monotonic() - began
+
+
+def checks() -> list[Layer]:
+    """Return the layers of `make check`."""
+    folders = ["protocol", "backend", "device_agents", "scripts", "tests"]
+    packages = ["protocol/starloom_protocol", "backend/starloom", "device_agents/starloom_agent"]
+    found = [
+        Layer("format", [str(BIN / "ruff"), "format", "--check", *folders]),
+        Layer("lint", [str(BIN / "ruff"), "check", *folders]),
+        Layer("types", [str(BIN / "mypy"), *packages]),
+    ]
+    found.append(Layer("layers", [str(BIN / "lint-imports")]))
+    found.extend(Layer(f"fresh {name}", [sys.executable, "-m", module, "--check"]) for name, module in GENERATED)
+    return found
+
+
+def pytest_layers() -> list[Layer]:
+    """Return one layer for the quick tests and one for each slow folder that has tests."""
+    tests = ROOT / "tests"
+    slow = [name for name in OWN_LAYERS if any((tests / name).rglob("test_*.py"))]
+    command = [sys.executable, "-m", "pytest", "-q"]
+    ignored = [f"--ignore=tests/{name}" for name in slow]
+    return [
+        Layer("tests", [*command, "tests", *ignored], counted=True),
+        *(Layer(name, [*command, f"tests/{name}"], counted=True) for name in slow),
+    ]
+
+
+def page_layers() -> list[Layer]:
+    """Return the layers of the page; its packages are installed first.
+
+    Raises:
+        Unable: they cannot be.
+    """
+    if not (ROOT / "frontend" / "package.json").exists():
+        return []
+    node = page.install_all(ROOT)
+    environment = {"PATH": f"{node.program.parent}{os.pathsep}{os.environ.get('PATH', '')}", "CI": "1"}
+    return [
+        Layer(f"page {name}", [*node.npm, "run", "-s", name], ROOT / "frontend", environment, counted=name == "test")
+        for name in ("check", "test")
+    ]
+
+
+def ensure_browser() -> None:
+    """Install Chromium for the browser tests where it is missing and this user may.
+
+    Raises:
+        Unable: there is none and it cannot be installed here.
+    """
+    if not any((ROOT / "tests" / "e2e").rglob("test_*.py")) or shutil.which("chromium"):
+        return
+    fix = "install Chromium (Debian, Ubuntu: apt-get install chromium), then run it again"
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        raise Unable("the browser tests need Chromium, and this user may not install it", fix)
+    say("  installing Chromium for the browser tests ...")
+    for argv in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Unable(f"{' '.join(argv)} failed: {done.stderr.strip()[-500:]}", fix)
+
+
+def summary(layers: list[Layer]) -> int:
+    """Print what every layer came to and, last, the line that CI reads; return the exit code."""
+    say("\n== summary")
+    passed = failed = skipped = 0
+    for layer in layers:
+        good = layer.counts.get("passed", 0)
+        bad = layer.counts.get("failed", 0) + layer.counts.get("error", 0)
+        passed, skipped = passed + good, skipped + layer.counts.get("skipped", 0)
+        failed += bad if layer.ok or bad else 1
+        count = f"  {good} passed" + (f", {bad} failed" if bad else "") if layer.counts else ""
+        say(f"  {'ok  ' if layer.ok else 'FAIL'}  {layer.name:<12} {layer.seconds:6.1f} s{count}")
+    if any(layer.counted for layer in layers):
+        say(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 0 if all(layer.ok for layer in layers) else 1
+
+
+def main() -> int:
+    """Run what the argument names: `check`, or `all`."""
+    what = sys.argv[1] if len(sys.argv) > 1 else "all"
+    layers = checks()
+    try:
+        if what == "all":
+            ensure_browser()
+            layers += pytest_layers() + page_layers()
+    except Unable as unable:
+        say(f"{unable.what}\nThe way out: {unable.fix}")
+        return 1
+    for layer in layers:
+        layer.run()
+    return summary(layers)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
