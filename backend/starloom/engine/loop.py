@@ -23,26 +23,22 @@ from starloom.core.apply import load
 from starloom.core.effects import DURABLE, Answer, AnyEffect, ArmTimer, OutboxEffect
 from starloom.core.inputs import (
     AnyInput,
-    ArtifactReported,
     DeviceConnected,
-    ProposalReported,
-    ReceiptReported,
-    ResultReported,
-    StartedReported,
 )
 from starloom.core.invariants import Violated, check
 from starloom.core.model import Shard, ShardSettings
 from starloom.core.step import step
 from starloom.core.timers import due_moments
 from starloom.core.work import Work
+from starloom.engine.acks import REPORTS, Acknowledgements
 from starloom.engine.inbox import EngineInbox, Entry
 from starloom.engine.leases import Leases
-from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Overloaded, Reply, ValueStore
+from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Reply, ValueStore
 from starloom.engine.pump import Pump
+from starloom.engine.remote import take_remote
 from starloom.engine.timers import Timers
 from starloom.store.port import Commit, CommitPort, InboxPort, Ownership, Refused, Unavailable
 from starloom_protocol.entities import Fault, decode_entity
-from starloom_protocol.frames import Ack
 from starloom_protocol.vocabulary import CODES, Code, ConstellationState
 
 log = logging.getLogger("starloom.engine")
@@ -53,11 +49,8 @@ RETRY_MS = 200
 JOB_SWEEP_MS = 5_000
 OWNER_RENEW_MS = 5_000
 
-_REPORTS = (StartedReported, ResultReported, ReceiptReported, ProposalReported, ArtifactReported)
 _encode_effect = msgspec.json.Encoder().encode
 _decode_effect = msgspec.json.Decoder(OutboxEffect)
-_decode_input = msgspec.json.Decoder(AnyInput)
-_encode_reply = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +124,7 @@ class Engine:
         self._watermark = 0
         self._now_ms = 0
         self._later: deque[tuple[int, list[AnyEffect], list[tuple[asyncio.Future[Reply], Reply]]]] = deque()
-        self._reports: dict[str, deque[tuple[int, int]]] = {}
-        self._received: dict[str, int] = {}
-        self._ledgers: dict[str, str] = {}
+        self._acks = Acknowledgements(sender)
         self._tasks: list[asyncio.Task[None]] = []
         self._committed = asyncio.Event()
         self.counts = Counts()
@@ -146,7 +137,7 @@ class Engine:
 
     def received(self, device: str) -> int:
         """Return the highest report number of a device that is durable, as far as this hub knows."""
-        return self._received.get(device, 0)
+        return self._acks.durable(device)
 
     # -- start and stop
 
@@ -160,7 +151,7 @@ class Engine:
         self._spawn(self._sweep_jobs(), "jobs")
         self._spawn(self._keep_owning(), "owner")
         if self._remote is not None:
-            self._spawn(self._take_remote(self._remote), "remote")
+            self._spawn(take_remote(self._remote, self.inbox, self._clock), "remote")
         self.ready = True
 
     async def stop(self) -> None:
@@ -246,7 +237,7 @@ class Engine:
         self._now_ms = now = max(self._now_ms, self._clock.now_ms())
         for item, _future in batch:
             if isinstance(item, DeviceConnected):
-                self._note_ledger(item)
+                self._acks.note_ledger(item)
             begun = self._measure() if self._measure else 0.0
             self._step_one(work, replace(item, at_ms=now, roll=self._chance.getrandbits(32)))
             if self._measure and (self._measure() - begun) * 1000 > SLOW_STEP_MS:
@@ -256,13 +247,6 @@ class Engine:
         for reason, count in work.ignored.items():
             self.counts.ignored[reason] = self.counts.ignored.get(reason, 0) + count
         return work
-
-    def _note_ledger(self, item: DeviceConnected) -> None:
-        """Report numbers count within one ledger: with another one, none of the old may be acknowledged."""
-        if self._ledgers.get(item.device, item.ledger) != item.ledger:
-            self._received.pop(item.device, None)
-            self._reports.pop(item.device, None)
-        self._ledgers[item.device] = item.ledger
 
     def _step_one(self, work: Work, item: AnyInput) -> None:
         """Step one input; a fault of ours costs that input alone, is told to its asker and logged whole."""
@@ -314,8 +298,9 @@ class Engine:
         self.counts.events += len(events)
         if self._settings.check_every and self._pos % self._settings.check_every == 0:
             self._check()
-        self._live.publish(self._pos, published)
+        # Orders first: devices wait for them. Who asked wakes after this turn, and then the read models have it too.
         self._act(work, batch)
+        self._live.publish(self._pos, published)
 
     async def _make_durable_in_redis(self, commit: Commit) -> bool:
         """Commit, through outages; False if another owner has the shard and this batch is void."""
@@ -390,7 +375,7 @@ class Engine:
         for item, future in batch:
             if future is not None and not future.done():
                 future.set_result(Reply(faults=[lost]))
-            elif isinstance(item, _REPORTS):
+            elif isinstance(item, REPORTS):
                 # Nobody else will say it again while the connection stands.
                 self.inbox.post(item)
 
@@ -418,25 +403,16 @@ class Engine:
             self._later.append((self._pos, effects_later, answers_later))
         elif not self._later:
             self._sent_pos = self._pos
-        self._note_reports(batch)
+        if self._acks.note(self._pos, (item for item, _future in batch)) and self._watermark >= self._pos:
+            self._acks.send(self._watermark)
         self._committed.set()
-
-    def _note_reports(self, batch: list[Entry]) -> None:
-        heard: dict[str, int] = {}
-        for item, _future in batch:
-            if isinstance(item, _REPORTS):
-                heard[item.device] = max(heard.get(item.device, 0), item.frame.report)
-        for device, number in heard.items():
-            self._reports.setdefault(device, deque()).append((self._pos, number))
-        if heard and self._watermark >= self._pos:
-            self._acknowledge()
 
     # -- what follows the history
 
     async def _follow_history(self) -> None:
         while True:
             if self._watermark >= self._pos:
-                self._acknowledge()
+                self._acks.send(self._watermark)
                 self._committed.clear()
                 if self._watermark >= self._pos:
                     await self._committed.wait()
@@ -462,20 +438,7 @@ class Engine:
                 if not future.done():
                     future.set_result(reply)
             self._sent_pos = max(self._sent_pos, pos)
-        self._acknowledge()
-
-    def _acknowledge(self) -> None:
-        """Tell devices which of their reports are durable: they may forget those."""
-        for device in [name for name, waiting in self._reports.items() if waiting]:
-            waiting = self._reports[device]
-            before = durable = self._received.get(device, 0)
-            while waiting and waiting[0][0] <= self._watermark:
-                durable = max(durable, waiting.popleft()[1])
-            if durable == before and waiting:
-                continue
-            self._received[device] = durable
-            received = max([durable, *(number for _pos, number in waiting)])
-            self._sender.send(device, [Ack(durable=durable, received=received)])
+        self._acks.send(self._watermark)
 
     # -- sweeps
 
@@ -511,31 +474,6 @@ class Engine:
             if not still:
                 # The next commit fails on its term and takes the shard again, or finds what the other did.
                 log.warning("event=owner_lost term=%d", self._own.term)
-
-    async def _take_remote(self, remote: InboxPort) -> None:
-        """Step what other processes post; each is settled with its answer, and taken again if we die before."""
-        pending: set[asyncio.Task[None]] = set()
-        while True:
-            try:
-                async for delivery, raw in remote.take():
-                    task = asyncio.get_running_loop().create_task(self._remote_one(remote, delivery, raw))
-                    pending.add(task)
-                    task.add_done_callback(pending.discard)
-            except Unavailable as error:
-                log.warning("event=inbox_unavailable reason=%s", error)
-                await self._clock.wait(RETRY_MS)
-
-    async def _remote_one(self, remote: InboxPort, delivery: str, raw: bytes) -> None:
-        try:
-            reply = await self.inbox.ask(_decode_input.decode(raw))
-        except msgspec.ValidationError as error:
-            reply = Reply(faults=[Fault(code=Code.BAD_REQUEST, reason=str(error))])
-        except Overloaded as error:
-            reply = Reply(faults=[Fault(code=Code.OVERLOADED, reason=error.reason)])
-        try:
-            await remote.settle(delivery, _encode_reply(reply))
-        except Unavailable as error:
-            log.warning("event=settle_unavailable delivery=%s reason=%s", delivery, error)
 
     def _check(self) -> None:
         try:

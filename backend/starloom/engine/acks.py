@@ -1,0 +1,68 @@
+"""What devices may forget: which of their reports the hub has, and which the history has.
+
+Report numbers rise within one ledger and reports are stepped in the order in which they came, so the highest number
+of a durable commit acknowledges all before it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from starloom.core.inputs import (
+    AnyInput,
+    ArtifactReported,
+    DeviceConnected,
+    ProposalReported,
+    ReceiptReported,
+    ResultReported,
+    StartedReported,
+)
+from starloom.engine.ports import DeviceSender
+from starloom_protocol.frames import Ack
+
+REPORTS = (StartedReported, ResultReported, ReceiptReported, ProposalReported, ArtifactReported)
+
+
+class Acknowledgements:
+    """Keeps the highest report of each commit until the history has that commit."""
+
+    def __init__(self, sender: DeviceSender) -> None:
+        self._sender = sender
+        self._waiting: dict[str, deque[tuple[int, int]]] = {}
+        self._durable: dict[str, int] = {}
+        self._ledgers: dict[str, str] = {}
+
+    def durable(self, device: str) -> int:
+        """Return the highest report of a device that is durable, as far as this hub knows."""
+        return self._durable.get(device, 0)
+
+    def note_ledger(self, item: DeviceConnected) -> None:
+        """Report numbers count within one ledger: with another one, none of the old may be acknowledged."""
+        if self._ledgers.get(item.device, item.ledger) != item.ledger:
+            self._durable.pop(item.device, None)
+            self._waiting.pop(item.device, None)
+        self._ledgers[item.device] = item.ledger
+
+    def note(self, pos: int, items: Iterable[AnyInput]) -> bool:
+        """Note the reports of a commit at `pos`; True if there were any."""
+        heard: dict[str, int] = {}
+        for item in items:
+            if isinstance(item, REPORTS):
+                heard[item.device] = max(heard.get(item.device, 0), item.frame.report)
+        for device, number in heard.items():
+            self._waiting.setdefault(device, deque()).append((pos, number))
+        return bool(heard)
+
+    def send(self, watermark: int) -> None:
+        """Tell each device with reports in question what the hub has and what is durable."""
+        for device in [name for name, waiting in self._waiting.items() if waiting]:
+            waiting = self._waiting[device]
+            before = durable = self._durable.get(device, 0)
+            while waiting and waiting[0][0] <= watermark:
+                durable = max(durable, waiting.popleft()[1])
+            if durable == before and waiting:
+                continue
+            self._durable[device] = durable
+            received = max([durable, *(number for _pos, number in waiting)])
+            self._sender.send(device, [Ack(durable=durable, received=received)])
