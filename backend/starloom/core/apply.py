@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from starloom.core.gates import decide
 from starloom.core.graph import set_ranks
 from starloom.core.model import Constellation, Fleet, Shard, Stream, Tally
@@ -27,7 +25,6 @@ from starloom_protocol.entities import (
     RuleRecord,
     TaskRecord,
     TaskSpec,
-    encode_entity,
 )
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
@@ -161,7 +158,9 @@ def _index_task(
     if new is not None:
         _enqueue(shard, constellation, key, new)
     if old is None or new is None or old.state is not new.state or old.marked != new.marked:
-        _regate(shard, constellation, key)
+        # Between two states that are not final every gate stays undecided.
+        if (old is not None and old.state in FINAL_TASK_STATES) or (new is not None and new.state in FINAL_TASK_STATES):
+            _regate(shard, constellation, key)
         shard.touched[(constellation.name, key)] = None
 
 
@@ -318,11 +317,6 @@ def load(shard: Shard, stream_name: str, seq: int, entities: dict[str, Record]) 
 
 
 _LOAD_LAST = ("spec", "attempt", "dep", "task", "group")
-
-
-def encode(record: Record | None) -> msgspec.Raw | None:
-    """Return the canonical bytes of a record for an event."""
-    return None if record is None else msgspec.Raw(encode_entity(record))
 
 
 def full_key(kind: str, key: str) -> str:

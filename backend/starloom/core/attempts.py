@@ -322,7 +322,9 @@ def on_ledger(work: Work, item: LedgerReported) -> None:
         return
     constellation, spec, record, attempt = found
     if item.state == "unknown" and record.state in (TaskState.LEASED, TaskState.UNKNOWN):
-        ended = replace(attempt, end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE)
+        ended = replace(
+            attempt, end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE, code=None, detail=""
+        )
         recovery.not_begun(work, constellation, spec, record, ended)
         if not constellation.unknown:
             unattend(work, constellation, Attention.TASK_UNKNOWN)

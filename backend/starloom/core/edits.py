@@ -466,6 +466,8 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     for dependency in plan.dependencies:
         edges.setdefault(dependency_id(dependency), dependency)
     for key, dependency in edges.items():
+        if dependency.source in ids and dependency.target in ids:
+            continue
         for end, task in (("from", dependency.source), ("to", dependency.target)):
             if task not in ids:
                 faults.append(fault(Code.UNKNOWN_TASK, f"{task} does not exist", f"{key}.{end}"))
@@ -476,9 +478,12 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     if faults:
         raise Refusal(*faults)
     puts: list[Put] = []
+    fresh = TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms)
     for spec in plan.specs:
         puts.append(("spec", spec.id, spec))
-        puts.append(first_record(constellation, spec, work.at_ms))
+        puts.append(
+            ("task", spec.id, fresh) if spec.for_each is None else first_record(constellation, spec, work.at_ms)
+        )
     puts.extend(("dep", key, dependency) for key, dependency in edges.items())
     puts.extend(("rule", rule.name, rule) for rule in plan.rules)
     count = len(plan.specs)
@@ -503,7 +508,6 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     puts.append(("version", "1", version))
     puts.append(("head", "", head))
     work.emit(constellation, "plan_made", "", puts, note=version.reason, by=author)
-    cycle = find_cycle(constellation, ids)
-    if cycle is not None:
-        raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, cycle[0]]), "dependencies"))
-    set_ranks(constellation)
+    if not set_ranks(constellation):
+        cycle = find_cycle(constellation, ids) or []
+        raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, *cycle[:1]]), "dependencies"))

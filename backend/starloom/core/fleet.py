@@ -268,7 +268,10 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
 
 def _labels(value: str) -> list[str]:
     """Return labels from canonical text: a list of short names."""
-    found = parse(value)
+    try:
+        found = parse(value)
+    except ValueError as error:
+        raise Refusal(fault(Code.BAD_REQUEST, str(error), "labels")) from error
     if not isinstance(found, list) or len(found) > 32:
         raise Refusal(fault(Code.BAD_REQUEST, "labels are a list of at most 32 names", "labels"))
     for position, label in enumerate(found):

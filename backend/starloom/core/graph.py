@@ -63,11 +63,27 @@ def find_cycle(constellation: Constellation, targets: Iterable[str]) -> list[str
     return list(reversed(names[names.index(task) :]))
 
 
-def set_ranks(constellation: Constellation) -> None:
-    """Set the rank (edges to the farthest end) of every task, in one pass."""
+def set_ranks(constellation: Constellation) -> bool:
+    """Set the rank (edges to the farthest end) of every task, in one pass; False if a cycle keeps some without."""
     rank = constellation.rank
-    for task in _reverse_order(constellation, list(constellation.specs)):
-        rank[task] = 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
+    after = {task: _following(constellation, task) for task in constellation.specs}
+    before: dict[str, list[str]] = {}
+    left: dict[str, int] = {}
+    for task, following in after.items():
+        left[task] = len(following)
+        for item in following:
+            before.setdefault(item, []).append(task)
+    free = [task for task, count in left.items() if count == 0]
+    ranked = 0
+    while free:
+        task = free.pop()
+        ranked += 1
+        rank[task] = 1 + max((rank[item] for item in after[task]), default=-1)
+        for earlier in before.get(task, ()):
+            left[earlier] -= 1
+            if left[earlier] == 0:
+                free.append(earlier)
+    return ranked == len(after)
 
 
 def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
@@ -84,30 +100,6 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
             continue
         rank[task] = now
         stack.extend(_preceding(constellation, task))
-
-
-def _reverse_order(constellation: Constellation, starts: list[str]) -> list[str]:
-    """Return `starts` and all their ancestors, followers first."""
-    part: dict[str, None] = dict.fromkeys(starts)
-    stack = list(part)
-    while stack:
-        task = stack.pop()
-        for before in _preceding(constellation, task):
-            if before not in part:
-                part[before] = None
-                stack.append(before)
-    left = {task: sum(1 for item in _following(constellation, task) if item in part) for task in part}
-    free = [task for task, count in left.items() if count == 0]
-    order: list[str] = []
-    while free:
-        task = free.pop()
-        order.append(task)
-        for before in _preceding(constellation, task):
-            if before in left:
-                left[before] -= 1
-                if left[before] == 0:
-                    free.append(before)
-    return order
 
 
 def _preceding(constellation: Constellation, task: str) -> list[str]:

@@ -89,20 +89,21 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector) -> Candid
     return Candidate(device.id, True, None, "fits")
 
 
-def capable(fleet: Fleet, demand: Demand) -> list[str]:
-    """Return the devices that could take this demand when free, cached until the fleet changes.
+def able(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
+    """Return the devices that could do this work when free; demonstration devices only where no real one can."""
+    fits = [
+        device
+        for device in fleet.devices.values()
+        if judge(fleet, device, tool, selector).reason in (None, Reason.BUSY)
+    ]
+    real = [device for device in fits if not device.demo]
+    return [device.id for device in (fits if selector != ANY or not real else real)]
 
-    Demonstration devices are left out where a real device fits.
-    """
+
+def capable(fleet: Fleet, demand: Demand) -> list[str]:
+    """Return the devices that could take this demand when free, cached until the fleet changes."""
     if demand.revision != fleet.revision:
-        fits = [
-            device
-            for device in fleet.devices.values()
-            if judge(fleet, device, demand.tool, demand.selector).reason in (None, Reason.BUSY)
-        ]
-        named = demand.selector != ANY
-        real = [device for device in fits if not device.demo]
-        demand.feasible = [device.id for device in (fits if named or not real else real)]
+        demand.feasible = able(fleet, demand.tool, demand.selector)
         demand.revision = fleet.revision
     return demand.feasible
 
@@ -174,6 +175,14 @@ def full(constellation: Constellation, spec: TaskSpec) -> bool:
     return constellation.tally[spec.group].held_slots >= for_each.max_parallel
 
 
+def _any_free(fleet: Fleet, demand: Demand) -> bool:
+    used, offers = fleet.used, fleet.offers
+    for device in capable(fleet, demand):  # noqa: SIM110 - asked for every report; a generator costs thrice as much
+        if used.get(device, 0) < offers[device].slots:
+            return True
+    return False
+
+
 def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
     """Take the next task that can be placed now out of its queue, with its device; None if there is none."""
     fleet = shard.fleet
@@ -184,7 +193,7 @@ def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choic
         if not heap:
             del shard.demands[key]
             continue
-        if not any(fleet.used.get(device, 0) < fleet.offers[device].slots for device in capable(fleet, demand)):
+        if not _any_free(fleet, demand):
             continue
         set_aside = []
         found = None

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from starloom.core.effects import ArmTimer
 from starloom.core.model import Constellation
+from starloom.core.placement import able
+from starloom.core.queues import ANY
 from starloom.core.work import Work, attend, change_task, moved
 from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import (
@@ -108,7 +110,7 @@ def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: 
 
 
 def _all_refused(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> bool:
-    """Whether every device that offers the tool has refused this task in this round."""
+    """Whether every device that could be given this task has refused it in this round."""
     refused = {ended.device: None}
     for number in range(record.attempt - 1, 0, -1):
         earlier = constellation.attempts.get(f"{spec.id}/{number}")
@@ -116,11 +118,7 @@ def _all_refused(work: Work, constellation: Constellation, spec: TaskSpec, recor
             break
         if earlier.end is AttemptEnd.REFUSED:
             refused[earlier.device] = None
-    others = [
-        device for device, tools in work.shard.fleet.tools.items() if spec.tool in tools and device not in refused
-    ]
-    pinned = spec.device is not None and (spec.device.name is not None or spec.device.id is not None)
-    return pinned or not others
+    return not any(device not in refused for device in able(work.shard.fleet, spec.tool or "", spec.device or ANY))
 
 
 def lost(

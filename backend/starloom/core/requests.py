@@ -84,9 +84,9 @@ def _answer(work: Work, constellation: Constellation) -> None:
 def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
     """Return what the tools of a plan may do to the world, as the devices declare them."""
     found: dict[Effect, None] = {}
-    for spec in plan.specs:
+    for tool in dict.fromkeys(spec.tool or "" for spec in plan.specs):
         for tools in fleet.tools.values():
-            offer = tools.get(spec.tool or "")
+            offer = tools.get(tool)
             if offer is not None:
                 found.update(dict.fromkeys(offer.effects))
     return sorted(found)

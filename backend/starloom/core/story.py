@@ -61,9 +61,19 @@ def _failures(constellation: Constellation) -> list[str]:
     attempt = constellation.last_attempt(first)
     record = constellation.tasks[first]
     title = CODES[record.code].title.lower() if record.code else "failed"
-    detail = f": {attempt.detail.splitlines()[0][:160]}" if attempt and attempt.detail else ""
+    detail = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
     more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
     return [f"First cause: {first} - {title}{detail}{more}."]
+
+
+def _shortened(detail: str, most: int = 160) -> str:
+    """Return the first line without its full stop; a long one ends with its last whole sentence, else at a word."""
+    line = detail.splitlines()[0].strip()
+    if len(line) > most:
+        head = line[:most]
+        sentence_end = head.rfind(". ")
+        line = head[:sentence_end] if sentence_end > 0 else head.rpartition(" ")[0] + " ..."
+    return line.removesuffix(".")
 
 
 def _recoveries(constellation: Constellation) -> list[str]:

@@ -80,7 +80,7 @@ def explain(shard: Shard, name: str, task: str) -> Why:
         waits = _waits(constellation, task)
         sentence = f"{task} waits{_for(waits)}."
     elif record.state is TaskState.READY:
-        candidates = candidates_of(shard, spec)
+        candidates = [] if spec.person else candidates_of(shard, spec)
         sentence, actions = _ready(shard, constellation, spec, reason, candidates)
     elif record.state in FINAL_TASK_STATES:
         sentence, actions = _ended(constellation, task)
@@ -160,6 +160,7 @@ def _ready(
 ) -> tuple[str, list[str]]:
     names = {device.id: device.name for device in shard.fleet.devices.values()}
     said = "; ".join(f"{names[item.device]} {item.words}" for item in candidates)
+    near = "; ".join(f"{names[item.device]} {item.words}" for item in candidates if item.reason is reason)
     record = constellation.tasks[spec.id]
     match reason:
         case Reason.PERSON:
@@ -175,13 +176,13 @@ def _ready(
         case Reason.QUOTA:
             return f"{spec.id} waits because its group runs as many at once as it may.", []
         case Reason.MISSING_GRANT:
-            return f"{spec.id} waits for a grant: {said}.", [item.words for item in candidates if item.reason is reason]
+            return f"{spec.id} waits for a grant: {near}.", [item.words for item in candidates if item.reason is reason]
         case Reason.DEVICE_AWAY:
-            return f"{spec.id} waits for a device that is away: {said}.", ["reassign"]
+            return f"{spec.id} waits for a device that is away: {near}.", ["reassign"]
         case Reason.NO_CAPABLE_DEVICE:
             return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ["enroll"]
         case Reason.BUSY:
-            return f"{spec.id} waits for a free slot: {said}.", []
+            return f"{spec.id} waits for a free slot: {near}.", []
         case _:
             return f"{spec.id} is about to start: {said}.", []
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from starloom.core.apply import encode, full_key, put, undo
+from starloom.core.apply import full_key, put, undo
 from starloom.core.effects import DURABLE, Answer, AnyEffect
 from starloom.core.inputs import AnyInput
 from starloom.core.model import Constellation, Shard, Stream
-from starloom_protocol.entities import Fault, Record, TaskRecord
+from starloom_protocol.entities import Fault, Record, TaskRecord, encode_entity
 from starloom_protocol.feed import Event, encode_event
 from starloom_protocol.vocabulary import CODES, Attention, Code, TaskState
 
@@ -54,9 +54,14 @@ class Drafted:
         raws: dict[str, msgspec.Raw | None] = {}
         flat: list[tuple[str, str, bytes | None]] = []
         for kind, key, record in self.puts:
-            raw, name = encode(record), full_key(kind, key)
-            raws[name] = raw
-            flat.append((self.stream, name, None if raw is None else bytes(raw)))
+            name = full_key(kind, key)
+            if record is None:
+                raws[name] = None
+                flat.append((self.stream, name, None))
+            else:
+                raw = encode_entity(record)
+                raws[name] = msgspec.Raw(raw)
+                flat.append((self.stream, name, raw))
         event = Event(
             about=self.about,
             at_ms=self.at_ms,

@@ -18,7 +18,6 @@ from starloom.store.port import Commit, StreamRow
 from starloom.store.scripts import LogEntry
 from starloom.store.tables import META_ID, CommitRow, ConstellationDeviceRow, ConstellationRow, EventRow, MetaRow
 from starloom_protocol.entities import Head
-from starloom_protocol.feed import Event, decode_event
 
 META: Final[Table] = MetaRow.__table__  # type: ignore[attr-defined]
 COMMITS: Final[Table] = CommitRow.__table__  # type: ignore[attr-defined]
@@ -35,7 +34,21 @@ class _AttemptDevice(msgspec.Struct):
     device: str
 
 
+class _Line(msgspec.Struct):
+    """What the history keeps of an event beside its bytes."""
+
+    at_ms: int
+    by: str
+    kind: str
+    puts: dict[str, msgspec.Raw]  # `null` for a removal
+    seq: int
+    stream: str
+    about: str = ""
+
+
 _attempt_decoder = msgspec.json.Decoder(_AttemptDevice)
+_line_decoder = msgspec.json.Decoder(_Line)
+_NULL: Final = msgspec.Raw(b"null")
 
 
 class Meta(msgspec.Struct, frozen=True):
@@ -107,7 +120,7 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
             }
         )
         for place, body in enumerate(commit.events):
-            event = decode_event(body)
+            event = _line_decoder.decode(body)
             events.append(
                 (
                     event.stream,
@@ -132,13 +145,12 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
     )
 
 
-def _note_entities(event: Event, heads: dict[str, bytes], devices: dict[tuple[str, str], None]) -> None:
+def _note_entities(event: _Line, heads: dict[str, bytes], devices: dict[tuple[str, str], None]) -> None:
     for key, raw in event.puts.items():
-        if raw is None:
-            continue
         if key == "head":
-            heads[event.stream] = bytes(raw)
-        elif key.startswith("attempt/"):
+            if raw != _NULL:
+                heads[event.stream] = bytes(raw)
+        elif key.startswith("attempt/") and raw != _NULL:
             devices[event.stream, _attempt_decoder.decode(raw).device] = None
 
 
