@@ -256,7 +256,7 @@ def fleet() -> Driver:
         id=driver.ident(), by="device:d-laptop", device="d-laptop", facts={"battery": "80"}, session=1
     )
     driver.do(condition)
-    for action, value in (("rename", "läptop"), ("label", "b, a"), ("drain", ""), ("resume", ""), ("revoke", "")):
+    for action, value in (("rename", "läptop"), ("label", '["b","a"]'), ("drain", ""), ("resume", ""), ("revoke", "")):
         driver.do(i.DeviceControlled(id=driver.ident(), by="person:ann", device="d-laptop", action=action, value=value))
     return driver
 

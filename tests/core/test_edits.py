@@ -25,6 +25,7 @@ from starloom_protocol.edits import (
 )
 from starloom_protocol.entities import Choice, ForEach, Policy, Selector
 from starloom_protocol.feed import state_hash
+from starloom_protocol.frames import Propose
 from starloom_protocol.vocabulary import Code, Gate, TaskState
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
@@ -259,7 +260,7 @@ def test_an_agent_proposes_from_within_its_own_open_attempt_only() -> None:
     (dispatch,) = driver.take()
     operations: list[EditOperation] = [AddTask(spec=task("more", "x=a"))]
     from_agent: dict[str, Any] = {"id": "p", "by": f"device:{dispatch.device}", "operations": operations}
-    frame = i.Propose(at=dispatch.at, base_version=1, operations="[]", reason="found more", report=1)
+    frame = Propose(at=dispatch.at, base_version=1, operations="[]", reason="found more", report=1)
     driver.do(i.ProposalReported(device="d-other", frame=frame, **from_agent))
     assert "more" not in driver.shard.constellations["c1"].specs
     driver.do(i.ProposalReported(device=dispatch.device, frame=frame, **from_agent))

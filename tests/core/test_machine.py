@@ -99,7 +99,7 @@ def specs(draw: st.DrawFn, name: str, earlier: list[TaskSpec]) -> TaskSpec:
             id=name, changed_in=1, person="Well?", choices=CHOICES, inputs=inputs, optional=fields["optional"]
         )
     need = draw(st.sampled_from(list(Need)))
-    common = {"need": need, "need_count": 1 if need is Need.AT_LEAST else 0}
+    common: dict[str, Any] = {"need": need, "need_count": 1 if need is Need.AT_LEAST else 0}
     if kind == "list" and tasks:
         each = ForEach(
             source=draw(st.sampled_from(tasks)), output="/l", max_parallel=draw(st.sampled_from([0, 1])), **common
@@ -429,7 +429,8 @@ class Machine(RuleBasedStateMachine):
             elif kind == 8:
                 operations.append(DropItems(of=data.draw(some), keys="[0,1]"))
             else:
-                operations.append(data.draw(st.sampled_from([Expand(id=names[0]), SetPolicy(policy=Policy())])))
+                last: list[EditOperation] = [Expand(id=names[0]), SetPolicy(policy=Policy())]
+                operations.append(data.draw(st.sampled_from(last)))
         self.driver.do(
             i.EditProposed(
                 id=self.driver.ident(),
@@ -511,7 +512,7 @@ class Machine(RuleBasedStateMachine):
 
 TestMachine = Machine.TestCase
 TestMachine.settings = settings(
-    max_examples=HUNT or 60,
+    max_examples=HUNT or 120,
     stateful_step_count=40,
     deadline=None,
     database=None,

@@ -1,0 +1,126 @@
+"""How a constellation ends, and the answer with its sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from starloom_protocol.entities import Answer, ForEach, Policy, ResultSpec
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Code, Gate, Outcome
+from tests.builders import Driver, edge, plan, task
+from tests.core.watched import WatchedDriver
+
+
+def answer(driver: Driver) -> Answer:
+    found = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(found, Answer)
+    return found
+
+
+def fail(driver: Driver, name: str) -> None:
+    dispatch = next(item for item in driver.dispatched if item.at.task == name)
+    driver.dispatched.remove(dispatch)
+    driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom\nmore")
+
+
+@pytest.mark.parametrize(
+    ("partial", "optional", "gate", "state"),
+    [
+        (False, False, Gate.SUCCESS, "failed"),
+        (True, False, Gate.SUCCESS, "partial"),
+        (False, True, Gate.SUCCESS, "succeeded"),
+        (True, False, Gate.FAILURE, "partial"),
+    ],
+)
+def test_the_outcome_is_clean_partial_or_failed(partial: bool, optional: bool, gate: Gate, state: str) -> None:
+    driver = WatchedDriver("one")
+    made = plan(task("a", optional=optional), task("b"), task("c"), edge("a>b", gate), policy=Policy(partial=partial))
+    driver.submit(made)
+    fail(driver, "a")
+    assert driver.run() == state
+    assert answer(driver).state == "final"
+
+
+def test_nothing_to_do_is_done() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(name="Nothing"))
+    assert driver.shard.constellations["c1"].head.state == "succeeded"
+    assert answer(driver).sentence == "Nothing is done; nothing had to be done."
+
+
+def test_the_sentence_tells_what_was_done_where_what_failed_and_what_was_skipped() -> None:
+    driver = WatchedDriver("one", slots=9)
+    driver.submit(
+        plan(*(task(name) for name in "abc"), task("d", "x=a"), task("e", "x=d"), policy=Policy(partial=True))
+    )
+    for name in ("a", "b"):
+        fail(driver, name)
+    driver.run()
+    said = answer(driver).sentence
+    assert said.startswith("test is done in part: 1 of 5 tasks succeeded on one.")
+    assert "First cause: a - the tool failed: boom; 1 more failed." in said
+    assert "Skipped because a failed: d, e." in said
+
+
+def test_each_kind_of_skip_and_many_devices_are_named() -> None:
+    names = ["d1", "d2", "d3", "d4", "d5"]
+    driver = WatchedDriver(*names)
+    driver.submit(
+        plan(
+            *(task(f"t{n}", device=name) for n, name in enumerate(names)),
+            task("h", "x=t0"),
+            task("c"),
+            task("k", "x=c"),
+        )
+    )
+    driver.control("skip", "h")
+    driver.control("cancel", "c")
+    driver.receipt(next(item for item in driver.dispatched if item.at.task == "c"))
+    driver.run()
+    said = answer(driver).sentence
+    assert " on 5 devices" in said
+    assert "Skipped by a person: h." in said
+    assert "Skipped because c was cancelled: k." in said
+
+
+def test_results_grow_while_it_runs_and_name_values_files_and_groups() -> None:
+    driver = WatchedDriver("one", slots=9)
+    results = [
+        ResultSpec(source="a", output="/file", title="File", show="file"),
+        ResultSpec(source="g", output="/n", title="Each"),
+        ResultSpec(source="a", output="/nothing", title="None"),
+        ResultSpec(source="big", output="", title="Big"),
+        ResultSpec(source="failed", output="", title="Failed"),
+    ]
+    driver.submit(
+        plan(
+            task("a"),
+            task("big"),
+            task("failed"),
+            task("g", for_each=ForEach(source="a", output="/l")),
+            results=results,
+        )
+    )
+    by_task = {item.at.task: item for item in driver.take()}
+    file = {"artifact": "f" * 64, "bytes": 7, "media": "text/html"}
+    driver.result(by_task["a"], {"file": file, "l": [1, 2]}, verified=True)
+    assert answer(driver).state == "partial"
+    driver.result(by_task["big"], artifact="b" * 64, bytes=99)
+    driver.result(by_task["failed"], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    assert driver.run(value={"n": 4}) == "failed"
+    items = {item.title: item for item in answer(driver).items}
+    assert (items["File"].artifact, items["File"].bytes, items["File"].media) == ("f" * 64, 7, "text/html")
+    assert items["File"].checked
+    assert [items[f"Each, g.{n}"].value for n in range(2)] == ["4", "4"]
+    assert items["None"].value is None
+    assert "Failed" not in items
+
+
+def test_a_value_too_long_to_show_is_named_by_its_artifact() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a")))
+    text = "x" * 5000
+    driver.result(driver.take()[0], text, artifact="a" * 64, bytes=5002)
+    (item,) = answer(driver).items
+    assert (item.value, item.artifact) == (None, "a" * 64)
+    assert len(canonical(text)) > 4096

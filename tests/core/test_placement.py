@@ -1,0 +1,111 @@
+"""Which device takes a task: feasible, free, ranked - and which task a device takes first."""
+
+from __future__ import annotations
+
+from starloom.core import inputs as i
+from starloom.core.timers import due_moments
+from starloom_protocol.entities import ForEach, Selector
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from tests.builders import TOOLS, Driver, plan, task
+from tests.core.watched import WatchedDriver
+
+
+def test_no_device_takes_more_than_its_slots_and_each_free_one_is_used() -> None:
+    driver = WatchedDriver("one", "two", slots=2)
+    driver.submit(plan(*(task(f"t{n}") for n in range(7))))
+    taken = driver.take()
+    assert sorted(item.device for item in taken) == ["d-one", "d-one", "d-two", "d-two"]
+    driver.result(taken[0], 1)
+    assert [item.device for item in driver.take()] == [taken[0].device]
+    # Two devices with room for two each, one of them full: the other fills up, not over.
+    other = WatchedDriver("one", "two", slots=1)
+    other.submit(plan(task("a", device="one")))
+    other.submit(plan(*(task(f"t{n}") for n in range(3))), name="c2")
+    assert sorted(item.device for item in other.take()) == ["d-one", "d-two"]
+
+
+def test_the_longest_way_goes_first() -> None:
+    driver = WatchedDriver("one", slots=1)
+    driver.submit(plan(task("short"), task("a"), task("b", "x=a"), task("c", "x=b")))
+    assert driver.take()[0].at.task == "a"
+    driver.restart()
+    assert driver.shard.constellations["c1"].rank == {"short": 0, "a": 2, "b": 1, "c": 0}
+
+
+def test_work_goes_where_its_inputs_are_and_says_why() -> None:
+    driver = WatchedDriver("one", "two", "three")
+    driver.submit(plan(task("a", device="two"), task("b", "x=a")))
+    driver.result(driver.take()[0], 1)
+    (dispatch,) = driver.take()
+    attempt = driver.shard.constellations["c1"].attempts["b/1"]
+    assert (dispatch.device, attempt.why) == ("d-two", "its inputs are there")
+    assert attempt.others == ["d-one", "d-three"]
+    assert driver.shard.constellations["c1"].attempts["a/1"].why == "the plan names it"
+
+
+def test_a_device_that_failed_it_is_avoided_while_there_is_another() -> None:
+    driver = WatchedDriver("one", "two", slots=1)
+    driver.submit(plan(task("busy", device="two"), task("a", device=None)))
+    by_task = {item.at.task: item for item in driver.take()}
+    assert by_task["a"].device == "d-one"
+    driver.result(by_task["a"], outcome=Outcome.ERROR, code=Code.NO_SPACE, effect=EffectSeen.NONE)
+    driver.fire(next(timer for timer in driver.timers if timer.kind == "backoff"))
+    assert not driver.dispatched
+    driver.result(by_task["busy"], 1)
+    assert driver.take()[0].device == "d-two"
+
+
+def test_selectors_choose_by_labels_os_tools_and_any() -> None:
+    driver = WatchedDriver("one")
+    driver.add_device("two", labels=["gpu"], tools=TOOLS[:1])
+    for number, (selector, device) in enumerate(
+        [
+            (Selector(labels=["gpu"]), "d-two"),
+            (Selector(tools=["t.never"]), "d-one"),
+            (Selector(any=[Selector(name="no"), Selector(id="d-two")]), "d-two"),
+        ]
+    ):
+        driver.submit(plan(task("a", device=selector)), name=f"c{number}")
+        assert driver.take()[0].device == device
+    driver.submit(plan(task("a", device=Selector(os="plan9"))), name="c9")
+    assert not driver.dispatched
+
+
+def test_demonstration_devices_step_back_for_real_ones() -> None:
+    driver = WatchedDriver("real", slots=1)
+    driver.add_device("demo", demo=True)
+    driver.submit(plan(task("a"), task("b"), task("c", device="demo")))
+    assert {item.at.task: item.device for item in driver.take()} == {"a": "d-real", "c": "d-demo"}
+
+
+def test_a_group_runs_as_many_at_once_as_it_may() -> None:
+    driver = WatchedDriver("one", slots=9)
+    driver.submit(plan(task("l"), task("g", for_each=ForEach(source="l", output="/l", max_parallel=2))))
+    driver.result(driver.take()[0], {"l": [1, 2, 3, 4]})
+    first, second = driver.take()
+    driver.result(first, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    assert [item.at.task for item in driver.take()] == ["g.2"]
+    driver.control("skip", "g.3")
+    driver.result(second, 1)
+    assert not driver.dispatched
+
+
+def test_a_restart_arms_what_state_says_is_due() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a"), task("b"), task("n", tool="t.never"), task("w", device="nobody")), deadline_s=900)
+    by_task = {item.at.task: item for item in driver.take()}
+    driver.result(by_task["a"], outcome=Outcome.ERROR, code=Code.NETWORK)
+    for name in ("b", "n"):
+        driver.control("cancel", name)
+    due = {(timer.entity, timer.kind) for timer in due_moments(driver.shard)}
+    assert due == {("", "deadline"), ("a", "backoff"), ("b", "fence"), ("w", "waits_long")}
+    driver.restart()
+    assert {(timer.entity, timer.kind) for timer in driver.timers} == due
+
+
+def test_a_task_that_nobody_can_take_is_looked_at_again_when_a_device_comes() -> None:
+    driver = Driver()
+    driver.submit(plan(task("a")))
+    driver.add_device("late")
+    driver.do(i.DeviceControlled(id="x", by="person:ann", device="d-late", action="resume"))
+    assert driver.run() == "succeeded"

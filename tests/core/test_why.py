@@ -1,0 +1,161 @@
+"""`explain` says of every task one sentence, and of every waiting one each candidate with its reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from starloom.core import inputs as i
+from starloom.core.why import Why, explain, shard_of
+from starloom_protocol.entities import Choice, ForEach, ToolOffer, encode_entity
+from starloom_protocol.vocabulary import Code, Outcome, Reason
+from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task
+
+
+def why(driver: Driver, name: str = "a") -> Why:
+    """Explain twice, from the shard and from committed bytes: they may not differ in what is said."""
+    found = explain(driver.shard, "c1", name)
+    fleet = {f"{kind}/{key}": encode_entity(record) for kind, key, record in driver.shard.fleet.records()}
+    stored = shard_of(fleet, "c1", driver.folded["c1"])
+    assert explain(stored, "c1", name) == found
+    assert found.sentence.endswith((".", "?")) or ": " in found.sentence
+    return found
+
+
+def control_device(driver: Driver, name: str, action: str) -> None:
+    driver.do(i.DeviceControlled(id="x", by="person:ann", device=f"d-{name}", action=action))
+
+
+def test_every_candidate_is_named_with_its_reason() -> None:
+    driver = Driver("off", "busy", "drained", slots=1)
+    driver.add_device("bare", tools=[])
+    driver.add_device("asks", tools=[ToolOffer(name="t.pure", repeatability=PURE, grant="files:read")])
+    driver.add_device("broken", tools=[ToolOffer(name="t.pure", repeatability=PURE, unavailable="no disk")])
+    driver.add_device("set-aside", tools=TOOLS, quarantined=True)
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
+    control_device(driver, "drained", "drain")
+    driver.submit(plan(task("z", device="busy"), task("a"), name="x"))
+    found = why(driver)
+    assert {item.device[2:]: item.reason for item in found.candidates} == {
+        "off": Reason.DEVICE_AWAY,
+        "busy": Reason.BUSY,
+        "drained": Reason.DEVICE_AWAY,
+        "bare": Reason.NO_CAPABLE_DEVICE,
+        "asks": Reason.MISSING_GRANT,
+        "broken": Reason.NO_CAPABLE_DEVICE,
+        "set-aside": Reason.DEVICE_AWAY,
+    }
+    assert found.reason is Reason.BUSY
+    assert "busy is busy (1 of 1 slots)" in found.sentence
+
+
+def test_a_task_that_waits_for_a_device_that_is_off_names_every_candidate() -> None:
+    driver = Driver("off")
+    driver.add_device("bare", tools=[])
+    driver.add_device("asks", tools=[ToolOffer(name="t.pure", repeatability=PURE, grant="files:read")])
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
+    driver.submit(plan(task("a")))
+    found = why(driver)
+    assert found.reason is Reason.DEVICE_AWAY
+    assert {item.device for item in found.candidates} == {"d-off", "d-bare", "d-asks"}
+    assert all(item.words and not item.fits for item in found.candidates)
+    assert "off is off or out of reach" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("reason", "fields", "action"),
+    [
+        (Reason.NO_CAPABLE_DEVICE, {"tool": "t.none"}, "enroll"),
+        (Reason.DEVICE_AWAY, {"device": "off"}, "reassign"),
+    ],
+)
+def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], action: str) -> None:
+    driver = Driver("one", "off")
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
+    driver.submit(plan(task("a", **fields)))
+    found = why(driver)
+    assert (found.reason, found.actions) == (reason, [action])
+
+
+def test_a_missing_grant_shows_the_line_to_type() -> None:
+    driver = Driver()
+    driver.add_device("one", tools=[ToolOffer(name="t.pure", repeatability=PURE, grant="files:read")])
+    driver.submit(plan(task("a")))
+    found = why(driver)
+    assert found.reason is Reason.MISSING_GRANT
+    assert "starloom-agent grant files:read" in found.actions[0]
+
+
+def test_without_any_device_it_says_so() -> None:
+    driver = Driver()
+    driver.submit(plan(task("a")))
+    assert "there are none" in why(driver).sentence
+
+
+def test_each_wait_of_a_constellation_has_its_sentence() -> None:
+    driver = Driver("one", slots=8)
+    choices = [Choice(value="go", label="Go")]
+    driver.submit(plan(task("a"), task("b", "x=a", "y=p"), task("p", person="Well?", choices=choices)))
+    assert why(driver, "b").waits_for == ["a", "p"]
+    assert "for a and p" in why(driver, "b").sentence
+    assert why(driver, "p").actions == ["answer"]
+    assert "it is the only free device" in why(driver).sentence
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    driver.expire(dispatch.at)
+    (second,) = driver.take()
+    driver.control("pause")
+    driver.result(second, outcome=Outcome.ERROR, code=Code.NETWORK)
+    assert "tried again" in why(driver).sentence
+    driver.fire(next(timer for timer in driver.timers if timer.kind == "backoff"))
+    assert (why(driver).reason, why(driver).actions) == (Reason.PAUSED, ["resume"])
+    driver.control("hold", "a")
+    assert why(driver).actions == ["release"]
+
+
+def test_work_under_way_says_where_and_what_becomes_of_it() -> None:
+    driver = Driver("one", slots=8)
+    driver.submit(
+        plan(task("n", tool="t.never"), task("a", tool="t.never"), task("i", tool="t.never"), task("s", tool="t.idem"))
+    )
+    by_task = {item.at.task: item for item in driver.take()}
+    driver.control("cancel", "n")
+    assert "being stopped on one" in why(driver, "n").sentence
+    driver.expire(by_task["a"].at)
+    assert "does not answer" in why(driver, "a").sentence
+    driver.result(by_task["i"], outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    assert why(driver, "i").actions == ["mark", "retry"]
+
+
+def test_every_end_says_why() -> None:
+    driver = Driver("one", slots=8)
+    driver.submit(
+        plan(
+            task("f"),
+            task("s", "x=f"),
+            task("done"),
+            task("c"),
+            task("k"),
+            task("g", for_each=ForEach(source="done", output="/l", max_parallel=1)),
+            task("w", for_each=ForEach(source="k", output="/l")),
+        )
+    )
+    by_task = {item.at.task: item for item in driver.take()}
+    assert "waits for its list for done" in why(driver, "g").sentence
+    driver.result(by_task["f"], outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
+    driver.result(by_task["done"], {"l": [1, 2]}, verified=True)
+    driver.control("cancel", "c")
+    driver.receipt(by_task["c"])
+    assert "boom" in why(driver, "f").sentence
+    assert "f did not succeed" in why(driver, "s").sentence
+    assert "its result was checked" in why(driver, "done").sentence
+    assert "was cancelled" in why(driver, "c").sentence
+    assert "group of 2; 0 are done" in why(driver, "g").sentence
+    assert why(driver, "g.1").reason is Reason.QUOTA
+
+
+def test_a_plan_that_waits_for_its_approval_and_an_absent_device_with_a_plan() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a")), hold=True)
+    assert (why(driver).reason, why(driver).actions) == (Reason.APPROVAL, ["approve"])
