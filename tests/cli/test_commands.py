@@ -198,3 +198,44 @@ def test_a_device_that_is_unknown_names_those_there_are(hub: StubHub) -> None:
     code, said = starloom(hub, "device", "drain", "laptop")
     assert code == 2
     assert "nas" in said
+
+
+def test_why_names_every_candidate_and_lines_to_type(hub: StubHub) -> None:
+    candidate = {"device": "d-1", "name": "server", "fits": False, "code": "device_away", "reason": "is off"}
+    item = {"task": "t", "state": "ready", "sentence": "t waits.", "candidates": [candidate], "actions": ["reassign"]}
+    hub.answers["GET", "/constellations/c-1/why"] = (200, {"items": [item], "attention": [], "more": 0})
+    code, said = starloom(hub, "why", "t", "c-1")
+    assert code == 0
+    assert "server: is off" in said
+    assert "starloom reassign c-1 --task t --device NAME" in said
+
+
+def test_a_refusal_is_said_once(hub: StubHub) -> None:
+    fault = {"code": "illegal_control", "place": "", "reason": "it is over already", "hint": "See its state."}
+    document = {"title": "Not possible", "reason": "it is over already", "hint": "See its state.", "errors": [fault]}
+    hub.answers["POST", "/constellations/c-1/pause"] = (409, document)
+    code, said = starloom(hub, "pause", "c-1")
+    assert code == 1
+    assert said.count("it is over already") == 1
+    assert said.count("See its state.") == 1
+
+
+def test_a_refused_token_is_a_wrong_call_and_no_result(hub: StubHub) -> None:
+    hub.answers[NEWEST] = (401, {"title": "The token is not valid", "code": "bad_token", "hint": "Make a new one."})
+    code, said = starloom(hub, "ls")
+    assert code == 2
+    assert "Make a new one." in said
+
+
+def test_a_recipe_runs_by_its_name(hub: StubHub) -> None:
+    hub.answers["POST", "/constellations"] = (202, {"id": "c-9", "state": "planning", "version": 0})
+    code, said = starloom(hub, "recipe", "run", "find-file", "-p", "what=letter")
+    assert code == 0
+    assert "c-9 accepted" in said
+    assert hub.asked[-1] == ("POST", "/constellations", {"recipe": "find-file", "params": {"what": "letter"}})
+
+
+def test_the_version_is_told() -> None:
+    result = CliRunner().invoke(build(), ["--version"])
+    assert result.exit_code == 0
+    assert result.output.startswith("starloom 0.")

@@ -62,4 +62,4 @@ def test_statuses() -> None:
     assert exit_of_status(422) is Exit.USAGE
     assert exit_of_status(503) is Exit.UNREACHABLE
     assert exit_of_status(409) is Exit.FAILED
-    assert exit_of_status(401) is Exit.FAILED
+    assert exit_of_status(401) is Exit.USAGE

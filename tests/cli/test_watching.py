@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from starloom.cli.constellation_text import Changes
 from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, unreachable, usage
 from starloom.cli.view import View
@@ -162,3 +163,32 @@ def test_events_seen_already_are_left_out() -> None:
     log.add("created", head=head(ConstellationState.ACTIVE))
     assert len(view.apply(log.rows)) == 1
     assert view.apply(log.rows) == []
+
+
+def test_a_whole_log_in_one_batch_is_told_step_by_step() -> None:
+    log = Log()
+    log.add("planned", head=head(ConstellationState.ACTIVE), task__a=task(TaskState.WAITING))
+    log.add("leased", task__a=task(TaskState.LEASED))
+    log.add("started", task__a=task(TaskState.RUNNING), task__b=task(TaskState.WAITING))
+    log.add("told again", task__a=task(TaskState.RUNNING))
+    log.add("ended", head=head(ConstellationState.SUCCEEDED), task__a=task(TaskState.SUCCEEDED))
+    changes = Changes({})
+    lines = [line.partition("  ")[2] for event in log.rows for line in changes.lines(event)]
+    assert lines == ["a: Starting", "a: Running", "a: Done"]
+
+
+def test_a_quiet_time_is_told_once_until_something_moves() -> None:
+    log = Log()
+    log.add("created", head=head(ConstellationState.ACTIVE), task__a=task(TaskState.RUNNING))
+    quiet: list[int] = []
+
+    def grow(call: int) -> None:
+        if call == 6:
+            log.add("ended", head=head(ConstellationState.SUCCEEDED))
+
+    view = View(CONSTELLATION)
+    for _ in follow(Flaky(log, [], grow), view, sleep=lambda _: None, quiet=lambda: quiet.append(view.seq)):
+        pass
+    assert quiet == [1]
+    waits = [wait_s for after, wait_s in log.asked if after == 1]
+    assert waits[0] < waits[1]

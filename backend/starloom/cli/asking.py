@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,11 @@ from starloom.cli.problems import Problem, usage
 from starloom.cli.values import duration_s, parameters
 
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
+ParamOption = Annotated[
+    list[str] | None, typer.Option("--param", "-p", help="k=v, or k:=JSON for anything but a word.")
+]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end; the exit code is the result.")]
+PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -46,11 +52,9 @@ def submit(
     words: Annotated[list[str] | None, typer.Argument(help="The request in words.")] = None,
     file: Annotated[str | None, typer.Option("--file", "-f", help="A plan (YAML or JSON); - for stdin.")] = None,
     recipe: Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name.")] = None,
-    param: Annotated[
-        list[str] | None, typer.Option("--param", "-p", help="k=v, or k:=JSON for anything but a word.")
-    ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the end; the exit code is the result.")] = False,
-    preview: Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")] = False,
+    param: ParamOption = None,
+    wait: WaitOption = False,
+    preview: PreviewOption = False,
     hold: Annotated[bool, typer.Option("--hold", help="Stop before the first task, for an approval.")] = False,
     approve: Annotated[
         str | None, typer.Option("--approve", metavar="HASH", help="Approve the plan with this hash, as previewed.")
@@ -221,11 +225,11 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
     names = device_names(run)
     if sys.stdout.isatty():
         with Screen(view, names) as screen:
-            for _ in follow(run.client, view, say=screen.say):
+            for _ in follow(run.client, view, say=screen.say, quiet=_teller(run, identity, screen.say)):
                 screen.draw()
     else:
-        changes = Changes(view, names)
-        for batch in follow(run.client, view):
+        changes = Changes(names)
+        for batch in follow(run.client, view, quiet=_teller(run, identity, lambda text: print(text, flush=True))):
             for event in batch.events:
                 for line in changes.lines(event):
                     print(line, flush=True)
@@ -235,6 +239,19 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
     if code is Exit.ATTENTION:
         _tell_attention(view)
     finish(code)
+
+
+def _teller(run: Invocation, identity: str, say: Callable[[str], None]) -> Callable[[], None]:
+    """Return what says why ready tasks do not start, each sentence once."""
+    told: set[str] = set()
+
+    def tell() -> None:
+        for item in run.client.get(f"/constellations/{identity}/why").get("items", []):
+            if item["state"] == "ready" and item["sentence"] not in told:
+                told.add(item["sentence"])
+                say(item["sentence"])
+
+    return tell
 
 
 def _tell_attention(view: Any) -> None:

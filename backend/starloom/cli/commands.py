@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from starloom.cli import asking, controls, fleet, library, people, reading, service
@@ -17,6 +20,21 @@ def build() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
+    app.callback()(_about)
     for module in (service, asking, reading, controls, fleet, people, library):
         module.register(app)
     return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"starloom {version('starloom')}")
+        raise typer.Exit
+
+
+def _about(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Turn your laptops, phones and servers into one machine."""

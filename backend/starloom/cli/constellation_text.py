@@ -12,9 +12,10 @@ from rich.text import Text
 from starloom.cli.matrix import family_members, family_table
 from starloom.cli.style import clock, seconds, shown_text, size, state_text
 from starloom.cli.view import View
-from starloom_protocol.entities import Answer, AnswerItem, TaskRecord
+from starloom_protocol.entities import Answer, AnswerItem, TaskRecord, decode_entity
 from starloom_protocol.feed import Event
 from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import presentation
 
 ROWS_MOST = 40
 _QUIET = frozenset({"waiting", "ready"})
@@ -103,7 +104,9 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     if item.value is None:
         return Text.assemble(heading, "\n  -")
     value = parse(item.value)
-    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+    if value == []:
+        return Text.assemble(heading, "\n  nothing")
+    if isinstance(value, list) and all(isinstance(row, dict) for row in value):
         return Group(heading, _rows(value))
     if isinstance(value, dict) and _is_file(value):
         return Text.assemble(heading, f"\n  {value.get('name', '')} {size(int(value.get('bytes', 0)))}")
@@ -138,21 +141,24 @@ def event_line(event: Event) -> str:
 
 
 class Changes:
-    """What a watcher without a screen reads: each task whenever its shown state is another, versions, faults."""
+    """What a watcher without a screen reads: each task whenever its shown state is another, versions, faults.
 
-    def __init__(self, view: View, devices: dict[str, str]) -> None:
-        self._view = view
+    It reads the events alone: a whole log that comes in one batch is told step by step, each with its own time.
+    """
+
+    def __init__(self, devices: dict[str, str]) -> None:
         self._devices = devices
         self._told: dict[str, str] = {}
 
     def lines(self, event: Event) -> list[str]:
-        """Return the lines that an event is worth; the view has applied it already."""
+        """Return the lines that an event is worth."""
         at = clock(event.at_ms)
         found = []
-        for key in event.puts:
+        for key, raw in event.puts.items():
             kind, _, name = key.partition("/")
-            if kind == "task":
-                told = self._task(name)
+            record = decode_entity(key, raw) if kind == "task" and raw is not None else None
+            if isinstance(record, TaskRecord):
+                told = self._task(name, record)
                 if told and self._told.get(name) != told:
                     self._told[name] = told
                     found.append(f"{at}  {name}: {told}")
@@ -162,12 +168,12 @@ class Changes:
             found.append(f"{at}  fault injected: {event.note}")
         return found
 
-    def _task(self, name: str) -> str:
-        record = self._view.record(f"task/{name}", TaskRecord)
-        if record is None or (record.state in _QUIET and name not in self._told):
+    def _task(self, name: str, record: TaskRecord) -> str:
+        if record.state in _QUIET and name not in self._told:
             return ""
         on = f" on {self._devices.get(record.device, record.device)}" if record.device else ""
-        return self._view.shown(name).word + on
+        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
+        return shown.word + on
 
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:

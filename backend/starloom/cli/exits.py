@@ -35,9 +35,12 @@ def exit_of_state(state: str) -> Exit | None:
 
 
 def exit_of_status(status: int) -> Exit:
-    """Return the exit code of a refused request: what was asked is wrong, or the hub cannot, or it failed."""
+    """Return the exit code of a refused request: what was asked is wrong, or the hub cannot, or it failed.
+
+    A refused token is a wrong call, never the result of a constellation.
+    """
     if status in (502, 503, 504):
         return Exit.UNREACHABLE
-    if status in (400, 404, 405, 413, 415, 422):
+    if status in (400, 401, 403, 404, 405, 413, 415, 422):
         return Exit.USAGE
     return Exit.FAILED

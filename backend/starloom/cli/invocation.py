@@ -122,8 +122,10 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
         return
     lines = [str(problem)]
     for place in problem.places:
+        if place.reason == problem.reason and len(problem.places) == 1 and not place.place:
+            continue  # the title line has said it
         where = f"{place.place}: " if place.place else ""
-        hint = f" - {place.hint}" if place.hint else ""
+        hint = f" - {place.hint}" if place.hint and place.hint != problem.hint else ""
         lines.append(f"  {where}{place.reason} [{place.code}]{hint}")
     lines.extend(
         f"  perhaps: {candidate.get('title') or ''} (starloom recipe show {candidate.get('recipe')})"

@@ -1,4 +1,4 @@
-"""Recipes and artifacts: `recipes`, `recipe show`, `artifacts get`."""
+"""Recipes and artifacts: `recipes`, `recipe show|run`, `artifacts get`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Annotated
 
 import typer
 
+from starloom.cli.asking import ParamOption, PreviewOption, WaitOption, submit
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
+from starloom_protocol.values import canonical
 
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     hub_command(app, "recipes")(recipes)
-    recipe = typer.Typer(help="Look at one recipe.", no_args_is_help=True)
+    recipe = typer.Typer(help="Look at one recipe, or carry it out.", no_args_is_help=True)
     hub_command(recipe, "show")(show_recipe)
+    hub_command(recipe, "run")(run_recipe)
     app.add_typer(recipe, name="recipe")
     artifacts = typer.Typer(help="Files kept by the hub, by their SHA-256.", no_args_is_help=True)
     hub_command(artifacts, "get")(get_artifact)
@@ -47,9 +50,20 @@ def show_recipe(run: Invocation, name: Annotated[str, typer.Argument(metavar="NA
     rows = parameters.items() if isinstance(parameters, dict) else ((item["name"], item) for item in parameters)
     for key, about in rows:
         needed = "" if about.get("optional") or "default" in about else "  (needed)"
-        default = f"  default {about['default']}" if about.get("default") is not None else ""
+        default = f"  default {canonical(about['default'])}" if about.get("default") is not None else ""
         print(f"  -p {key}=...   {about.get('type', 'text')}{default}{needed}")
     print(f"  effects: {', '.join(found.get('effects') or []) or 'read'}")
+
+
+def run_recipe(
+    run: Invocation,
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    param: ParamOption = None,
+    wait: WaitOption = False,
+    preview: PreviewOption = False,
+) -> None:
+    """Carry out a recipe: the same as `submit -r NAME`."""
+    submit(run, recipe=name, param=param, wait=wait, preview=preview)
 
 
 def get_artifact(

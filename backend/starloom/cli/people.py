@@ -140,6 +140,9 @@ def stop_all(run: Invocation) -> None:
         return
     stopped = made.get("constellations")
     count = len(stopped) if isinstance(stopped, list) else stopped
+    if count == 0:
+        print("Nothing runs.")
+        return
     print(f"Stopping {count if count is not None else 'everything'}; each device confirms (starloom ls shows it).")
 
 

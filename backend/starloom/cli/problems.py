@@ -31,7 +31,8 @@ class Problem(Exception):
     document: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{self.title}: {self.reason}" if self.reason and self.reason != self.title else self.title
+        same = not self.reason or self.reason.casefold() == self.title.casefold()
+        return self.title if same else f"{self.title}: {self.reason}"
 
 
 def problem_of(status: int, document: dict[str, Any]) -> Problem:

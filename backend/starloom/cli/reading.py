@@ -59,6 +59,8 @@ def logs(
         lost = sum(end - start for start, end in item.get("lost") or [])
         if lost:
             sys.stderr.write(f"{lost} bytes of it were not kept\n")
+    if not any(item.get("text") for item in found):
+        sys.stderr.write(f"{task or chosen} wrote nothing{f' that contains {search!r}' if search else ''}\n")
 
 
 def events(
@@ -92,10 +94,27 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         print(item["sentence"])
         for candidate in item["candidates"]:
             print(f"  {candidate['name']}: {candidate['reason']}")
-        if item.get("actions"):
-            print(f"The way out: {' - or: '.join(item['actions'])}")
+        ways = [_to_type(action, chosen, str(item.get("task"))) for action in item.get("actions") or []]
+        if ways:
+            print(f"The way out: {' - or: '.join(ways)}")
     if found.get("more"):
         print(f"and {found['more']} more tasks")
+
+
+def _to_type(action: str, constellation: str, task: str) -> str:
+    """Return the line to type for an action of `why`; one that is a line already stays."""
+    about = f"{constellation} --task {task}"
+    lines = {
+        "answer": f"starloom approve {constellation}:QUESTION --value CHOICE (starloom approvals lists them)",
+        "approve": "starloom approvals, then starloom approve ID",
+        "resume": f"starloom resume {constellation}",
+        "reassign": f"starloom reassign {about} --device NAME",
+        "enroll": "starloom enroll",
+        "mark": f"starloom mark {about} --state succeeded",
+        "retry": f"starloom retry {about}",
+        "skip": f"starloom skip {about}",
+    }
+    return lines.get(action, action)
 
 
 def diff(
@@ -112,6 +131,9 @@ def diff(
         return
     for version in found.get("versions", []):
         print(f"version {version['number']} by {version['author']}: {version.get('reason') or version.get('trigger')}")
-    for sign, name in (("+", "added"), ("-", "removed"), ("~", "changed")):
+    parts = [("+", "added"), ("-", "removed"), ("~", "changed")]
+    if not any(found.get(name) for _, name in parts):
+        print("The plans are the same.")
+    for sign, name in parts:
         for item in found.get(name, []):
             print(f"  {sign} {item if isinstance(item, str) else item.get('id')}")

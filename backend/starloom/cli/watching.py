@@ -44,17 +44,23 @@ def follow(
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
     say: Callable[[str], None] = lambda text: print(text, file=sys.stderr),
+    quiet: Callable[[], None] = lambda: None,
     outage_s: float = OUTAGE_S,
 ) -> Iterator[Batch]:
     """Yield batches after applying them to `view`, until its state is final or it needs a person.
+
+    `quiet` is called once whenever nothing has happened for `SETTLE_S`: the moment to say what it waits for.
 
     Raises:
         Problem: the hub refused, or it was away for longer than `outage_s`.
     """
     away_since: float | None = None
     pause = 0.2
+    told_quiet = False
     while True:
-        wait_s = SETTLE_S if view.needs_person() else (POLL_S if view.seq else 0.0)
+        wait_s = 0.0
+        if view.seq:
+            wait_s = POLL_S if told_quiet and not view.needs_person() else SETTLE_S
         try:
             got = source.events(view.constellation, view.seq, wait_s=wait_s, limit=PAGE)
         except Problem as problem:
@@ -75,6 +81,11 @@ def follow(
         fresh = view.apply(got)
         caught_up = len(got) < PAGE
         yield Batch(fresh, caught_up)
+        if fresh:
+            told_quiet = False
+        elif view.seq and not told_quiet and not view.needs_person():
+            told_quiet = True
+            quiet()
         if not caught_up:
             continue
         if view.final or (was_stuck and not fresh):

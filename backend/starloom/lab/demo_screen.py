@@ -64,7 +64,7 @@ class DemoScreen:
     def showing(self, view: View, *, fault: bool) -> Iterator[None]:  # noqa: ARG002 - said in `introduce`
         """Keep a picture of the constellation while it runs; plain lines where there is no terminal."""
         self._view = view
-        self._changes = Changes(view, self._names)
+        self._changes = Changes(self._names)
         if not self._console.is_terminal:
             yield
             return
