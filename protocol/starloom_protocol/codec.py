@@ -18,6 +18,7 @@ from starloom_protocol.frames import (
     AgentFrame,
     AgentMessage,
     Dispatch,
+    FactsFrame,
     Frame,
     HubFrame,
     HubMessage,
@@ -149,6 +150,9 @@ def _texts(frame: Frame) -> Iterator[tuple[str, str]]:
     if isinstance(frame, ResultFrame):
         if frame.value is not None:
             yield "value", frame.value
+        for pointer, text in frame.facts.items():
+            yield f"facts[{pointer}]", text
+    elif isinstance(frame, FactsFrame):
         for pointer, text in frame.facts.items():
             yield f"facts[{pointer}]", text
     elif isinstance(frame, Dispatch):

@@ -191,6 +191,18 @@ class LedgerReport(Frame, frozen=True, kw_only=True, tag="ledger"):
     entries: list[LedgerEntry]
 
 
+class FactsFrame(Frame, frozen=True, kw_only=True, tag="facts"):
+    """The answer to `fetch_facts`; a pointer that found nothing is in neither map.
+
+    `kept` False: this device does not have the value any more (or it is an artifact), so nothing was looked up.
+    """
+
+    at: LeaseRef
+    facts: dict[str, str] = {}
+    facts_too_big: dict[str, int] = {}
+    kept: bool = True
+
+
 class Bye(Frame, frozen=True, kw_only=True, tag="bye"):
     reason: str
 
@@ -324,6 +336,7 @@ AgentFrame = (
     | Progress
     | ConditionFrame
     | LedgerReport
+    | FactsFrame
     | Bye
     | Ping
     | Pong

@@ -17,7 +17,7 @@ from starloom_protocol.vocabulary import Op
 
 _sorted = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder()
-_text = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_text = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 # Outside texts: a float (whole numbers never have one of these), or what NaN and infinities are written as.
 _float = re.compile(rb"[0-9][.e]|null")
 

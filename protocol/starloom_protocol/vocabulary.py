@@ -366,7 +366,7 @@ CODES: dict[Code, CodeInfo] = {
         _P,
         422,
         "No recipe fits these words",
-        "Pick a recipe, build a plan, or ask your own assistant with `starloom brief`.",
+        "Pick a recipe (`starloom recipes`), or write a plan (docs/plans.md).",
     ),
     Code.PLAN_HASH_MISMATCH: CodeInfo(
         _P, 409, "The plan changed since the preview", "Look at the new preview and approve that."

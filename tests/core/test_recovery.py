@@ -65,6 +65,17 @@ def test_a_refusal_goes_to_another_device_and_never_uses_up_a_try() -> None:
     assert driver.states()["a"] == "failed"
 
 
+def test_what_every_device_that_could_have_it_refused_has_failed_at_once() -> None:
+    driver = Driver("one")
+    driver.add_device("demo", demo=True)
+    driver.submit(plan(task("a")))
+    (only,) = driver.take()
+    assert only.device == "d-one"
+    driver.result(only, outcome=Outcome.REFUSED, code=Code.NO_SPACE)
+    assert driver.states()["a"] == "failed"
+    assert driver.take() == []
+
+
 def test_what_never_begins_is_given_up_after_ten_times() -> None:
     driver = Driver("one")
     driver.submit(plan(task("a")))

@@ -60,6 +60,11 @@ class EngineInbox:
         self._queue.append((item, future))
         self._filled.set()
 
+    def put_back(self, items: Sequence[AnyInput]) -> None:
+        """Put reports that were taken and came to nothing back in front, in their order: acknowledgements rise by it."""
+        self._queue.extendleft((item, None) for item in reversed(items))
+        self._filled.set()
+
     def __len__(self) -> int:
         return len(self._queue)
 

@@ -372,12 +372,11 @@ class Engine:
             reason="another hub took over before this was committed",
             hint=CODES[Code.STORE_UNAVAILABLE].hint,
         )
-        for item, future in batch:
+        for _item, future in batch:
             if future is not None and not future.done():
                 future.set_result(Reply(faults=[lost]))
-            elif isinstance(item, REPORTS):
-                # Nobody else will say it again while the connection stands.
-                self.inbox.post(item)
+        # Nobody else will say these again while the connection stands.
+        self.inbox.put_back([item for item, future in batch if future is None and isinstance(item, REPORTS)])
 
     def _act(self, work: Work, batch: list[Entry]) -> None:
         """Effects and answers of a commit: now, or when the history has it."""

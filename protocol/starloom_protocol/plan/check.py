@@ -54,9 +54,10 @@ def check_plan(
     `place` is put before every place.
     """
     found = Found()
-    if not _readable(document, found, place):
+    text = _text_of(document, found, place)
+    if text is None:
         return PlanCheck(faults=found.faults)
-    plan = _Plan(document, found, Params(params, found), Known(known_devices, known_tools), place).lowered()
+    plan = _Plan(document, found, _params(params, found, text), Known(known_devices, known_tools), place).lowered()
     if found.faults:
         return PlanCheck(faults=found.faults)
     if params:
@@ -83,10 +84,11 @@ def check_edit(
         reason = f"`operations` is a list with at least one operation, not {kind_word(operations)}"
         found.add(Code.PLAN_INVALID, place, reason if operations != [] else "the edit has no operations")
         return found.faults, []
-    if not _readable({"operations": operations}, found, place):
+    text = _text_of({"operations": operations}, found, place)
+    if text is None:
         return found.faults, []
     lowering = Lowering(found, Known(known_devices, known_tools))
-    placed = Operations(found, Params(None, found), lowering).lower(operations, place)
+    placed = Operations(found, _params(None, found, text), lowering).lower(operations, place)
     if task_ids is not None:
         _references(placed, set(task_ids), frozenset(), found)
     return (found.faults, []) if found.faults else ([], [operation for operation, _ in placed])
@@ -99,22 +101,28 @@ def plan_hash(plan: LoweredPlan) -> str:
     return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
-def _readable(document: Any, found: Found, place: str) -> bool:
+def _params(values: Mapping[str, Any] | None, found: Found, text: bytes) -> Params:
+    return Params(values, found, named=b'"param"' in text)
+
+
+def _text_of(document: Any, found: Found, place: str) -> bytes | None:
+    """Return a document's JSON, or None after noting why it cannot be looked at."""
     if not isinstance(document, dict):
         found.add(Code.PLAN_INVALID, place, f"a plan is a map with named fields, not {kind_word(document)}")
-        return False
+        return None
     if depth_of(document) > VALUE_DEPTH_MAX:
         found.add(Code.PLAN_INVALID, place, f"the document nests deeper than {VALUE_DEPTH_MAX} levels")
-        return False
+        return None
     try:
-        size = len(msgspec.json.encode(document))
+        text = msgspec.json.encode(document)
     except (TypeError, ValueError, OverflowError) as error:
         found.add(Code.PLAN_INVALID, place, f"the document holds what JSON cannot: {error}")
-        return False
-    if size > DOCUMENT_BYTES_MAX:
-        found.add(Code.PLAN_TOO_BIG, place, f"the document has {size} bytes; at most {DOCUMENT_BYTES_MAX} are taken")
-        return False
-    return True
+        return None
+    if len(text) > DOCUMENT_BYTES_MAX:
+        reason = f"the document has {len(text)} bytes; at most {DOCUMENT_BYTES_MAX} are taken"
+        found.add(Code.PLAN_TOO_BIG, place, reason)
+        return None
+    return text
 
 
 def _references(

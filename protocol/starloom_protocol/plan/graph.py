@@ -146,10 +146,11 @@ class Graph:
         kept = []
         seen: dict[str, str] = {}
         for dependency, place in control:
-            from_here = self.refers(dependency.source, joined(place, "from"))
-            to_here = self.refers(dependency.target, joined(place, "to"))
-            if not (from_here and to_here):
-                continue
+            if not (self.knows(dependency.source) and self.knows(dependency.target)):
+                from_here = self.refers(dependency.source, joined(place, "from"))
+                to_here = self.refers(dependency.target, joined(place, "to"))
+                if not (from_here and to_here):
+                    continue
             identity = dependency_id(dependency)
             if identity in seen:
                 reason = f"`{identity}` stands at {seen[identity]} already"

@@ -290,6 +290,8 @@ class Lowering:
 
     def arguments(self, args: dict[str, Any], place: str, *, in_group: bool) -> str:
         """Return the canonical text of a task's arguments, nodes left in it."""
+        if not args:
+            return "{}"
         if depth_of(args) > VALUE_DEPTH_MAX:
             self.found.add(Code.PLAN_INVALID, place, f"arguments nest deeper than {VALUE_DEPTH_MAX} levels")
             return "{}"

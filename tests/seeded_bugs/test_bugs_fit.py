@@ -1,0 +1,18 @@
+"""Every bug still fits the code: the text it replaces stands exactly once. Catching them is `run`'s work."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.seeded_bugs.bugs import BUGS, Bug
+from tests.seeded_bugs.run import ROOT
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_bug_fits(bug: Bug) -> None:
+    assert (ROOT / bug.file).read_text(encoding="utf-8").count(bug.old) == 1
+    assert bug.old != bug.new
+
+
+def test_names_are_unique_and_enough() -> None:
+    assert len({bug.name for bug in BUGS}) == len(BUGS) >= 10

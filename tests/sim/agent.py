@@ -1,0 +1,275 @@
+"""A simulated agent: the real agent core and outbox over a ledger that survives crashes, with tools made of time.
+
+It does what `starloom_agent.runtime` does, in its order: ledger first, then effects and reports. `World` notes what
+truly happened on the devices, which no crash can take back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from starloom_agent import core
+from starloom_agent.outbox import Outbox
+from starloom_protocol.frames import (
+    Ack,
+    Alive,
+    Cancel,
+    Dispatch,
+    LeaseRef,
+    Receipt,
+    Renew,
+    ResultFrame,
+    ResumePlan,
+    Started,
+)
+from starloom_protocol.values import canonical, parse, point
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatability
+
+ALIVE_EVERY_S = 5.0
+
+
+@dataclass
+class World:
+    """What happened on devices: every begin of a tool, every end that was told durable to an agent."""
+
+    begun: list[tuple[float, str, LeaseRef, str]] = field(default_factory=list)
+    acknowledged: dict[LeaseRef, ResultFrame] = field(default_factory=dict)
+    crashes: int = 0
+
+
+@dataclass
+class SimLedger:
+    """What an agent's disk has. Writes are down when the call returns: the runtime flushes before it goes on."""
+
+    id: str
+    next_report: int = 1
+    attempts: dict[LeaseRef, str] = field(default_factory=dict)
+    results: dict[LeaseRef, ResultFrame | Receipt] = field(default_factory=dict)
+    kept: dict[int, Any] = field(default_factory=dict)
+
+    def take_number(self) -> int:
+        self.next_report += 1
+        return self.next_report - 1
+
+    def keep(self, report: Any) -> None:
+        self.kept[report.report] = report
+
+    def drop_reports(self, up_to: int) -> None:
+        for number in [number for number in self.kept if number <= up_to]:
+            del self.kept[number]
+
+    def reports(self) -> Iterator[Any]:
+        return iter([self.kept[number] for number in sorted(self.kept)])
+
+    def fences(self) -> dict[tuple[str, str], tuple[int, int]]:
+        found: dict[tuple[str, str], tuple[int, int]] = {}
+        for at in self.attempts:
+            key = core.task_of(at)
+            found[key] = max(found.get(key, (-1, -1)), core.fence_of(at))
+        return found
+
+
+@dataclass
+class _Call:
+    dispatch: Dispatch
+    fence_at: float | None
+    running: asyncio.Task[None] | None = None
+    stop: str = ""
+    effect: EffectSeen = EffectSeen.NONE
+    ended: dict[str, Any] = field(default_factory=dict)
+
+
+class SimAgent:
+    """One device. `crash` loses all but the ledger; `boot` starts the next process of it."""
+
+    def __init__(self, device: str, slots: int, chance: random.Random, world: World) -> None:
+        self.device = device
+        self.slots = slots
+        self.ledger = SimLedger(id=f"ledger-{device}")
+        self.alive = False
+        self.push: Any = None
+        self._chance = chance
+        self._world = world
+        self._life = 0
+
+    # -- life
+
+    def boot(self) -> None:
+        """Start a process: report what the last one left unfinished, as the ledger tells it."""
+        self._life += 1
+        self.alive = True
+        self.outbox = Outbox(self.ledger)  # type: ignore[arg-type]
+        self.state = core.AgentState(slots=self.slots, fences=self.ledger.fences())
+        self._calls: dict[LeaseRef, _Call] = {}
+        for at, state in list(self.ledger.attempts.items()):
+            if state == "started":
+                self._report_end(
+                    at, durable=True, outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, effect=EffectSeen.MAYBE
+                )
+
+    def crash(self) -> None:
+        """The process is gone with all it had in memory; the runner of each tool dies with it."""
+        self._life += 1
+        self.alive = False
+        self.push = None
+        self._world.crashes += 1
+        for call in self._calls.values():
+            if call.running is not None:
+                call.running.cancel()
+
+    # -- the connection
+
+    def connected(self, push: Any, received: int) -> None:
+        self.push = push
+        self._do(core.Proved(self._now()))
+        self.outbox.connected(received)
+        self._flush()
+
+    def disconnected(self) -> None:
+        self.push = None
+
+    def say_alive(self) -> None:
+        if self.push is not None:
+            sent_ms = int(self._now() * 1000)
+            self.push(Alive(running=core.running_refs(self.state), sent_ms=sent_ms))
+
+    def receive(self, frame: Any) -> None:
+        match frame:
+            case Ack():
+                for number, report in self.outbox.pending.items():
+                    if number <= frame.durable and isinstance(report, ResultFrame):
+                        self._world.acknowledged[report.at] = report
+                self.outbox.acknowledged(frame.durable)
+            case ResumePlan():
+                self._do(core.Resumed(frame.entries))
+            case Dispatch() | Cancel() | Renew():
+                self._do(frame)
+            case _:
+                raise AssertionError(f"the hub sent {frame}")
+
+    # -- the core's actions, as the runtime carries them out
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+    def _do(self, event: Any) -> None:
+        for action in core.step(self.state, event):
+            self._act(action)
+        self._flush()
+
+    def _flush(self) -> None:
+        if self.push is not None:
+            for report in self.outbox.unsent():
+                self.push(report)
+
+    def _act(self, action: Any) -> None:
+        match action:
+            case core.Start():
+                self._start(action)
+            case core.SayEnd():
+                call = self._calls.pop(action.at)
+                self._report_end(action.at, durable=_durable(call.dispatch), **call.ended)
+            case core.Stop():
+                call = self._calls[action.at]
+                call.stop = action.why
+            case core.MoveFence():
+                self._calls[action.at].fence_at = action.fence_at
+            case core.SayReceipt():
+                gone = self._calls.pop(action.at, None)
+                effect = action.effect or (gone.effect if gone else EffectSeen.MAYBE)
+                self._report_receipt(action.at, effect, known=action.known)
+            case core.SayResult():
+                self._report_end(
+                    action.at, durable=True, outcome=action.outcome, code=action.code, effect=action.effect
+                )
+            case core.AnswerFromLedger():
+                self._answer(action)
+            case core.Forget():
+                self.ledger.attempts[action.at] = "finished"
+
+    def _answer(self, action: core.AnswerFromLedger) -> None:
+        pending = self.outbox.end_of(action.at)
+        if pending is not None:
+            self.outbox.send_again(pending.report)
+            return
+        kept = self.ledger.results.get(action.at)
+        if kept is not None:
+            self.outbox.add(lambda number: msgspec.structs.replace(kept, report=number), durable=True)
+        elif action.at not in self.ledger.attempts and action.absent is not None:
+            self._act(action.absent)
+
+    def _report_end(self, at: LeaseRef, *, durable: bool, **fields: Any) -> None:
+        report = self.outbox.add(lambda number: ResultFrame(at=at, report=number, **fields), durable=durable)
+        if durable and isinstance(report, ResultFrame):
+            self.ledger.attempts[at] = "finished"
+            self.ledger.results[at] = report
+
+    def _report_receipt(self, at: LeaseRef, effect: EffectSeen, *, known: bool) -> None:
+        report = self.outbox.add(lambda number: Receipt(at=at, effect=effect, known=known, report=number), durable=True)
+        if isinstance(report, Receipt):
+            self.ledger.attempts[at] = "finished"
+            self.ledger.results[at] = report
+
+    # -- tools
+
+    def _start(self, action: core.Start) -> None:
+        dispatch = action.dispatch
+        call = self._calls[dispatch.at] = _Call(dispatch, action.fence_at)
+        durable = _durable(dispatch)
+        if self._chance.random() < 0.03:
+            call.ended = {"outcome": Outcome.REFUSED, "code": Code.NO_SPACE}
+            for following in core.step(self.state, core.CallEnded(dispatch.at, stopped=False)):
+                self._act(following)
+            return
+        if durable:
+            self.ledger.attempts[dispatch.at] = "started"
+        self.outbox.add(lambda number: Started(at=dispatch.at, report=number), durable=durable)
+        self._world.begun.append((self._now(), self.device, dispatch.at, dispatch.repeatability))
+        call.running = asyncio.get_running_loop().create_task(self._run(dispatch.at, self._life))
+
+    async def _run(self, at: LeaseRef, life: int) -> None:
+        """A tool: takes its time in small steps, so that a stop or its fence can end it anywhere."""
+        call = self._calls[at]
+        args = parse(call.dispatch.args)
+        takes_s = args.get("s", 1.0) * self._chance.uniform(0.5, 1.5)
+        end_s = self._now() + takes_s
+        effect_s = self._now() + takes_s * self._chance.random()
+        while self._now() < end_s:
+            await asyncio.sleep(min(0.25, end_s - self._now()) + 1e-6)
+            if self._now() >= effect_s and _durable(call.dispatch):
+                call.effect = EffectSeen.MAYBE
+            if call.fence_at is not None and self._now() >= call.fence_at:
+                call.stop = call.stop or "fence"
+            if call.stop:
+                break
+        if life != self._life:
+            return
+        if call.stop:
+            call.ended = {"outcome": Outcome.INTERRUPTED, "code": Code.INTERRUPTED, "effect": call.effect}
+        else:
+            call.ended = self._result(call.dispatch, args)
+        self._do(core.CallEnded(at, stopped=bool(call.stop)))
+
+    def _result(self, dispatch: Dispatch, args: dict[str, Any]) -> dict[str, Any]:
+        fails = args.get("fails", 0)
+        if dispatch.at.attempt <= fails:
+            code = Code.NETWORK if args.get("transient", True) else Code.TOOL_FAILED
+            return {"outcome": Outcome.ERROR, "code": code, "effect": EffectSeen.NONE}
+        value = args.get("value", {"n": dispatch.at.attempt})
+        facts = {}
+        for pointer in dispatch.wants:
+            found = point(value, pointer)
+            if found or found == 0 or found is False:
+                facts[pointer] = canonical(found)
+        return {"outcome": Outcome.OK, "value": canonical(value), "facts": facts}
+
+
+def _durable(dispatch: Dispatch) -> bool:
+    return dispatch.repeatability != Repeatability.PURE

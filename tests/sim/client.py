@@ -1,0 +1,220 @@
+"""People of a schedule: they submit plans, edit and control them, and remember what the hub told them.
+
+What was answered without a fault was promised; the oracle holds the hub to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from starloom.core import inputs as i
+from starloom_protocol.edits import AddDependency, AddTask, EditOperation, LoweredPlan, RemoveTask
+from starloom_protocol.entities import Check, Dependency, ForEach, OnAbsence, Policy, TaskSpec
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Gate, Op, TaskState
+from tests.builders import edge, plan, task, when
+from tests.sim.hub import Site
+
+CONTROLS = ("pause", "resume", "cancel", "retry", "skip", "hold", "release", "cancel_task")
+
+
+@dataclass
+class Told:
+    """What clients were told: constellations accepted, edits by their token with the version answered."""
+
+    accepted: dict[str, LoweredPlan] = field(default_factory=dict)
+    asked: int = 0
+    edits: dict[str, tuple[str, int]] = field(default_factory=dict)
+    cancelled: set[str] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+
+
+def make_plan(chance: random.Random, devices: list[str]) -> LoweredPlan:
+    """A plan of a few tasks of every repeatability, with lists, conditions and failures in it."""
+    parts: list[TaskSpec | Dependency] = []
+    names: list[str] = []
+    lists: list[str] = []
+    for number in range(chance.randint(1, 7)):
+        name = f"t{number}"
+        fields = make_task(chance, devices)
+        inputs = [f"in{at}={source}" for at, source in enumerate(chance.sample(names, min(len(names), 1)))]
+        if lists and chance.random() < 0.3:
+            fields["for_each"] = ForEach(
+                source=chance.choice(lists), output="/l", max_parallel=chance.choice([0, 0, 1, 2])
+            )
+        elif chance.random() < 0.1:
+            inputs = []
+        parts.append(task(name, *inputs, **fields))
+        if names and chance.random() < 0.3:
+            gate = chance.choice([Gate.SUCCESS, Gate.FAILURE, Gate.FINISH, Gate.UNLESS_FAILED])
+            parts.append(edge(f"{chance.choice(names)}>{name}", gate))
+        if lists and chance.random() < 0.2 and "for_each" not in fields:
+            parts.append(when(f"{chance.choice(lists)}>{name}", "/n", Op.EQ, 1))
+        if "for_each" not in fields:
+            lists.append(name)
+        names.append(name)
+    return plan(*parts, policy=Policy(partial=chance.random() < 0.5))
+
+
+def make_task(chance: random.Random, devices: list[str]) -> dict[str, Any]:
+    args = {
+        "s": chance.choice([0.1, 0.5, 2.0, 12.0]),
+        "fails": chance.choice([0, 0, 0, 0, 1, 2]),
+        "transient": chance.random() < 0.8,
+        "value": {"n": chance.randint(1, 2), "l": list(range(chance.randint(0, 3)))},
+    }
+    fields: dict[str, Any] = {"tool": chance.choice(["t.pure", "t.idem", "t.never"]), "args": canonical(args)}
+    if chance.random() < 0.3:
+        fields["device"] = chance.choice(devices)
+    if chance.random() < 0.2:
+        fields["on_absence"] = OnAbsence(after_s=20, then=chance.choice(["fail", "wait"]))
+    if chance.random() < 0.1:
+        fields["checks"] = [Check(output="/n", op=Op.EQ, value="1")]
+    fields["optional"] = chance.random() < 0.15
+    return fields
+
+
+class Client:
+    """One person. Several of them race."""
+
+    def __init__(self, site: Site, name: str, chance: random.Random, told: Told) -> None:
+        self.site = site
+        self.by = f"person:{name}"
+        self.name = name
+        self._chance = chance
+        self._told = told
+        self._count = 0
+
+    def _token(self) -> str:
+        self._count += 1
+        return f"{self.name}-{self._count}"
+
+    async def live(self, until_s: float) -> None:
+        """Do things at random moments until the chaos ends."""
+        loop = asyncio.get_running_loop()
+        await self.submit()
+        while loop.time() < until_s:
+            await asyncio.sleep(self._chance.uniform(0.1, 12.0))
+            kind = self._chance.random()
+            if kind < 0.15 and self._told.asked < 4:
+                await self.submit()
+            elif kind < 0.5:
+                await self.edit()
+            elif kind < 0.8:
+                await self.control()
+
+    async def submit(self) -> None:
+        """Submit under an idempotency key and try again until told; a second acceptance must name the same one."""
+        self._told.asked += 1
+        devices = [device[2:] for device in self.site.agents]
+        made = make_plan(self._chance, devices)
+        key = self._token()
+        for attempt in range(200):
+            reply = await self.site.ask(
+                i.RequestReceived(
+                    id=self.site.ident(),
+                    by=self.by,
+                    constellation=f"c-{key}-{attempt}",
+                    plan=made,
+                    principal=self.name,
+                    idempotency=(key, key),
+                )
+            )
+            if reply is not None and not reply.faults:
+                name = reply.value["id"]
+                self._told.accepted[name] = made
+                if name not in self.site.history.streams:
+                    self._told.problems.append(f"{name} was accepted before it was durable")
+                if self._chance.random() < 0.8:
+                    return
+            await asyncio.sleep(self._chance.uniform(0.2, 2.0))
+            if reply is not None and reply.faults and reply.faults[0].code not in ("store_unavailable", "conflict"):
+                self._told.problems.append(f"a plan was refused: {reply.faults}")
+                return
+
+    def _some(self) -> Any:
+        engine = self.site.engine
+        names = [name for name in self._told.accepted if engine and name in engine.shard.live]
+        if engine is None or not names:
+            return None
+        return engine.shard.constellations[self._chance.choice(names)]
+
+    async def edit(self) -> None:
+        """Add a task before something, or remove one, against the version this person last saw."""
+        found = self._some()
+        if found is None or not found.specs:
+            return
+        base, names = found.head.version, [name for name, spec in found.specs.items() if spec.group is None]
+        await asyncio.sleep(self._chance.choice([0.0, 0.0, 0.5]))
+        token = self._token()
+        some = self._chance.choice(names)
+        operations: list[EditOperation] = [AddTask(spec=task(f"x-{token}", tool="t.pure", args='{"s":0.5}'))]
+        if self._chance.random() < 0.5:
+            operations.append(AddDependency(dependency=edge(f"x-{token}>{some}", Gate.FINISH)))
+        elif self._chance.random() < 0.3:
+            operations = [RemoveTask(id=some)]
+        reply = await self.site.ask(
+            i.EditProposed(
+                id=self.site.ident(),
+                by=self.by,
+                constellation=found.name,
+                base_version=base,
+                operations=operations,
+                reason=token,
+            )
+        )
+        if reply is not None and not reply.faults:
+            self._told.edits[token] = (found.name, reply.value["version"])
+
+    async def control(self) -> None:
+        found = self._some()
+        if found is None:
+            return
+        action = self._chance.choice(CONTROLS)
+        names = [*found.tasks, *found.groups]
+        of_task = action not in ("pause", "resume", "cancel")
+        if of_task and not names:
+            return
+        if action == "cancel" and self._chance.random() < 0.7:
+            return
+        reply = await self.site.ask(
+            i.ControlRequested(
+                id=self.site.ident(),
+                by=self.by,
+                constellation=found.name,
+                action="cancel" if action == "cancel_task" else action,
+                task=self._chance.choice(names) if of_task else None,
+            )
+        )
+        if action == "cancel" and reply is not None and not reply.faults:
+            self._told.cancelled.add(found.name)
+
+    async def finish(self) -> None:
+        """One round of a patient person after the chaos: let go of what is held, say what became of the unknown."""
+        engine = self.site.engine
+        if engine is None:
+            return
+        for name in list(engine.shard.live):
+            found = engine.shard.constellations[name]
+            if found.head.state == "paused":
+                await self._do(name, "resume", None)
+            for task_id, record in list(found.tasks.items()):
+                if record.held and record.state in (TaskState.WAITING, TaskState.READY):
+                    await self._do(name, "release", task_id)
+                elif record.state is TaskState.UNKNOWN:
+                    await self._do(name, "mark", task_id)
+
+    async def _do(self, name: str, action: str, task_id: str | None) -> None:
+        await self.site.ask(
+            i.ControlRequested(
+                id=self.site.ident(),
+                by=self.by,
+                constellation=name,
+                action=action,
+                task=task_id,
+                value='{"l":[],"n":1}' if action == "mark" else None,
+            )
+        )

@@ -1,0 +1,309 @@
+"""The hub of a schedule: the real engine on the memory twin, with slow stores, that can be killed and started again.
+
+`Site` is what outlives a hub: Redis, history, the net and the agents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from starloom.core import inputs as i
+from starloom.engine.loop import Engine, EngineSettings
+from starloom.engine.ports import Overloaded
+from starloom.store.history import PastCommit
+from starloom.store.memory import MemoryHistory, MemoryRedis, MemoryStore
+from starloom.store.port import Commit, Ownership, Unavailable
+from starloom_protocol.entities import Enrollment, Offer, ToolOffer
+from starloom_protocol.frames import Alive, PlanEntry, Receipt, ResultFrame, ResumePlan, Started
+from starloom_protocol.vocabulary import Effect, Profile, Repeatability
+from tests.sim.agent import ALIVE_EVERY_S, SimAgent, World
+from tests.sim.network import Network, Wire
+from tests.sim.virtual import SimClock
+
+TOOLS = [
+    ToolOffer(name="t.pure", repeatability=Repeatability.PURE, effects=[Effect.READ]),
+    ToolOffer(name="t.never", repeatability=Repeatability.NEVER, effects=[Effect.WRITE]),
+    ToolOffer(name="t.idem", repeatability=Repeatability.IDEMPOTENT, effects=[Effect.WRITE]),
+]
+
+
+class SlowStore(MemoryStore):
+    """The memory twin with time in it: a commit and a write to SQL take a while, so others come between."""
+
+    def __init__(self, redis: MemoryRedis, history: MemoryHistory, chance: random.Random) -> None:
+        super().__init__(redis, history, sleep=asyncio.sleep)
+        self._chance = chance
+
+    async def commit(self, commit: Commit) -> None:
+        await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
+        await super().commit(commit)
+        await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
+
+    async def take(self, owner: str, at_ms: int) -> Ownership:
+        await asyncio.sleep(0.01)
+        return await super().take(owner, at_ms)
+
+    async def _project(self, batch: Sequence[PastCommit]) -> None:
+        await asyncio.sleep(self._chance.choice([0.001, 0.05, 0.2]))
+        await super()._project(batch)
+
+
+class Nothing:
+    """Viewers, workers and artifacts have no part in a schedule."""
+
+    def publish(self, pos: int, events: Any) -> None:
+        """Viewers are another room's matter."""
+
+    def close_token(self, token: str) -> None:
+        raise AssertionError(f"no token was made, {token} cannot be revoked")
+
+    def wake(self, kind: str, constellation: str, job: str) -> None:
+        raise AssertionError(f"plans come whole; nobody asked for {kind} of {constellation}/{job}")
+
+    def put_bytes(self, data: bytes) -> str:
+        raise AssertionError(f"no value of a schedule is big; {len(data)} bytes are")
+
+
+class Site:
+    """The installation: starts and kills hubs, carries frames between them and the agents."""
+
+    def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
+        self.chance = chance
+        self.clock = SimClock()
+        self.redis = MemoryRedis()
+        self.history = MemoryHistory()
+        self.net = Network(chance)
+        self.world = World()
+        self.agents = {
+            f"d-{name}": SimAgent(f"d-{name}", chance.choice([1, 2, 3]), chance, self.world) for name in devices
+        }
+        self.engine: Engine | None = None
+        self.store: SlowStore | None = None
+        self.lives = 0
+        self.violations: list[str] = []
+        self._dialling: dict[str, asyncio.Task[None]] = {}
+        self._ids = 0
+        self.closing = False
+
+    def ident(self) -> str:
+        self._ids += 1
+        return f"i{self._ids}"
+
+    # -- hubs
+
+    async def start_hub(self) -> None:
+        """Start an owner; waits for its stores as the wiring does."""
+        store = SlowStore(self.redis, self.history, self.chance)
+        engine = Engine(
+            store=store,
+            remote=None,
+            clock=self.clock,
+            sender=self.net,
+            live=Nothing(),
+            jobs=Nothing(),
+            values=Nothing(),
+            settings=EngineSettings(owner=f"hub{self.lives}", check_every=1),
+            chance=random.Random(self.chance.getrandbits(32)),
+        )
+        while True:
+            try:
+                await engine.start()
+                break
+            except Unavailable:
+                await asyncio.sleep(0.5)
+        self.lives += 1
+        self.engine, self.store = engine, store
+
+    async def kill_hub(self) -> None:
+        """End the hub as SIGKILL does: nothing it holds in memory is left, every connection is gone."""
+        engine, store = self.engine, self.store
+        if engine is None or store is None:
+            return
+        self.engine = self.store = None
+        self._look_at(engine)
+        for task in engine._tasks:
+            task.cancel()
+        for device in list(self.net.wires):
+            self.net.cut_device(device)
+            for wire in list(self.net.wires.get(device, [])):
+                self.net.forget(wire)
+        await asyncio.gather(*engine._tasks, return_exceptions=True)
+        await store.close()
+
+    def _look_at(self, engine: Engine) -> None:
+        for task in engine._tasks:
+            if task.done() and not task.cancelled() and task.exception() is not None:
+                self.violations.append(f"{task.get_name()} died: {task.exception()!r}")
+        if engine.counts.failed_steps:
+            self.violations.append(f"{engine.counts.failed_steps} steps failed")
+
+    async def ask(self, item: Any) -> Any:
+        """Ask the hub that runs now; None if it dies before it answers, is away or refuses new work."""
+        engine = self.engine
+        if engine is None:
+            return None
+        try:
+            asking = asyncio.ensure_future(engine.inbox.ask(item))
+            while not asking.done():
+                await asyncio.wait({asking}, timeout=0.5)
+                if self.engine is not engine and not asking.done():
+                    asking.cancel()
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await asking
+                    return None
+            return asking.result()
+        except Overloaded:
+            return None
+
+    async def join(self, device: str) -> None:
+        """Pair a device, before any fault."""
+        enrollment = Enrollment(
+            id=f"e-{device}", code_hash="x", created_ms=0, expires_ms=2**50, owner="ann", preapproved=True
+        )
+        await self.ask(i.EnrollmentOpened(id=self.ident(), by="person:ann", enrollment=enrollment))
+        asked = i.EnrollmentAsked(
+            id=self.ident(),
+            by="device",
+            device=device,
+            enrollment=f"e-{device}",
+            key="k",
+            name=device[2:],
+            os="linux",
+            profile=Profile.WORK,
+            words="",
+        )
+        await self.ask(asked)
+
+    # -- agents
+
+    def boot_agent(self, device: str) -> None:
+        agent = self.agents[device]
+        agent.boot()
+        self._dial(device)
+
+    def crash_agent(self, device: str) -> None:
+        agent = self.agents[device]
+        if not agent.alive:
+            return
+        agent.crash()
+        dialling = self._dialling.pop(device, None)
+        if dialling is not None:
+            dialling.cancel()
+        self.net.cut_device(device)
+
+    def _dial(self, device: str) -> None:
+        old = self._dialling.pop(device, None)
+        if old is not None:
+            old.cancel()
+        self._dialling[device] = asyncio.get_running_loop().create_task(self._keep_connected(device))
+
+    async def _keep_connected(self, device: str) -> None:
+        agent, loop = self.agents[device], asyncio.get_running_loop()
+        while not self.closing:
+            await asyncio.sleep(self.chance.uniform(0.05, 1.0))
+            engine = self.engine
+            if engine is None or device in self.net.cut_off:
+                continue
+            gone = asyncio.Event()
+            wire = await self._welcome(engine, agent, gone)
+            if wire is None:
+                continue
+            quiet = loop.time()
+            while not gone.is_set():
+                if loop.time() - quiet >= ALIVE_EVERY_S:
+                    quiet = loop.time()
+                    agent.say_alive()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(gone.wait(), 0.5)
+
+    async def _welcome(self, engine: Engine, agent: SimAgent, gone: asyncio.Event) -> Wire | None:
+        """What the AIP socket does from the proof on."""
+        device, life = agent.device, agent._life
+
+        def closed_at_agent() -> None:
+            gone.set()
+            if agent._life == life and agent.push is push:
+                agent.disconnected()
+
+        def closed_at_hub() -> None:
+            if self.engine is engine and wire.session:
+                gone_input = i.DeviceDisconnected(
+                    id=self.ident(), by=f"device:{device}", device=device, reason="cut", session=wire.session
+                )
+                engine.inbox.post(gone_input)
+
+        def to_agent(frame: Any) -> None:
+            if agent.alive and agent._life == life:
+                agent.receive(frame)
+
+        def to_hub(frame: Any) -> None:
+            if self.engine is engine:
+                self._take(engine, wire, frame)
+
+        def push(frame: Any) -> None:
+            self.net.carry(wire, "hub", frame)
+
+        wire = Wire(device, to_agent, to_hub, closed_at_agent, closed_at_hub)
+        self.net.connected(wire)
+        by = f"device:{device}"
+        reply = await self.ask(
+            i.DeviceConnected(
+                id=self.ident(), by=by, device=device, instance=str(life), ledger=agent.ledger.id, version="1"
+            )
+        )
+        if reply is None or reply.faults or self.engine is not engine:
+            self.net.forget(wire)
+            return None
+        if not agent.alive or agent._life != life or not wire.up:
+            wire.session = reply.value["session"]
+            self.net.forget(wire)
+            closed_at_hub()
+            return None
+        # The resume plan goes before whatever was queued meanwhile: nothing arrives before the welcome.
+        entries = msgspec.convert(reply.value["entries"], list[PlanEntry])
+        received = min(engine.received(device), agent.ledger.next_report - 1)
+        agent.connected(push, received)
+        agent.receive(ResumePlan(entries=entries))
+        self.net.welcomed(wire, reply.value["session"])
+        offer = i.OfferReceived(
+            id=self.ident(),
+            by=by,
+            device=device,
+            offer=Offer(digest="x", slots=agent.slots, tools=TOOLS),
+            os="linux",
+            profile=Profile.WORK,
+            session=reply.value["session"],
+        )
+        engine.inbox.post(offer)
+        return wire
+
+    def _take(self, engine: Engine, wire: Wire, frame: Any) -> None:
+        """A frame of a proved connection, as the AIP socket hands it on."""
+        post, device, by = engine.inbox.post, wire.device, f"device:{wire.device}"
+        match frame:
+            case Alive():
+                self.net.carry(wire, "agent", engine.inbox.alive(device, frame.running, frame.sent_ms))
+            case Started():
+                post(i.StartedReported(id=self.ident(), by=by, device=device, frame=frame))
+            case ResultFrame():
+                post(i.ResultReported(id=self.ident(), by=by, device=device, frame=frame))
+            case Receipt():
+                post(i.ReceiptReported(id=self.ident(), by=by, device=device, frame=frame))
+
+    async def close(self) -> None:
+        self.closing = True
+        if self.engine is not None:
+            self._look_at(self.engine)
+        for task in self._dialling.values():
+            task.cancel()
+        await asyncio.gather(*self._dialling.values(), return_exceptions=True)
+        for agent in self.agents.values():
+            if agent.alive:
+                agent.crash()
+        await self.kill_hub()

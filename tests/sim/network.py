@@ -1,0 +1,116 @@
+"""Links between agents and the hub: in order within a connection, anything across them.
+
+A cut loses a suffix of what is under way in each direction and lets each side notice at its own time, so that a new
+connection may stand while reports of the old one still arrive. `Network` is the hub's `DeviceSender`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from starloom_protocol.frames import HubFrame
+
+
+@dataclass(eq=False)
+class Wire:
+    """One connection. `up` counts for sending; what was sent before a cut may still arrive."""
+
+    device: str
+    to_agent: Callable[[Any], None]
+    to_hub: Callable[[Any], None]
+    closed_at_agent: Callable[[], None]
+    closed_at_hub: Callable[[], None]
+    session: int = 0
+    up: bool = True
+    lost_after_s: dict[str, float] = field(default_factory=dict)
+    arrives_s: dict[str, float] = field(default_factory=lambda: {"agent": 0.0, "hub": 0.0})
+    held: list[Any] = field(default_factory=list)
+
+
+class Network:
+    """Every wire, and the faults of the net."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self.wires: dict[str, list[Wire]] = {}
+        self.cut_off: set[str] = set()
+        self.slow_s = 0.02
+
+    # -- the hub's side
+
+    def send(self, device: str, frames: Sequence[HubFrame]) -> bool:
+        wires = self.wires.get(device)
+        if not wires:
+            return False
+        for frame in frames:
+            self.carry(wires[-1], "agent", frame)
+        return True
+
+    def close(self, device: str, session: int, code: str, reason: str) -> None:
+        for wire in list(self.wires.get(device, [])):
+            if session in (0, wire.session):
+                self.cut(wire)
+
+    # -- wires
+
+    def connected(self, wire: Wire) -> None:
+        """From now on the hub's frames for this device go over this wire."""
+        self.wires.setdefault(wire.device, []).append(wire)
+
+    def carry(self, wire: Wire, to: str, frame: Any) -> None:
+        """Take one message; it arrives later, after those before it, unless the wire is cut meanwhile."""
+        if not wire.up or wire.device in self.cut_off:
+            return
+        if to == "agent" and not wire.session:
+            wire.held.append(frame)
+            return
+        loop = asyncio.get_running_loop()
+        at = max(loop.time() + self._chance.uniform(0.001, self.slow_s), wire.arrives_s[to] + 0.0001)
+        wire.arrives_s[to] = at
+        loop.call_at(at, self._arrive, wire, to, frame, at)
+
+    def _arrive(self, wire: Wire, to: str, frame: Any, at: float) -> None:
+        if at > wire.lost_after_s.get(to, float("inf")):
+            return
+        (wire.to_agent if to == "agent" else wire.to_hub)(frame)
+
+    def cut(self, wire: Wire) -> None:
+        """End a connection; each direction loses what would arrive after some moment, each side notices by itself."""
+        if not wire.up:
+            return
+        wire.up = False
+        loop = asyncio.get_running_loop()
+        for to in ("agent", "hub"):
+            wire.lost_after_s[to] = loop.time() + self._chance.choice([0.0, 0.0, self.slow_s / 2, 1.0])
+        loop.call_later(self._chance.choice([0.0, 0.05, 1.0]), wire.closed_at_agent)
+        loop.call_later(self._chance.choice([0.0, 0.05, 1.0, 12.0]), self._noticed, wire)
+
+    def _noticed(self, wire: Wire) -> None:
+        self.forget(wire)
+        wire.closed_at_hub()
+
+    def welcomed(self, wire: Wire, session: int) -> None:
+        """Let what the hub queued before the welcome follow it."""
+        wire.session = session
+        held, wire.held = wire.held, []
+        for frame in held:
+            self.carry(wire, "agent", frame)
+
+    def forget(self, wire: Wire) -> None:
+        """The hub's frames do not go over this wire any more; what waited for its welcome goes to an older one."""
+        wires = self.wires.get(wire.device, [])
+        if wire in wires:
+            wires.remove(wire)
+        if wires and not wire.session:
+            for frame in wire.held:
+                self.carry(wires[-1], "agent", frame)
+        if not wires:
+            self.wires.pop(wire.device, None)
+
+    def cut_device(self, device: str) -> None:
+        for wire in list(self.wires.get(device, [])):
+            self.cut(wire)

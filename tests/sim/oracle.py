@@ -1,0 +1,111 @@
+"""What must be true after a schedule, judged from what clients were told, the agents' world and the durable log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starloom.core.apply import full_key
+from starloom.core.model import Shard
+from starloom.store.memory import MemoryHistory, MemoryRedis
+from starloom_protocol.entities import Attempt, encode_entity
+from starloom_protocol.feed import decode_event, fold, state_hash
+from starloom_protocol.frames import LeaseRef
+from starloom_protocol.vocabulary import REPEATABLE, AttemptEnd, Outcome, Repeatability
+from tests.sim.agent import World
+from tests.sim.client import Told
+
+
+def judge(shard: Shard, redis: MemoryRedis, history: MemoryHistory, world: World, told: Told) -> Iterator[str]:
+    """Yield every violation, in words."""
+    yield from told.problems
+    yield from _log(shard, redis, history)
+    yield from _promises(shard, told)
+    yield from _devices(shard, world)
+    for name in shard.live:
+        found = shard.constellations[name]
+        states = {task: f"{record.state} {record.reason or ''}" for task, record in found.tasks.items()}
+        groups = {group: str(record.state) for group, record in found.groups.items()}
+        yield f"stuck: {name} is {found.head.state} {found.head.attention}: {states} {groups}"
+
+
+def _log(shard: Shard, redis: MemoryRedis, history: MemoryHistory) -> Iterator[str]:
+    """The log has no gap and folds to the same bytes in the history, in Redis and in the engine."""
+    positions = [commit.pos for commit in history.commits]
+    if positions != list(range(1, len(positions) + 1)):
+        yield f"the history has gaps: {positions}"
+    for stream, raws in history.streams.items():
+        events = [decode_event(raw) for raw in raws]
+        if [event.seq for event in events] != list(range(1, len(events) + 1)):
+            yield f"the log of {stream} has gaps"
+        folded = fold({}, events)
+        if folded != redis.entities.get(stream, {}):
+            yield f"the history and Redis differ in {stream}"
+        found = shard.stream(stream)
+        live = {full_key(kind, key): encode_entity(record) for kind, key, record in found.records()}
+        if state_hash(live) != state_hash(folded):
+            yield f"the engine's {stream} is not the fold of its log"
+
+
+def _promises(shard: Shard, told: Told) -> Iterator[str]:
+    """Nothing accepted is lost; every version answered is in the plan's history, made by that edit."""
+    for name in told.accepted:
+        if name not in shard.constellations:
+            yield f"lost: {name} was accepted and is gone"
+    seen: dict[tuple[str, int], str] = {}
+    for token, (name, number) in told.edits.items():
+        version = shard.constellations[name].versions.get(str(number)) if name in shard.constellations else None
+        if version is None or version.reason != token:
+            yield f"lost: edit {token} was answered version {number} of {name}"
+        if seen.setdefault((name, number), token) != token:
+            yield f"{token} and {seen[(name, number)]} were both answered version {number} of {name}"
+    for name in told.cancelled:
+        found = shard.constellations.get(name)
+        if found is not None and found.head.state != "cancelled":
+            yield f"lost: the cancel of {name} was accepted; it is {found.head.state}"
+
+
+def _devices(shard: Shard, world: World) -> Iterator[str]:
+    begun: dict[tuple[str, str], list[LeaseRef]] = {}
+    for _at_s, device, at, repeatability in world.begun:
+        attempt = _attempt(shard, at)
+        if repeatability == Repeatability.NEVER:
+            begun.setdefault((at.constellation, at.task), []).append(at)
+            if attempt is None:
+                yield f"{at} may not be repeated, was begun on {device}, and the log does not know it"
+        if attempt is None:
+            continue
+        if attempt.device != device:
+            yield f"{at} was begun on {device}, its lease is that of {attempt.device}"
+        earlier = [
+            number
+            for number in range(1, at.attempt)
+            if (other := _attempt(shard, at, number)) is not None
+            and other.round == attempt.round
+            and other.end is AttemptEnd.OK
+        ]
+        if earlier:
+            yield f"{at} was begun though attempt {earlier[-1]} of its round had ended well"
+    for (name, task), refs in begun.items():
+        if len(refs) > 1:
+            yield f"twice: {name}/{task} may not be repeated and was begun {len(refs)} times: {refs}"
+    for at, report in world.acknowledged.items():
+        attempt = _attempt(shard, at)
+        if attempt is None:
+            continue
+        if report.outcome is not Outcome.OK:
+            continue
+        if attempt.end in (AttemptEnd.LOST, AttemptEnd.REVOKED):
+            if attempt.late is None and attempt.end is AttemptEnd.LOST:
+                yield f"lost: the late result of {at} was acknowledged and left no trace"
+        elif attempt.end not in (AttemptEnd.OK, AttemptEnd.ERROR):
+            yield f"lost: the result of {at} was acknowledged; the attempt is {attempt.end}"
+        elif attempt.repeatability not in REPEATABLE and attempt.value is None:
+            yield f"lost: the value of {at}"
+
+
+def _attempt(shard: Shard, at: LeaseRef, number: int = 0) -> Attempt | None:
+    found = shard.constellations.get(at.constellation)
+    attempt = found.attempts.get(f"{at.task}/{number or at.attempt}") if found else None
+    if attempt is None or (not number and attempt.incarnation != at.incarnation):
+        return None
+    return attempt

@@ -1,0 +1,84 @@
+"""`python -m tests.sim.run --schedules N --seed S [--for 30m]`: runs schedules and ends with one line of JSON.
+
+Seeds that fail are added to `seeds.txt`, which the suite runs for ever. Exit code 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import time
+from pathlib import Path
+
+from tests.sim.schedule import run_seed
+
+SEEDS = Path(__file__).parent / "seeds.txt"
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def known_seeds() -> list[int]:
+    """Return the seeds that failed once."""
+    if not SEEDS.exists():
+        return []
+    lines = SEEDS.read_text(encoding="utf-8").splitlines()
+    return [int(line.split("#")[0]) for line in lines if line.split("#")[0].strip()]
+
+
+def remember(seed: int, why: str) -> None:
+    """Keep a failing seed, once."""
+    if seed not in known_seeds():
+        with SEEDS.open("a", encoding="utf-8") as file:
+            file.write(f"{seed}  # {why.splitlines()[0][:150]}\n")
+
+
+def _seconds(text: str) -> float:
+    return float(text[:-1]) * _UNITS[text[-1]] if text[-1] in _UNITS else float(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--schedules", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--for", dest="span_s", type=_seconds, default=0.0, metavar="30m")
+    parser.add_argument("--stop-at-first", action="store_true", help="end with the first failing schedule")
+    parser.add_argument("--forget", action="store_true", help="do not add failing seeds to seeds.txt")
+    options = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    begun = time.monotonic()
+    seeds = known_seeds() if not options.forget else []
+    done = faults = violations = 0
+    number = options.seed
+    while True:
+        if seeds:
+            seed = seeds.pop(0)
+        elif number - options.seed < options.schedules or time.monotonic() - begun < options.span_s:
+            seed, number = number, number + 1
+        else:
+            break
+        outcome = run_seed(seed)
+        done, faults = done + 1, faults + outcome.faults
+        if outcome.violations:
+            violations += 1
+            print(f"seed {seed}, {outcome.faults} faults, {outcome.events} events, {outcome.virtual_s:.0f} s:")
+            for words in outcome.violations[:5]:
+                print(f"  {words[:1000]}")
+            if not options.forget:
+                remember(seed, outcome.violations[0])
+            if options.stop_at_first:
+                break
+    spent = time.monotonic() - begun
+    figures = {
+        "schedules": done,
+        "faults": faults,
+        "violations": violations,
+        "schedules_per_s": round(done / spent, 1),
+    }
+    print(f"{done} schedules with {faults} faults in {spent:.0f} s: {violations or 'no'} violations.")
+    print(json.dumps(figures))
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""An asyncio loop whose time is virtual: when nothing is ready, it jumps to the next timer. Deterministic by seed.
+
+Nothing of a schedule may touch real sockets, threads or clocks; a loop with nothing to do at all is a deadlock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Coroutine
+from typing import Any
+
+START_MS = 1_700_000_000_000
+
+
+class Deadlock(RuntimeError):
+    """Nothing is ready and no timer is armed: the schedule can never go on."""
+
+
+class _NoSelector(selectors.SelectSelector):
+    """Never waits: real file descriptors have no part in virtual time."""
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        return []
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """`time()` moves only by jumps to the next timer."""
+
+    def __init__(self) -> None:
+        self._virtual_s = 0.0
+        super().__init__(_NoSelector())
+        self.faults: list[str] = []
+        self.set_exception_handler(self._on_fault)
+
+    def time(self) -> float:
+        return self._virtual_s
+
+    def _on_fault(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        self.faults.append(f"{context.get('message')}: {context.get('exception')!r}")
+
+    def _run_once(self) -> None:
+        scheduled: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]
+        if not self._ready:  # type: ignore[attr-defined]
+            if not scheduled:
+                raise Deadlock("nothing is ready and no timer is armed")
+            self._virtual_s = max(self._virtual_s, scheduled[0].when())
+        super()._run_once()  # type: ignore[misc]
+
+
+def run(main: Coroutine[Any, Any, Any]) -> tuple[Any, list[str]]:
+    """Run to the end; return the result and what the loop was told went wrong."""
+    loop = VirtualLoop()
+    try:
+        asyncio.set_event_loop(loop)
+        return loop.run_until_complete(main), loop.faults
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+class SimClock:
+    """`engine.ports.Clock` over the loop's virtual time."""
+
+    def now_ms(self) -> int:
+        return START_MS + int(asyncio.get_running_loop().time() * 1000)
+
+    async def wait(self, ms: int) -> None:
+        await asyncio.sleep(ms / 1000)
