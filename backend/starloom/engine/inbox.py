@@ -61,7 +61,7 @@ class EngineInbox:
         self._filled.set()
 
     def put_back(self, items: Sequence[AnyInput]) -> None:
-        """Put reports that were taken and came to nothing back in front, in their order: acknowledgements rise by it."""
+        """Put reports that were taken and came to nothing back in front: acknowledgements rely on their order."""
         self._queue.extendleft((item, None) for item in reversed(items))
         self._filled.set()
 
