@@ -4,10 +4,10 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen demo-check
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench seeded-bugs demo-check
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 	@echo "Options of run: PORT=8471 ONCE=1 (end with the sample's result) DEMO=0 (without sample) DEMO_FAULT=0"
 
 run: ## start everything and carry out the sample; Ctrl-C stops it
@@ -24,6 +24,23 @@ check: environment-dev ## format, lint, types, layers
 gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m starloom_protocol.error_pages
+	@$(HERE) -m starloom_agent.tools --table > docs/.tools.part && mv docs/.tools.part docs/tools.md
+
+sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0
+	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) $(if $(FOR),--for $(FOR))
+
+chaos: environment-dev ## real processes killed and restarted; a history checker judges what is left
+	@CHAOS_SEEDS='$(or $(SEEDS),2)' exec $(HERE) -m tests.chaos.report
+
+e2e: ## a real browser against a real stack; writes screenshots/index.html
+	@$(PYTHON) scripts/environment.py --dev --page
+	@exec $(HERE) scripts/verify.py e2e
+
+bench: environment-dev ## Starloom, its socket stack alone and Dask beside each other; writes docs/benchmarks.md
+	@exec $(HERE) -m tests.bench --write docs/benchmarks.md
+
+seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each
+	@exec $(HERE) -m tests.seeded_bugs.run
 
 demo-check: environment-dev ## the sample in a temporary home, asserted
 	@exec $(HERE) -m starloom.lab.demo_check

@@ -145,14 +145,29 @@ def summary(layers: list[Layer]) -> int:
     return 0 if all(layer.ok for layer in layers) else 1
 
 
+def chosen(what: str) -> list[Layer]:
+    """Return the layers that a word means: `check`, `all`, or one folder of tests.
+
+    Raises:
+        Unable: something that they need cannot be installed, or there are no such tests.
+    """
+    if what == "check":
+        return checks()
+    if what in ("all", "e2e"):
+        ensure_browser()
+    if what == "all":
+        return checks() + pytest_layers() + page_layers()
+    found = [layer for layer in pytest_layers() if layer.name == what]
+    if not found:
+        raise Unable(f"there are no tests in tests/{what}", f"name another of: {', '.join(OWN_LAYERS)}")
+    return found
+
+
 def main() -> int:
-    """Run what the argument names: `check`, or `all`."""
+    """Run what the argument names: `check`, `all`, or one of the layers of tests."""
     what = sys.argv[1] if len(sys.argv) > 1 else "all"
-    layers = checks()
     try:
-        if what == "all":
-            ensure_browser()
-            layers += pytest_layers() + page_layers()
+        layers = chosen(what)
     except Unable as unable:
         say(f"{unable.what}\nThe way out: {unable.fix}")
         return 1

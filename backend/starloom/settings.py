@@ -20,7 +20,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 PREFIX = "STARLOOM_"
 FILE_NAME = "starloom.toml"
-OTHER_VARIABLES = frozenset({"CONFIG", "FENCE", "TOKEN", "URL"})
+OTHER_VARIABLES = frozenset({"AGENT_HOME", "CONFIG", "FENCE", "TOKEN", "URL"})
 """Variables of clients and tools that share the prefix and are no settings of the hub."""
 
 LogLevel = Literal["debug", "info", "warning", "error"]

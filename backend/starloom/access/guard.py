@@ -171,6 +171,7 @@ FRAMES: dict[type[frames.Frame], Act] = {
     frames.Progress: Act.BESIDE,
     frames.ConditionFrame: Act.INPUT,
     frames.LedgerReport: Act.INPUT,
+    frames.FactsFrame: Act.INPUT,
     frames.Bye: Act.CONTROL,
     frames.Ping: Act.CONTROL,
     frames.Pong: Act.CONTROL,

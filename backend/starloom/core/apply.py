@@ -36,6 +36,7 @@ from starloom_protocol.vocabulary import (
 )
 
 _HOLDS_SLOT = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
+_UNSTARTED = frozenset({TaskState.WAITING, TaskState.READY})
 _EXCUSED = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON})
 
 
@@ -161,7 +162,8 @@ def _index_task(
         # Between two states that are not final every gate stays undecided.
         if (old is not None and old.state in FINAL_TASK_STATES) or (new is not None and new.state in FINAL_TASK_STATES):
             _regate(shard, constellation, key)
-        shard.touched[(constellation.name, key)] = None
+        if new is not None and new.state in _UNSTARTED:
+            shard.touched[(constellation.name, key)] = None
 
 
 def _index_slots(shard: Shard, name: str, key: str, old: TaskRecord | None, new: TaskRecord | None) -> None:

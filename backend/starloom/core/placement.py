@@ -146,11 +146,12 @@ def pick(
         best.append((device in avoid, -inputs_on.get(device, 0), load, fleet.devices[device].name, device))
     if not best:
         return None
-    chosen = min(best)
+    best.sort()
+    chosen = best[0]
     if chosen[0] and any(device not in avoid for device in capable(fleet, demand)):
         return None
     device = chosen[4]
-    others = [item[4] for item in sorted(best)[1:3]] if len(best) > 1 else []
+    others = [item[4] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
     return Choice(device, others, _why(chosen, len(best), demand.selector), repeatability)
 

@@ -84,6 +84,7 @@ def _fire(
     marks = work.marks()
     rules_due, ready = list(work.rules_due), dict(work.ready)
     touched, settled = dict(work.shard.touched), dict(work.shard.settled)
+    queued_now = dict(work.shard.queued_now)
     try:
         operations = _operations(constellation, rule, task, key)
         apply_edit(
@@ -101,6 +102,7 @@ def _fire(
         work.ready.update(ready)
         work.shard.touched.update(touched)
         work.shard.settled.update(settled)
+        work.shard.queued_now.update(queued_now)
         why = "; ".join(item.reason for item in refusal.faults)
         work.emit(constellation, "rule_refused", task, [("rule", rule.name, fired)], note=why, by=author)
         attend(work, constellation, Attention.RULE_REFUSED, note=f"rule {rule.name} on {task}: {why}")

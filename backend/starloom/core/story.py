@@ -63,7 +63,8 @@ def _failures(constellation: Constellation) -> list[str]:
     title = CODES[record.code].title.lower() if record.code else "failed"
     detail = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
     more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
-    return [f"First cause: {first} - {title}{detail}{more}."]
+    said = f"First cause: {first} - {title}{detail}{more}"
+    return [said if said.endswith(" ...") else f"{said}."]
 
 
 def _shortened(detail: str, most: int = 160) -> str:

@@ -159,6 +159,7 @@ class Connection:
             f.Progress: self._progress,
             f.ConditionFrame: self._condition,
             f.LedgerReport: self._ledger,
+            f.FactsFrame: self._facts,
             f.Bye: self._bye,
             f.Ping: self._ping,
             f.Pong: self._pong,
@@ -316,6 +317,10 @@ class Connection:
                     at=entry.at, by=self._by, device=self._device, id=self._id(), scope=SCOPE, state=entry.state
                 )
             )
+
+    def _facts(self, frame: f.FactsFrame) -> None:
+        # The core asks for no facts after the end yet, so whoever answers was not asked.
+        raise ProtocolFault(Code.PROTOCOL_ERROR, f"`facts` of {frame.at.task} answers nothing that this hub asked")
 
     def _alive(self, frame: f.Alive) -> None:
         self._link.running = len(frame.running)

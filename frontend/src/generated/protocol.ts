@@ -813,6 +813,15 @@ export interface LedgerReport {
   entries: LedgerEntry[];
 }
 
+/** The answer to `fetch_facts`; a pointer that found nothing is in neither map. */
+export interface FactsFrame {
+  t: "facts";
+  at: LeaseRef;
+  facts?: Record<string, string>;
+  facts_too_big?: Record<string, number>;
+  kept?: boolean;
+}
+
 export interface Bye {
   t: "bye";
   reason: string;
@@ -929,7 +938,7 @@ export interface ErrorFrame {
 }
 
 export interface AgentMessage {
-  f: (Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | Propose | ArtifactReady | LogChunk | Progress | ConditionFrame | LedgerReport | Bye | Ping | Pong | ErrorFrame)[];
+  f: (Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | Propose | ArtifactReady | LogChunk | Progress | ConditionFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame)[];
   n: number;
 }
 
@@ -944,7 +953,7 @@ export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
 export type LiveFrame = LiveReady | Snapshot | Events | BesideFrame | Resync | LiveRefuse | LivePong;
 
-export type AgentFrame = Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | Propose | ArtifactReady | LogChunk | Progress | ConditionFrame | LedgerReport | Bye | Ping | Pong | ErrorFrame;
+export type AgentFrame = Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | Propose | ArtifactReady | LogChunk | Progress | ConditionFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame;
 
 export type HubFrame = Challenge | Welcome | Refuse | Dispatch | Cancel | Renew | Ack | ResumePlan | DrainFrame | Query | FetchFacts | UpdateAvailable | Goaway | Ping | Pong | ErrorFrame;
 
@@ -1003,7 +1012,7 @@ export const CODES: Record<Code, CodeInfo> = {
   not_repeatable: {"code_class": "permanent", "status": 422, "title": "This work must not be moved by itself", "hint": "Use on_absence wait or fail, or declare it idempotent."},
   unknown_recipe: {"code_class": "permanent", "status": 404, "title": "No recipe has this name", "hint": "See `starloom recipes`."},
   request_ambiguous: {"code_class": "permanent", "status": 422, "title": "The words fit more than one recipe", "hint": "Pick a candidate and fill its missing parameters."},
-  request_not_understood: {"code_class": "permanent", "status": 422, "title": "No recipe fits these words", "hint": "Pick a recipe, build a plan, or ask your own assistant with `starloom brief`."},
+  request_not_understood: {"code_class": "permanent", "status": 422, "title": "No recipe fits these words", "hint": "Pick a recipe (`starloom recipes`), or write a plan (docs/plans.md)."},
   plan_hash_mismatch: {"code_class": "permanent", "status": 409, "title": "The plan changed since the preview", "hint": "Look at the new preview and approve that."},
   needs_approval: {"code_class": "permanent", "status": 409, "title": "This needs an approval", "hint": "Approve it on the page or with `starloom approve`."},
   idempotency_mismatch: {"code_class": "permanent", "status": 409, "title": "This key was used with another body", "hint": "Use a new Idempotency-Key for a new request."},
@@ -1525,6 +1534,7 @@ export const SESSION_TABLE: Record<Side, Record<string, Record<State, State | nu
     progress: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     condition: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     ledger: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
+    facts: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     bye: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "closed", "closed": null},
     ping: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     pong: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},

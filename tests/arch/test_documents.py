@@ -1,0 +1,143 @@
+"""Documents are true: every command block is run as written, every plan is sound, every link and command exists."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from starloom.cli.client import Client
+from starloom.cli.commands import build
+from starloom.cli.discovery import read_local
+from starloom_protocol.plan.check import check_plan
+from starloom_protocol.plan.document import read_document
+from starloom_protocol.vocabulary import CODES
+from tests.arch.checkout import ROOT, files
+from tests.arch.documents import Block, blocks, links
+from tests.arch.running import Installation, installation
+
+SKIPS = {
+    "starts-the-service": "`make run` stays until Ctrl-C; `make demo-check` runs the same and asserts it",
+    "runs-this-test": "`make test` runs this file",
+    "needs-another-machine": "there is no second machine with a login here",
+}
+LANGUAGES = {"sh", "text", "yaml", "json"}
+BIN = Path(sys.executable).parent
+
+_COMMAND = re.compile(r"starloom((?: [a-z][a-z-]*)+)")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    with installation(tmp_path_factory.mktemp("documents")) as made:
+        yield made
+
+
+def command_blocks() -> list[Block]:
+    return [block for block in blocks() if block.language == "sh"]
+
+
+def test_every_block_says_what_it_is() -> None:
+    found = blocks()
+    assert [block.place for block in found if block.language not in LANGUAGES] == []
+    assert {block.value("skip") for block in found} - {""} == set(SKIPS)
+    commands = command_blocks()
+    assert len([block for block in commands if not block.value("skip")]) >= 4
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in command_blocks() if not block.value("skip")], ids=lambda block: block.place
+)
+def test_a_command_block_runs_as_written(installed: Installation, block: Block) -> None:
+    done = subprocess.run(
+        ["bash", "-e", "-u", "-o", "pipefail", "-c", block.text],
+        cwd=installed.folder,
+        env=installed.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == int(block.value("exit") or 0), f"{block.text}\n{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.stdout.strip()
+
+
+def test_the_installation_is_the_one_that_was_asked(installed: Installation) -> None:
+    address = read_local(installed.home)
+    assert address is not None
+    client = Client(address)
+    try:
+        asked = client.get("/constellations", limit=50)["items"]
+        assert len(client.get("/devices")["items"]) == 3
+    finally:
+        client.close()
+    assert asked
+
+
+@pytest.mark.parametrize("path", list(files(".yaml", under="docs")), ids=lambda path: path.name)
+def test_example_plans_are_sound(path: Path) -> None:
+    assert check_plan(read_document(path.read_text())).faults == []
+
+
+@pytest.mark.parametrize("block", [block for block in blocks() if "plan" in block.flags], ids=lambda block: block.place)
+def test_plans_in_documents_are_sound(block: Block) -> None:
+    assert check_plan(read_document(block.text)).faults == []
+
+
+def test_every_link_leads_somewhere() -> None:
+    pictures_made_by_e2e = {"docs/images/constellation.png"}
+    benchmarks = {"docs/benchmarks.md"}
+    broken = [
+        (document, target)
+        for document, target in links()
+        if not ((ROOT / document).parent / target).exists() and target not in pictures_made_by_e2e | benchmarks
+    ]
+    assert broken == []
+
+
+def known_commands() -> set[tuple[str, ...]]:
+    group = typer.main.get_command(build())
+    found: set[tuple[str, ...]] = set()
+    for name, command in getattr(group, "commands", {}).items():
+        found.add((name,))
+        found |= {(name, inner) for inner in getattr(command, "commands", {})}
+    return found
+
+
+def test_every_command_that_a_hint_or_a_document_names_exists() -> None:
+    known = known_commands()
+    groups = {words[0] for words in known if len(words) == 2}
+    told = [f"`{part}`" for info in CODES.values() for part in re.findall(r"`([^`]+)`", info.hint)]
+    told += [block.text for block in command_blocks()]
+    for path in (ROOT / "README.md", *files(".md", under="docs")):
+        told += [f"`{part}`" for part in re.findall(r"`(starloom [^`]+)`", path.read_text())]
+    named_words = [match.split() for text in told for match in _COMMAND.findall(text)]
+    assert named_words
+    missing = [
+        " ".join(words)
+        for words in named_words
+        if (words[0],) not in known or (words[0] in groups and len(words) > 1 and tuple(words[:2]) not in known)
+    ]
+    assert missing == []
+
+
+def test_make_help_names_every_target() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    done = subprocess.run(
+        ["make", "help"], cwd=ROOT, env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True, check=True
+    )
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert phony is not None
+    internal = {"environment", "environment-dev"}
+    listed = {line.split()[0] for line in done.stdout.splitlines() if line and not line.startswith("Options")}
+    assert set(phony[1].split()) - internal == listed & set(phony[1].split())
+    for target in re.findall(r"`make ([a-z-]+)", (ROOT / "README.md").read_text()):
+        assert target in phony[1].split(), target

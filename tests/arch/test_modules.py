@@ -1,0 +1,104 @@
+"""House rules that a module can be held to by reading it: name, docstring, size, no sleeping tests, no addresses."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.arch.checkout import ROOT, files, modules, named
+
+LINES_MOST = 500
+LARGER = {
+    "backend/starloom/core/edits.py": 520,
+    "protocol/starloom_protocol/entities.py": 600,
+    "protocol/starloom_protocol/vocabulary.py": 700,
+    "tests/chaos/stack.py": 600,
+    "tests/core/test_machine.py": 560,
+}
+"""Modules above the size, each with the most it may have; the reasons stand in docs/decisions/0008. Only downwards."""
+
+FORBIDDEN_NAMES = re.compile(r"(^|_)(manager|helper|helpers|utils|util|base|common|misc)(_|$)")
+SLEEPS = re.compile(r"\btime\.sleep\(\s*[^)]|asyncio\.sleep\(\s*(?!0\s*\))")
+MAY_SLEEP = {"arch", "bench", "chaos", "e2e", "sim"}
+"""Real processes, or (sim) a loop whose clock is virtual."""
+
+WAITS_FOR_PROCESSES = {
+    "tests/device_agents/sandbox/": "programs in a cage sleep, or their end is polled",
+    "tests/cli/test_processes.py": "polls a supervised process that dies in real time",
+    "tests/device_agents/test_runner.py": "polls the process group of a real tool",
+    "tests/device_agents/tools/test_programs.py": "the program under test sleeps, the test does not",
+}
+ADDRESS = re.compile(
+    r"(?<![\w.$])/(?:root|home/[a-z]\w*|work|Users/\w+)/\w|https?://[\w.:-]*(?:pypi|registry|artifact(?:ory|s\.)|nexus)"
+)
+NEUTRAL_PLACES = re.compile(r"/home/(?:user|me|anna|ann|owner|sam|x)\b")
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def is_test(path: Path) -> bool:
+    return path.name.startswith("test_") or path.name == "conftest.py"
+
+
+def test_every_module_says_what_it_owns() -> None:
+    silent = [
+        named(path)
+        for path in modules()
+        if not is_test(path) and path.read_text().strip() and not ast.get_docstring(parsed(path))
+    ]
+    assert silent == []
+
+
+def test_no_module_is_named_after_nothing() -> None:
+    vague = [named(path) for path in modules() if FORBIDDEN_NAMES.search(path.stem)]
+    assert vague == []
+
+
+def test_modules_stay_small() -> None:
+    sizes = {named(path): len(path.read_text().splitlines()) for path in modules()}
+    large = {name: size for name, size in sizes.items() if size > LARGER.get(name, LINES_MOST)}
+    assert large == {}, "split it by subject"
+    assert [name for name in LARGER if sizes[name] <= LINES_MOST] == [], "small enough now: take it off the list"
+
+
+def test_larger_modules_have_their_reason_written_down() -> None:
+    reasons = "\n".join(path.read_text() for path in files(".md", under="docs/decisions"))
+    assert [name for name in LARGER if f"`{name}`" not in reasons] == []
+
+
+def test_no_test_sleeps_real_time() -> None:
+    quick = [path for path in files(".py", under="tests") if path.relative_to(ROOT).parts[1] not in MAY_SLEEP]
+    sleeping = [named(path) for path in quick if SLEEPS.search(path.read_text())]
+    assert [name for name in sleeping if not name.startswith(tuple(WAITS_FOR_PROCESSES))] == []
+
+
+def test_no_file_names_a_registry_or_a_place_on_one_machine() -> None:
+    found = []
+    for path in files():
+        if path.suffix in (".png", ".gz", ".ico", ".lock") and path.name != "requirements.lock":
+            continue
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            continue
+        found += [
+            f"{named(path)}:{number}: {line.strip()[:120]}"
+            for number, line in enumerate(lines, 1)
+            if path != Path(__file__) and ADDRESS.search(NEUTRAL_PLACES.sub("", line))
+        ]
+    assert found == []
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock", "requirements-node.lock"])
+def test_locks_pin_by_hash_and_name_no_index(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+    assert "--index" not in text
+    assert "://" not in text
+    pinned = [line for line in text.splitlines() if "==" in line]
+    assert pinned
+    assert text.count("--hash=sha256:") >= len(pinned)
