@@ -22,7 +22,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CallSpec(Line, frozen=True, kw_only=True):
-    """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces."""
+    """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
+    as in `ToolContext`."""
 
     tool: str
     module: str
@@ -32,6 +33,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     connection_file: str
     start_to_close_s: float
     effectless: bool
+    cage: str = ""
     fence_at: float | None = None
     files_out: list[FileOut] = []
     hosts: list[str] = []

@@ -28,8 +28,9 @@ from starloom_agent.ledger import Ledger, LedgerFault
 from starloom_agent.locking import AlreadyRunning, hold_home, running_pid
 from starloom_agent.platforms import processes
 from starloom_agent.policy import PROFILE_WORDS, Policy, PolicyFault, with_grant, without_grant
-from starloom_agent.policy_file import read_policy, to_toml, write_policy
+from starloom_agent.policy_file import checked, read_policy, to_toml, write_policy
 from starloom_agent.runtime import Agent, Settings
+from starloom_agent.sandbox import levels
 from starloom_agent.tools import registry
 from starloom_protocol.vocabulary import Profile
 
@@ -96,7 +97,7 @@ def join(options: argparse.Namespace) -> int:
         if before.hub != hub:
             raise CannotDo(f"{home.root} has joined {before.hub}; type first: starloom-agent leave, or add --yes")
     given = options.profile
-    policy = ask_profile() if given is None else policy_for(Profile(given[0]), given[1:])
+    policy = checked(ask_profile() if given is None else policy_for(Profile(given[0]), given[1:]), home.root)
     home.make()
     identity = load_or_make(home.key)
     name = options.name or platform.node().split(".")[0] or "device"
@@ -140,9 +141,17 @@ def run(options: argparse.Namespace) -> int:
                     reconnect_most_s=options.reconnect_most_s,
                 ),
                 say=say,
+                sandbox=find_sandbox(),
             )))  # fmt: skip
         finally:
             ledger.close()
+
+
+def find_sandbox() -> levels.Sandbox:
+    """Try what this machine has, and say what came of it."""
+    found = levels.find()
+    say(f"sandbox {found.level}" + (f" ({found.reason})" if found.reason else ""))
+    return found
 
 
 async def _serve(home: AgentHome, joined: Joined, agent: Agent) -> int:

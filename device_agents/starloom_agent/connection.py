@@ -39,6 +39,10 @@ FRAMES_WAITING_MAX: Final = 2_000
 _SILENT_INTERVALS: Final = 4
 _MESSAGE_BYTES: Final = 900 * 1024
 _SILENT_LEAST_S: Final = 10.0
+_REFUSED_AGAIN_S: Final = 60.0
+# What only a person can change, and then by joining or installing anew: dialling again would be noise for ever.
+_FOR_GOOD: Final = frozenset({Code.AGENT_TOO_OLD, Code.BAD_SIGNATURE, Code.DEVICE_REVOKED, Code.UNKNOWN_KEY})
+_MAY_PASS_SLOWLY: Final = frozenset({Code.HUB_TOO_OLD})
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
@@ -201,14 +205,13 @@ class Connection:
 
     def _raise_end(self, frame: Frame) -> None:
         if isinstance(frame, Refuse):
-            final = frame.retry_after_s <= 0 and frame.code not in (Code.OVERLOADED, Code.RATE_LIMITED)
             raise ConnectionEnded(
                 f"the hub refuses this device ({frame.code}): {frame.reason}. {frame.fix}",
-                retry_after_s=frame.retry_after_s or None,
-                final=final,
+                retry_after_s=frame.retry_after_s or (_REFUSED_AGAIN_S if frame.code in _MAY_PASS_SLOWLY else None),
+                final=frame.retry_after_s <= 0 and frame.code in _FOR_GOOD,
             )
         if isinstance(frame, ErrorFrame):
-            final = frame.code in (Code.TAKEN_OVER, Code.DEVICE_REVOKED)
+            final = frame.code in (Code.TAKEN_OVER, *_FOR_GOOD)
             raise ConnectionEnded(f"the hub ended the connection ({frame.code}): {frame.reason}", final=final)
         if isinstance(frame, Goaway):
             raise ConnectionEnded(f"the hub asks to come back later: {frame.reason}", retry_after_s=frame.retry_after_s)

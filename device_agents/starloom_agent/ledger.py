@@ -91,6 +91,7 @@ class Ledger:
             self.id = self._meta("ledger", secrets.token_hex(8))
             self._reserved = int(self._meta("reserved", "1"))
             self._next = self._reserved
+            self._asked = self._reserved
         except sqlite3.Error as error:
             raise LedgerFault(f"the ledger {path} cannot be used: {error}") from error
         self._pending: list[tuple[str, tuple[Any, ...]]] = []
@@ -111,13 +112,18 @@ class Ledger:
 
     def take_number(self) -> int:
         """Return a number that was never used before in this ledger."""
+        self.reserve()
         if self._next >= self._reserved:
-            self._reserved = self._next + _NUMBERS_RESERVED
-            self._write("UPDATE meta SET value = ? WHERE name = 'reserved'", (str(self._reserved),), sync=True)
             self.flush()
         number = self._next
         self._next += 1
         return number
+
+    def reserve(self) -> None:
+        """Ask for a block of numbers long before it is needed, so that a disk full for a while stops no report."""
+        if self._next >= self._asked - _NUMBERS_RESERVED // 2:
+            self._asked = self._next + _NUMBERS_RESERVED
+            self._write("UPDATE meta SET value = ? WHERE name = 'reserved'", (str(self._asked),), sync=True)
 
     # -- writes, put down by `flush`
 
@@ -211,6 +217,7 @@ class Ledger:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise LedgerFault(f"the ledger {self._path} cannot be written: {error}") from error
+        self._reserved = self._asked
         self.writes += 1
         self._pending.clear()
         self._must_sync = False

@@ -16,11 +16,13 @@ import msgspec
 
 import starloom_agent
 from starloom_agent.platforms import processes
-from starloom_agent.policy import Policy, why_not_offered
+from starloom_agent.policy import Policy, cage_for, why_not_offered
+from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.tools.interface import Tool
 from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.frames import OfferFrame
 from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Effect
 
 
 @functools.cache
@@ -37,7 +39,14 @@ def probe(tool: Tool) -> str | None:
         return f"its probe failed: {type(error).__name__}: {error}"
 
 
-def facts(folder: Path) -> dict[str, str]:
+def effects_of(tool: Tool, policy: Policy, sandbox: Sandbox) -> list[Effect]:
+    """Return what a tool may do here: a program without the cage that bounds it may do anything."""
+    if tool.caged and cage_for(policy, tool, sandbox) == UNCONFINED:
+        return list(Effect)
+    return list(tool.effects)
+
+
+def facts(folder: Path, sandbox: Sandbox = NOT_TRIED) -> dict[str, str]:
     """Return what the hub may show and select by."""
     return {
         "agent": starloom_agent.__version__,
@@ -47,26 +56,34 @@ def facts(folder: Path) -> dict[str, str]:
         "hostname": platform.node(),
         "os": processes.os_name(),
         "python": platform.python_version(),
-        "sandbox": "L1",
+        "sandbox": sandbox.level,
     }
 
 
-def make_offer(tools: Iterable[Tool], policy: Policy, *, slots: int, folder: Path, labels: list[str]) -> OfferFrame:
+def make_offer(
+    tools: Iterable[Tool],
+    policy: Policy,
+    *,
+    slots: int,
+    folder: Path,
+    labels: list[str],
+    sandbox: Sandbox = NOT_TRIED,
+) -> OfferFrame:
     """Return the offer of the present moment."""
     offered = [
         ToolOffer(
             args=schema_of(tool.args),
-            effects=list(tool.effects),
+            effects=effects_of(tool, policy, sandbox),
             grant=tool.grant,
             name=tool.name,
             repeatability=tool.repeatability,
             self_verified=tool.self_verified,
             title=tool.title,
-            unavailable=probe(tool) or why_not_offered(policy, tool),
+            unavailable=probe(tool) or why_not_offered(policy, tool, sandbox),
         )
         for tool in tools
     ]
-    said = {**facts(folder), **({"labels": ",".join(labels)} if labels else {})}
+    said = {**facts(folder, sandbox), **({"labels": ",".join(labels)} if labels else {})}
     plain = Offer(digest="", facts=said, grants=sorted(policy.allowed), slots=slots, tools=offered)
     digest = hashlib.sha256(msgspec.json.encode(plain)).hexdigest()[:32]
     return OfferFrame(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.tools.interface import Folders, Tool, refused_line
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Profile
@@ -22,6 +23,10 @@ FILES_READ: Final = "files:read"
 FILES_WRITE: Final = "files:write"
 SHELL_RUN: Final = "shell:run"
 NET_REACH: Final = "net:reach"
+PYTHON_UNCONFINED: Final = "python:unconfined"
+
+# What of the agent's home no request may ever touch.
+PRIVATE: Final = ("device.key", "hub.json", "ledger.sqlite", "policy.toml", "run", "work")
 
 _FILES = frozenset({FILES_READ, FILES_WRITE})
 _WORK = _FILES | {"python:run", "git:run"}
@@ -238,7 +243,37 @@ def grant_line(grant: str, what: str = "") -> str:
     return f"starloom-agent grant {grant} {shown}".rstrip()
 
 
-def decide(policy: Policy, tool: Tool, args: Mapping[str, Any], *, writes: str | None = None) -> Decision:
+def exposed_by(policy: Policy, home: Path) -> str:
+    """Return the granted folder that would let a request reach the agent's own key, policy or ledger, or nothing.
+
+    The agent's `workspace` and other folders inside its home may be granted.
+    """
+    own = [home / name for name in PRIVATE]
+    for root in (*policy.read, *policy.write):
+        place = Path(root).expanduser().resolve()
+        if place in (home, *home.parents) or any(private == place or private in place.parents for private in own):
+            return root
+    return ""
+
+
+def cage_for(policy: Policy, tool: Tool, sandbox: Sandbox) -> str:
+    """Return the layer for a call of this tool, `none` if it needs no cage or the owner allows to do without.
+
+    Empty if it needs one and there is none.
+    """
+    if not tool.caged or PYTHON_UNCONFINED in policy.allowed:
+        return UNCONFINED
+    return sandbox.layer.value if sandbox.layer else ""
+
+
+def decide(
+    policy: Policy,
+    tool: Tool,
+    args: Mapping[str, Any],
+    *,
+    writes: str | None = None,
+    sandbox: Sandbox = NOT_TRIED,
+) -> Decision:
     """Decide one call. `args` are the final arguments; `writes` is where a result file is to go, if any.
 
     Paths and hosts inside the arguments are judged by the context at the moment of use, against the same policy.
@@ -253,7 +288,11 @@ def decide(policy: Policy, tool: Tool, args: Mapping[str, Any], *, writes: str |
     if tool.grant == SHELL_RUN:
         return _decide_command(policy, args)
     if tool.grant in allowed:
-        return Decision(True, f"{who} allows {tool.grant}")
+        cage = cage_for(policy, tool, sandbox)
+        if not cage:
+            return Decision(False, _no_cage(tool, sandbox), Code.TOOL_UNAVAILABLE, grant_line(PYTHON_UNCONFINED))
+        held = f" in the cage {cage}" if cage != UNCONFINED else " without a cage" if tool.caged else ""
+        return Decision(True, f"{who} allows {tool.grant}{held}")
     if tool.grant in policy.denied:
         reason = f"the owner took {tool.grant} away, which {tool.name} needs"
         return Decision(False, reason, Code.POLICY_REFUSED, grant_line(tool.grant))
@@ -276,10 +315,17 @@ def _decide_command(policy: Policy, args: Mapping[str, Any]) -> Decision:
     return Decision(False, f"no command rule of this device allows {shown}", code, line)
 
 
-def why_not_offered(policy: Policy, tool: Tool) -> str | None:
+def _no_cage(tool: Tool, sandbox: Sandbox) -> str:
+    return f"{tool.name} needs a sandbox without network and this device has none ({sandbox.reason})"
+
+
+def why_not_offered(policy: Policy, tool: Tool, sandbox: Sandbox = NOT_TRIED) -> str | None:
     """Return why a tool would be refused whatever its arguments, with the line to type; None if it may be allowed."""
     if tool.grant is None or tool.grant in policy.allowed:
-        return None
+        if cage_for(policy, tool, sandbox):
+            return None
+        line = f"to let it run all the same, unconfined, type on the device: {grant_line(PYTHON_UNCONFINED)}"
+        return f"{_no_cage(tool, sandbox)}; {line}"
     shown = {SHELL_RUN: "starloom-agent grant shell:run -- COMMAND"}.get(tool.grant, grant_line(tool.grant))
     return f"profile {policy.profile} does not allow {tool.grant}; on the device: {shown}"
 

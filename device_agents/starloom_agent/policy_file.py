@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from starloom_agent.home import write_private
-from starloom_agent.policy import Policy, PolicyFault, policy_of
+from starloom_agent.policy import Policy, PolicyFault, exposed_by, policy_of
 
 _HEAD = "# What this device allows. Change it with `starloom-agent grant | ungrant | policy`, or here.\n"
 
@@ -30,15 +30,34 @@ def read_policy(path: Path) -> Policy:
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise PolicyFault(f"{path} may be written by others; type: chmod 600 {path}")
     try:
-        return policy_of(tomllib.loads(data.decode()))
+        return checked(policy_of(tomllib.loads(data.decode())), path.parent)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PolicyFault(f"{path} is not TOML: {error}") from error
     except PolicyFault as fault:
         raise PolicyFault(f"{path}: {fault}") from fault
 
 
+def checked(policy: Policy, home: Path) -> Policy:
+    """Return the policy if no folder of it holds the agent's own files: else a request could change the policy.
+
+    Raises:
+        PolicyFault: naming the folder.
+    """
+    folder = exposed_by(policy, home.resolve())
+    if folder:
+        raise PolicyFault(
+            f"{folder} holds this agent's own key and policy, which no request may reach; name folders beside {home}"
+        )
+    return policy
+
+
 def write_policy(path: Path, policy: Policy) -> None:
-    write_private(path, (_HEAD + to_toml(policy)).encode())
+    """Replace the file by a valid policy.
+
+    Raises:
+        PolicyFault: if it would open the agent's own files; nothing is written then.
+    """
+    write_private(path, (_HEAD + to_toml(checked(policy, path.parent))).encode())
 
 
 def to_toml(policy: Policy) -> str:

@@ -7,7 +7,6 @@ pipe. Never blocks on the agent: what it cannot take is dropped, except how the 
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import os
 import selectors
@@ -19,111 +18,26 @@ from typing import Final
 
 import msgspec
 
+from starloom_agent.call_output import Output, ToAgent
 from starloom_agent.calls import (
-    OUTPUT_BYTES_MAX,
-    TAIL_BYTES,
     CallSpec,
     Ended,
     Grouped,
     Order,
     Said,
     decode_line,
-    encode,
 )
-from starloom_agent.outcomes import scrub
 from starloom_agent.platforms import processes
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
 TERM_GRACE_S: Final = 2.0
-_BUFFER_BYTES_MAX: Final = 1024 * 1024
 _READ_BYTES: Final = 64 * 1024
 _KILL_AGAIN_S: Final = 0.1
 _DRAIN_S: Final = 0.5
 _LAST_LINE_S: Final = 5.0
-_HELD_BACK_BYTES: Final = 4 * 1024
 
 _spec_decoder = msgspec.json.Decoder(CallSpec)
 _order_decoder = msgspec.json.Decoder(Order)
-
-
-class Output:
-    """The text of a call: one numbering of bytes over all streams, capped, scrubbed, with its tail."""
-
-    def __init__(self, secrets: list[str]) -> None:
-        self._secrets = secrets
-        self._decoders: dict[str, codecs.IncrementalDecoder] = {}
-        self._held: dict[str, str] = {}
-        self.sent_bytes = 0
-        self.lost_bytes = 0
-        self.tail = ""
-
-    def take(self, stream: str, data: bytes, *, final: bool = False) -> list[Said]:
-        """Return the lines to send for these bytes of a stream."""
-        decoder = self._decoders.setdefault(stream, codecs.getincrementaldecoder("utf-8")("replace"))
-        return self.take_text(stream, decoder.decode(data, final), final=final)
-
-    def take_text(self, stream: str, text: str, *, final: bool = False) -> list[Said]:
-        if self._secrets:
-            # A secret may be cut by the edges of what was read, so whole lines are scrubbed.
-            text = self._held.pop(stream, "") + text
-            cut = len(text) if final or len(text) > _HELD_BACK_BYTES else text.rfind("\n") + 1
-            text, self._held[stream] = text[:cut], text[cut:]
-            text = scrub(text, self._secrets)
-        if not text:
-            return []
-        self.tail = (self.tail + text)[-TAIL_BYTES:]
-        room = OUTPUT_BYTES_MAX - self.sent_bytes
-        size = len(text.encode())
-        if size > room:
-            self.lost_bytes += size
-            return []
-        offset = self.sent_bytes
-        self.sent_bytes += size
-        return [Said(stream=stream, offset=offset, text=text)]
-
-    def finish(self) -> list[Said]:
-        """Return what was held back, and the statement of what was lost."""
-        found = [said for stream in ("out", "err", "log") for said in self.take(stream, b"", final=True)]
-        if self.lost_bytes:
-            text = f"\n[{self.lost_bytes} bytes of output were not kept: the limit is {OUTPUT_BYTES_MAX}]\n"
-            found.append(Said(stream="log", offset=self.sent_bytes, text=text))
-            self.tail = (self.tail + text)[-TAIL_BYTES:]
-        return found
-
-    def tail_text(self) -> str:
-        """The last 4 KiB of output."""
-        return self.tail.encode()[-TAIL_BYTES:].decode("utf-8", "ignore")
-
-
-class ToAgent:
-    """Lines to the agent, never waiting for it: said lines are dropped when too many wait, others are kept."""
-
-    def __init__(self, descriptor: int) -> None:
-        os.set_blocking(descriptor, False)
-        self._descriptor = descriptor
-        self._waiting = bytearray()
-        self.gone = False
-
-    @property
-    def waiting(self) -> bool:
-        return bool(self._waiting) and not self.gone
-
-    def put(self, line: Grouped | Said | Ended) -> None:
-        if isinstance(line, Said) and len(self._waiting) > _BUFFER_BYTES_MAX:
-            return
-        self._waiting += encode(line) + b"\n"
-        self.pump()
-
-    def pump(self) -> None:
-        while self.waiting:
-            try:
-                written = os.write(self._descriptor, self._waiting[:_READ_BYTES])
-            except BlockingIOError:
-                return
-            except OSError:
-                self.gone = True
-                return
-            del self._waiting[:written]
 
 
 class Runner:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,22 +16,22 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_agent import core
-from starloom_agent.calls import CallSpec, Ended, Grouped
+from starloom_agent import core, recovery
+from starloom_agent.allowance import Allowance
+from starloom_agent.calls import Ended, Grouped
 from starloom_agent.chatter import Chatter
 from starloom_agent.connection import Address, Connection, ConnectionEnded
 from starloom_agent.home import AgentHome, write_private
 from starloom_agent.identity import Identity
-from starloom_agent.in_agent import run_here
-from starloom_agent.ledger import DecisionRow, Ledger, LedgerFault
-from starloom_agent.offers import make_offer
+from starloom_agent.judging import judge, lease_name, leaves_no_trace, spec_of
+from starloom_agent.later_facts import look_up
+from starloom_agent.ledger import Ledger, LedgerFault
+from starloom_agent.link import RECONNECT_MOST_S, Link, write_status
 from starloom_agent.outbox import Outbox
-from starloom_agent.outcomes import resolve_inputs
 from starloom_agent.platforms import processes
-from starloom_agent.policy import SHELL_RUN, Policy, PolicyFault, decide
-from starloom_agent.policy_file import read_policy
+from starloom_agent.reporting import report_end, report_receipt, report_start
 from starloom_agent.running_call import RunningCall
-from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
+from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.tools.interface import Tool, ToolFailed
 from starloom_protocol.frames import (
     Ack,
@@ -45,7 +44,6 @@ from starloom_protocol.frames import (
     LeaseRef,
     LedgerEntry,
     LedgerReport,
-    OfferFrame,
     Ping,
     Pong,
     Query,
@@ -53,18 +51,13 @@ from starloom_protocol.frames import (
     Renew,
     ResultFrame,
     ResumePlan,
-    Started,
     UpdateAvailable,
     Welcome,
 )
-from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import Code, Effect, EffectSeen, Outcome, Repeatability
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatability
 
-RECONNECT_LEAST_S: Final = 0.2
-RECONNECT_MOST_S: Final = 60.0
 _WATCH_EVERY_S: Final = 1.0
 _STOP_WITHIN_S: Final = 8.0
-_HARMLESS: Final = frozenset({Effect.READ})
 
 
 @dataclass(frozen=True)
@@ -102,6 +95,7 @@ class Agent:
         modules: dict[str, str],
         settings: Settings,
         say: Callable[[str], None],
+        sandbox: Sandbox = NOT_TRIED,
         clock: Callable[[], float] = processes.awake_clock_s,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -115,17 +109,22 @@ class Agent:
         self._modules = modules
         self._settings = settings
         self._say = say
+        self.allowance = Allowance(
+            home, self._tools.values(), sandbox, slots=settings.slots, labels=settings.labels, say=say
+        )
         self._clock = clock
-        self._jitter = jitter
         self._calls: dict[LeaseRef, _Call] = {}
         self._to_spawn: list[LeaseRef] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._chatter = Chatter(self._push)
-        self._connection: Connection | None = None
+        self._link = Link(
+            lambda: Connection(address, identity, ledger.id, self, clock),
+            most_s=settings.reconnect_most_s,
+            jitter=jitter,
+            say=say,
+            status=self._status,
+        )
         self._turn_scheduled = False
-        self._policy = Policy()
-        self._policy_mark: tuple[int, int] | None = None
-        self._offer: OfferFrame | None = None
         self._stopping = asyncio.Event()
         self._boot = processes.boot_mark()
         self._work_number = 0
@@ -134,92 +133,36 @@ class Agent:
 
     def recover(self) -> None:
         """End what an earlier process of this agent left running, and report every attempt that it did not finish."""
-        unfinished = self.ledger.unfinished()
-        groups = [
-            (item.group, item.group_mark)
-            for item in unfinished
-            if item.group and item.group_mark and item.boot == self._boot
-        ]
-        left = processes.end_groups(groups)
-        if left:
-            self._say(f"groups {left} did not end within 5 s; their attempts are reported all the same")
-        for item in unfinished:
-            begun = item.state == "started"
-            detail = "the agent was ended in the middle of it" if begun else "the agent was ended before it began"
-            ended = Ended(
-                outcome=Outcome.INTERRUPTED if begun else Outcome.NEVER_STARTED,
-                code=Code.INTERRUPTED,
-                detail=detail,
-                effect=EffectSeen(item.effect) if begun else EffectSeen.NONE,
-            )
-            self._report_end(item.at, ended, durable=True, verified=False)
-            self._say(f"{_name(item.at)}: {ended.outcome}, effect {ended.effect}: {detail}")
-        for folder in self.home.work.iterdir():
-            shutil.rmtree(folder, ignore_errors=True)
+        self.ledger.reserve()
+        for at, ended in recovery.end_leftovers(self.ledger, self._boot, say=self._say):
+            self._report_end(at, ended, durable=True, verified=False)
+            self._say(f"{lease_name(at)}: {ended.outcome}, effect {ended.effect}: {ended.detail}")
+        recovery.empty(self.home.work)
         self.ledger.prune()
         self.ledger.flush()
 
     async def run(self) -> ConnectionEnded | None:
         """Serve until `stop`, or until the hub says that trying again will not help; return that."""
-        self._read_policy()
+        self.allowance.read_again()
         watch = asyncio.create_task(self._watch())
         chatter = asyncio.create_task(self._chatter.run())
         try:
-            return await self._dial_for_ever()
+            return await self._link.run(self._stopping, self._leave)
         finally:
             for task in (watch, chatter):
                 task.cancel()
             await asyncio.gather(watch, chatter, return_exceptions=True)
             await self._end_calls()
-            self.ledger.flush(lazy=True)
+            self._flushed(lazy=True)
 
     def stop(self) -> None:
         """Give back every lease, say goodbye and return from `run`."""
         self._stopping.set()
 
-    async def _dial_for_ever(self) -> ConnectionEnded | None:
-        failures = 0
-        stopped = asyncio.create_task(self._stopping.wait())
-        try:
-            while not self._stopping.is_set():
-                connection = Connection(self._address, self.identity, self.ledger.id, self, self._clock)
-                serving = asyncio.create_task(connection.serve())
-                self._dialling = connection
-                await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
-                if not serving.done():
-                    await self._leave(connection, serving)
-                    return None
-                opened = self._connection is not None
-                self._connection = None
-                ended = serving.exception()
-                if not isinstance(ended, ConnectionEnded):
-                    raise ended or RuntimeError("a connection ended without saying why")
-                failures = 0 if opened else failures + 1
-                if ended.final:
-                    self._status("stopped", ended.reason)
-                    return ended
-                wait_s = self.reconnect_wait_s(failures, ended.retry_after_s)
-                self._status("offline", ended.reason)
-                self._say(f"{ended.reason}; trying again in {wait_s:.1f} s")
-                await asyncio.wait({stopped}, timeout=wait_s)
-            return None
-        finally:
-            stopped.cancel()
-
-    def reconnect_wait_s(self, failures: int, asked_s: float | None) -> float:
-        """Full jitter over a window that doubles from 0.2 s; what the hub asks for is waited for at least."""
-        window: float = min(self._settings.reconnect_most_s, RECONNECT_LEAST_S * 2.0 ** min(failures, 16))
-        return (asked_s or 0.0) + max(RECONNECT_LEAST_S / 4, self._jitter() * window)
-
-    async def _leave(self, connection: Connection, serving: asyncio.Task[None]) -> None:
+    async def _leave(self) -> None:
         self._say("stopping: ending what runs")
         await self._end_calls()
         self._put_down()
-        connection.say_bye("the agent was stopped")
-        await asyncio.wait({serving}, timeout=1.0)
-        serving.cancel()
-        await asyncio.gather(serving, return_exceptions=True)
-        self._status("stopped", "stopped by its owner")
 
     async def _end_calls(self) -> None:
         self._do(core.EndAll("agent_stopped"))
@@ -235,7 +178,7 @@ class Agent:
         return self.ledger.next_report
 
     def welcomed(self, welcome: Welcome, proved_at: float) -> list[Frame]:
-        self._connection = self._dialling
+        self._link.opened()
         self._do(core.Proved(proved_at))
         if not self.outbox.connected(welcome.received):
             self._say(f"the hub knows reports up to {welcome.received} of another ledger of this device")
@@ -243,7 +186,7 @@ class Agent:
         write_private(self.home.run / "connection.json", msgspec.json.encode(token))
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
-        return [self._present_offer()]
+        return [self.allowance.offer()]
 
     def received(self, frames: list[Frame]) -> None:
         for frame in frames:
@@ -257,7 +200,7 @@ class Agent:
         return Alive(running=core.running_refs(self.state), sent_ms=int(self._clock() * 1000))
 
     def _push(self, frames: list[Frame]) -> bool:
-        return self._connection is not None and self._connection.push(frames)
+        return self._link.push(frames)
 
     # -- frames
 
@@ -275,7 +218,8 @@ class Agent:
         self._do(core.Drained(frame.draining))
 
     def _on_query(self, frame: Query) -> None:
-        self.ledger.flush()
+        if not self._flushed():
+            return
         entries = []
         for at in frame.attempts:
             held = self.state.held.get(at)
@@ -284,7 +228,16 @@ class Agent:
         self._push([LedgerReport(entries=entries)])
 
     def _on_fetch_facts(self, frame: FetchFacts) -> None:
-        self._say(f"{_name(frame.at)}: facts were asked for after the end; this agent does not keep values")
+        if not self._flushed():
+            return
+        pending = self.outbox.end_of(frame.at)
+        kept = pending if pending is not None else self.ledger.result_of(frame.at)
+        task = asyncio.get_running_loop().create_task(self._answer_facts(frame, kept))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer_facts(self, frame: FetchFacts, kept: ResultFrame | Receipt | None) -> None:
+        self._push([await asyncio.to_thread(look_up, frame, kept, self.home.run / "connection.json")])
 
     def _on_update(self, frame: UpdateAvailable) -> None:
         self._say(f"version {frame.version} of the agent is available: run the join line again")
@@ -352,41 +305,20 @@ class Agent:
             self._ended_at_once(call, Ended(outcome=Outcome.REFUSED, code=Code.TOOL_UNAVAILABLE, detail=detail))
             return
         try:
-            ended = self._decide(call, tool)
+            ended = judge(self.allowance, dispatch, tool, self.ledger.decided)
         except ToolFailed as failed:
             ended = Ended(outcome=Outcome.ERROR, code=failed.code, detail=failed.detail)
         if ended is not None:
+            if ended.outcome is Outcome.REFUSED:
+                self._say(f"{lease_name(dispatch.at)}: {tool.name} refused: {ended.detail}")
             self._ended_at_once(call, ended)
             return
         if durable:
-            effect = EffectSeen.NONE if _leaves_no_trace(tool) else EffectSeen.MAYBE
+            effect = EffectSeen.NONE if leaves_no_trace(tool) else EffectSeen.MAYBE
             self.ledger.accepted(dispatch.at, effect=effect)
             self.ledger.started(dispatch.at)
-        self.outbox.add(lambda number: Started(at=dispatch.at, report=number), durable=durable)
+        report_start(self.outbox, dispatch.at, durable=durable)
         self._to_spawn.append(dispatch.at)
-
-    def _decide(self, call: _Call, tool: Tool) -> Ended | None:
-        """Judge the call by the policy; return its end if it is refused, or done already in this turn."""
-        dispatch = call.dispatch
-        args = parse(dispatch.args)
-        here = [item for item in dispatch.inputs if all(part.artifact is None for part in item.parts)]
-        inputs = resolve_inputs(here)
-        if tool.grant == SHELL_RUN and any(item.name == "argv" for item in dispatch.inputs if item not in here):
-            detail = "a command may not come out of an artifact: its words could not be judged before it runs"
-            return Ended(outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=detail)
-        writes = dispatch.files_out[0].to if dispatch.files_out else None
-        decision = decide(self._policy, tool, {**args, **inputs}, writes=writes)
-        self.ledger.decided(
-            DecisionRow(
-                time.time(), _name(dispatch.at), tool.name, decision.allowed, decision.reason, self._policy.profile
-            )
-        )
-        if not decision.allowed:
-            self._say(f"{_name(dispatch.at)}: {tool.name} refused: {decision.detail}")
-            return Ended(outcome=Outcome.REFUSED, code=decision.code, detail=decision.detail)
-        if tool.in_process and len(here) == len(dispatch.inputs) and not dispatch.files_out:
-            return run_here(tool, dispatch, args, inputs)
-        return None
 
     def _ended_at_once(self, call: _Call, ended: Ended) -> None:
         call.ended = ended
@@ -407,7 +339,8 @@ class Agent:
         if pending is not None:
             self.outbox.send_again(pending.report)
             return
-        self.ledger.flush()
+        if not self._flushed():
+            return
         kept = self.ledger.result_of(action.at)
         if kept is not None:
             self.outbox.add(lambda number: msgspec.structs.replace(kept, report=number), durable=True)
@@ -415,26 +348,7 @@ class Agent:
             self._act(action.absent)
 
     def _report_end(self, at: LeaseRef, ended: Ended, *, durable: bool, verified: bool) -> None:
-        def frame(number: int) -> ResultFrame:
-            return ResultFrame(
-                artifact=ended.artifact,
-                at=at,
-                bytes=ended.bytes,
-                code=ended.code,
-                detail=ended.detail,
-                effect=ended.effect,
-                facts=ended.facts,
-                facts_too_big=ended.facts_too_big,
-                outcome=ended.outcome,
-                report=number,
-                tail=ended.tail,
-                value=ended.value,
-                verified=verified,
-            )
-
-        report = self.outbox.add(frame, durable=durable)
-        if durable and isinstance(report, ResultFrame):
-            self.ledger.finished(at, report)
+        report_end(self.outbox, self.ledger, at, ended, durable=durable, verified=verified)
         self._schedule_turn()
 
     def _report_receipt(self, action: core.SayReceipt) -> None:
@@ -442,11 +356,7 @@ class Agent:
         effect = action.effect
         if effect is None:
             effect = call.ended.effect if call is not None and call.ended is not None else EffectSeen.MAYBE
-        receipt = self.outbox.add(
-            lambda number: Receipt(at=action.at, effect=effect, known=action.known, report=number), durable=True
-        )
-        if isinstance(receipt, Receipt):
-            self.ledger.finished(action.at, receipt)
+        report_receipt(self.outbox, self.ledger, action.at, effect=effect, known=action.known)
         self._schedule_turn()
 
     # -- the end of a turn: one flush, then effects
@@ -460,6 +370,15 @@ class Agent:
             self._turn_scheduled = True
             asyncio.get_running_loop().call_soon(self._put_down)
 
+    def _flushed(self, *, lazy: bool = False) -> bool:
+        """Put the ledger down now; False, and said so, while the disk refuses: what asked for it is asked again."""
+        try:
+            self.ledger.flush(lazy=lazy)
+        except LedgerFault as fault:
+            self._say(f"{fault}; it is tried again")
+            return False
+        return True
+
     def _put_down(self) -> None:
         try:
             self.ledger.flush()
@@ -471,8 +390,7 @@ class Agent:
         spawn, self._to_spawn = self._to_spawn, []
         for at in spawn:
             self._spawn(at)
-        if self._connection is not None:
-            self._connection.wake()
+        self._link.wake()
 
     # -- processes
 
@@ -484,26 +402,14 @@ class Agent:
             return
         self._work_number += 1
         workdir = self.home.work / f"{self.identity.instance[:6]}-{self._work_number}"
-        folders = self._policy.folders(self.home.workspace)
-        spec = CallSpec(
-            args=dispatch.args,
-            connection_file=str(self.home.run / "connection.json"),
-            effectless=_leaves_no_trace(tool),
-            fence=f"{at.incarnation}.{at.attempt}",
-            fence_at=held.fence_at,
-            files_out=dispatch.files_out,
-            hosts=list(self._policy.hosts),
-            inputs=dispatch.inputs,
-            memory_bytes_max=MEMORY_BYTES_MAX if tool.limits_memory else 0,
+        spec = spec_of(
+            self.allowance,
+            dispatch,
+            tool,
             module=self._modules[tool.name],
-            network=bool(self._policy.hosts),
-            read=[str(path) for path in folders.read],
-            secrets=dispatch.secrets,
-            start_to_close_s=dispatch.start_to_close_s,
-            tool=tool.name,
-            wants=dispatch.wants,
-            workdir=str(workdir),
-            write=[str(path) for path in folders.write],
+            fence_at=held.fence_at,
+            workdir=workdir,
+            connection_file=self.home.run / "connection.json",
         )
         self._chatter.begin(at)
         call.running = RunningCall(
@@ -529,14 +435,14 @@ class Agent:
         self._chatter.end(at)
         self._calls[at].ended = ended
         how = ended.stopped or ended.outcome
-        self._say(f"{_name(at)}: {self._calls[at].dispatch.tool} {how} {ended.detail}".rstrip())
+        self._say(f"{lease_name(at)}: {self._calls[at].dispatch.tool} {how} {ended.detail}".rstrip())
         self._do(core.CallEnded(at, stopped=bool(ended.stopped)))
 
     def _grouped(self, at: LeaseRef, grouped: Grouped) -> None:
         if self._calls[at].durable:
             self.ledger.grouped(at, grouped.group, grouped.mark, self._boot)
-            self.ledger.flush(lazy=True)
-        self._say(f"{_name(at)}: {self._calls[at].dispatch.tool} started, group {grouped.group}")
+            self._flushed(lazy=True)
+        self._say(f"{lease_name(at)}: {self._calls[at].dispatch.tool} started, group {grouped.group}")
 
     # -- policy, offer, status
 
@@ -544,57 +450,15 @@ class Agent:
         """Notice a changed policy within a second, and put down what needs no hurry."""
         while True:
             await asyncio.sleep(_WATCH_EVERY_S)
-            if self._read_policy() and self._connection is not None:
-                offer = self._present_offer()
+            if self.allowance.read_again() and self._link.connection is not None:
+                offer = self.allowance.offer()
                 self._push([offer])
                 self._say(
                     f"the policy changed: profile {offer.profile}, grants {', '.join(offer.offer.grants) or 'none'}"
                 )
             if not self._turn_scheduled:
-                self.ledger.flush(lazy=True)
-
-    def _read_policy(self) -> bool:
-        """Read the policy if its file changed; a faulty one allows nothing but `observe`."""
-        try:
-            found = self.home.policy.stat()
-            mark: tuple[int, int] | None = (found.st_mtime_ns, found.st_mode)
-        except FileNotFoundError:
-            mark = None
-        if mark == self._policy_mark and self._offer is not None:
-            return False
-        self._policy_mark = mark
-        before = self._policy
-        try:
-            self._policy = read_policy(self.home.policy)
-        except PolicyFault as fault:
-            self._say(f"{fault}; until it is mended this device allows only to observe")
-            self._policy = Policy()
-        return self._policy != before
-
-    def _present_offer(self) -> OfferFrame:
-        self._offer = make_offer(
-            self._tools.values(),
-            self._policy,
-            slots=self._settings.slots,
-            folder=self.home.root,
-            labels=list(self._settings.labels),
-        )
-        return self._offer
+                self._flushed(lazy=True)
 
     def _status(self, state: str, reason: str) -> None:
-        status = {
-            "hub": self._address.hub,
-            "device": self.identity.device,
-            "state": state,
-            "reason": reason,
-            "since_s": int(time.time()),
-        }
-        write_private(self.home.run / "status.json", msgspec.json.encode(status))
-
-
-def _leaves_no_trace(tool: Tool) -> bool:
-    return set(tool.effects) <= _HARMLESS
-
-
-def _name(at: LeaseRef) -> str:
-    return f"{at.constellation}/{at.task}/{at.incarnation}.{at.attempt}"
+        path = self.home.run / "status.json"
+        write_status(path, hub=self._address.hub, device=self.identity.device, state=state, reason=reason)

@@ -81,6 +81,7 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         secrets=spec.secrets,
         hosts=tuple(spec.hosts),
         network=spec.network,
+        cage=spec.cage,
     )
     maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
     begun = False

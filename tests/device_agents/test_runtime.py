@@ -14,7 +14,7 @@ import pytest
 from starloom_agent.connection import Address
 from starloom_agent.home import AgentHome, Joined
 from starloom_agent.identity import load_or_make
-from starloom_agent.ledger import Ledger
+from starloom_agent.ledger import DecisionRow, Ledger
 from starloom_agent.platforms import processes
 from starloom_agent.policy import CommandRule, Policy
 from starloom_agent.policy_file import write_policy
@@ -23,6 +23,8 @@ from starloom_agent.tools import registry
 from starloom_protocol.frames import (
     Bye,
     Cancel,
+    FactsFrame,
+    FetchFacts,
     LedgerReport,
     LogChunk,
     OfferFrame,
@@ -49,6 +51,7 @@ class Bench:
     hub: HubStandIn
     home: AgentHome
     said: list[str] = field(default_factory=list)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
     agents: list[tuple[Agent, Ledger, asyncio.Task[object]]] = field(default_factory=list)
 
     def start(self, **more: object) -> Agent:
@@ -61,12 +64,22 @@ class Bench:
             tools=registry.all_tools(),
             modules=dict(registry.module_of()),
             settings=Settings(lab=True),
-            say=self.said.append,
+            say=self.hear,
             jitter=lambda: 0.0,
         )
         agent.recover()
         self.agents.append((agent, ledger, asyncio.create_task(agent.run())))
         return agent
+
+    def hear(self, text: str) -> None:
+        self.said.append(text)
+        self.news.set()
+
+    async def until_said(self, text: str) -> None:
+        async with asyncio.timeout(15):
+            while not any(text in line for line in self.said):
+                self.news.clear()
+                await self.news.wait()
 
     async def stop(self) -> None:
         for agent, _, task in self.agents:
@@ -226,6 +239,45 @@ async def test_a_refusal_for_good_stops_the_agent_with_its_reason(bench: Bench) 
     ended = await asyncio.wait_for(task, 10)
     assert "test was revoked" in str(ended)
     assert "Enroll it again." in str(ended)
+
+
+async def test_a_refusal_that_is_not_for_good_is_tried_again(bench: Bench) -> None:
+    bench.hub.refuse_with = Refuse(code=Code.PROTOCOL_ERROR, fix="", reason="the hub was confused")
+    bench.start()
+    await bench.until_said("the hub was confused")
+    bench.hub.refuse_with = None
+    await bench.hub.connected()
+
+
+async def test_facts_are_answered_after_the_end(bench: Bench) -> None:
+    bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("shell.run", shell("echo hello")))
+    await bench.hub.result(lease())
+    await bench.hub.send(FetchFacts(at=lease(), wants=["/exit_code", "/nothing"]))
+    await bench.hub.send(FetchFacts(at=lease("other"), wants=["/exit_code"]))
+    await bench.hub.until(lambda: len(bench.hub.of(FactsFrame)) == 2)
+    (known,), (other,) = bench.hub.of(FactsFrame, lease()), bench.hub.of(FactsFrame, lease("other"))
+    assert (known.facts, known.kept) == ({"/exit_code": "0"}, True)
+    assert (other.facts, other.kept) == ({}, False)
+
+
+async def test_a_full_disk_stops_new_work_and_nothing_else(bench: Bench) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+    marker = bench.home.root / "marker"
+    database = agent.ledger._db
+    (pages,) = database.execute("PRAGMA page_count").fetchone()
+    database.execute(f"PRAGMA max_page_count = {pages}")
+    agent.ledger.decided(DecisionRow(0.0, "filler", "x" * 200_000, True, "fills the disk", "observe"))
+    await bench.hub.send(dispatch("shell.run", shell(f"touch {marker}")), Query(attempts=[lease()]))
+    await bench.until_said("cannot be written")
+    assert not marker.exists()
+    database.execute("PRAGMA max_page_count = 1000000")
+    result = await bench.hub.result(lease())
+    assert result.outcome is Outcome.OK
+    assert marker.exists()
+    assert len(bench.hub.hellos) == 1
 
 
 async def test_stopping_ends_the_work_and_says_goodbye(bench: Bench) -> None:

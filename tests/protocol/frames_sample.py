@@ -76,6 +76,7 @@ AGENT: list[f.Frame] = [
     f.Progress(at=AT, done_bytes=10, fraction_1000=500, note="half"),
     f.ConditionFrame(facts={"battery": "80"}),
     f.LedgerReport(entries=[f.LedgerEntry(at=AT, state="started")]),
+    f.FactsFrame(at=AT, facts={"/rows": "[1]"}, facts_too_big={"/all": 2_000_000}),
     f.Bye(reason="shutting down"),
     PING,
     PONG,

@@ -22,6 +22,11 @@ ETC: Final = (
 )  # fmt: skip
 DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 TEMPORARY: Final = ".tmp"
+INSIDE: Final = "--inside"
+_RUN: Final = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from starloom_agent.sandbox import confine; "
+    "sys.exit(confine.main(sys.argv))"
+)
 
 
 class Layer(StrEnum):
@@ -38,6 +43,7 @@ class Cage:
 
     layer: Layer
     workdir: str
+    interpreter: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     memory_bytes_max: int = 0
@@ -48,24 +54,40 @@ class Cage:
         return f"{self.workdir}/{TEMPORARY}"
 
     def text(self) -> str:
+        """Return the form that `of` reads."""
         return json.dumps(asdict(self))
 
     @staticmethod
     def of(text: str) -> Cage:
         plain = json.loads(text)
-        plain.update(layer=Layer(plain["layer"]), read=tuple(plain["read"]), write=tuple(plain["write"]))
-        return Cage(**plain)
+        lists = {name: tuple(value) for name, value in plain.items() if isinstance(value, list)}
+        return Cage(**{**plain, **lists, "layer": Layer(plain["layer"])})
 
 
 def interpreter() -> list[str]:
     """Return what this Python needs of the disk: parts of its prefixes, never a whole one, which may be a home."""
     found: dict[str, None] = {}
+    # Asked in the agent: in the cage's process, which starts without `site`, a virtual environment is not seen.
     for prefix in dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)):
         for part in ("bin", "lib", "lib64", "pyvenv.cfg", "Python", "Resources"):
             path = f"{prefix}/{part}"
             if os.path.lexists(path) and not within(path, SYSTEM):
                 found[path] = None
     return list(found)
+
+
+def package() -> str:
+    """Return the folder of the sandbox's own code."""
+    return str(Path(__file__).resolve().parent)
+
+
+def command(cage: Cage, program: list[str], *more: str) -> list[str]:
+    """Return the argument list that runs a program in a cage.
+
+    The cage's process starts isolated and without `site`: fast, and nothing of the agent's surroundings runs in it.
+    """
+    code = str(Path(__file__).resolve().parents[2])
+    return [sys.executable, "-I", "-S", "-c", _RUN, code, *more, cage.text(), *program]
 
 
 def within(path: str, roots: Iterable[str]) -> bool:

@@ -20,7 +20,8 @@ _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _FILE_ACCESS: Final = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
 _TCP_BIND_AND_CONNECT: Final = 0b11
 _SCOPE_SOCKETS_AND_SIGNALS: Final = 0b11
-_ABI_TCP, _ABI_SCOPE = 4, 6
+_ABI_TCP: Final = 4
+ABI_SCOPE: Final = 6
 _VERSION: Final = 1
 _RULE_PATH_BENEATH: Final = 1
 _OF_FILES: Final = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
@@ -50,12 +51,10 @@ def restrict(*, read: Iterable[str], write: Iterable[str]) -> int:
     attributes = [handled]
     if version >= _ABI_TCP:
         attributes.append(_TCP_BIND_AND_CONNECT)
-    if version >= _ABI_SCOPE:
+    if version >= ABI_SCOPE:
         attributes.append(_SCOPE_SOCKETS_AND_SIGNALS)
     packed = struct.pack(f"={len(attributes)}Q", *attributes)
-    rules = kernel.syscall(
-        kernel.LANDLOCK_CREATE_RULESET, packed, ctypes.c_size_t(len(packed)), ctypes.c_uint32(0)
-    )
+    rules = kernel.syscall(kernel.LANDLOCK_CREATE_RULESET, packed, ctypes.c_size_t(len(packed)), ctypes.c_uint32(0))
     try:
         for roots, access in ((read, READ), (write, handled)):
             for root in roots:

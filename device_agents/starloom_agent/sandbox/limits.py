@@ -9,6 +9,7 @@ from pathlib import Path
 FILE_BYTES_MAX = 16 * 1024**3
 MEMORY_BYTES_MAX = 2 * 1024**3
 _MORE_THREADS = 512
+_OOM_SCORE = 700
 
 
 def _threads_now() -> int | None:
@@ -29,6 +30,9 @@ def _lower(kind: int, wanted: int) -> None:
 
 def apply(*, memory_bytes_max: int) -> None:
     """Limit this process and what it starts; `memory_bytes_max` 0 leaves the address space alone."""
+    with contextlib.suppress(OSError):
+        # When memory runs out, the kernel ends a tool before the agent and before what people work with.
+        Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE), encoding="ascii")
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, FILE_BYTES_MAX)
     if memory_bytes_max:

@@ -15,7 +15,6 @@ from starloom_agent.sandbox import kernel
 from starloom_agent.sandbox.cage import Cage
 
 _UID_INSIDE: Final = 1000
-_SEALED: Final = kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_NOSUID | kernel.MS_NODEV
 
 
 def part_from_others() -> None:
@@ -52,18 +51,22 @@ def make_root(cage: Cage) -> None:
     root = "/tmp" if Path("/tmp").is_dir() else "/usr"  # noqa: S108 - a mount point, nothing is written there
     sources = {path: os.open(path, os.O_PATH) for path in _wanted(cage)}
     kernel.mount("tmpfs", root, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=4m,mode=755")
+    # First, because the attempt's own directory may itself lie below the machine's /tmp.
+    _bind(sources[cage.temporary], root, "/tmp", kernel.ATTR_QUIET)  # noqa: S108 - the attempt's own, inside the cage
     for path, descriptor in sources.items():
-        _bind(descriptor, root, path, writable=path in _writable(cage))
-    for path in cages.DEVICES:
-        _bind(sources[path], root, path, writable=True)
-    _bind(sources[cage.temporary], root, "/tmp", writable=True)  # noqa: S108 - inside the cage it is the attempt's own
+        if path in cages.DEVICES:
+            _bind(descriptor, root, path, kernel.ATTR_NOSUID)
+        elif path in (cage.workdir, *cage.write):
+            _bind(descriptor, root, path, kernel.ATTR_QUIET)
+        elif path != cage.temporary:
+            _bind(descriptor, root, path, kernel.ATTR_QUIET | kernel.ATTR_RDONLY)
     for descriptor in sources.values():
         os.close(descriptor)
-    for name, target in (("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1")):
-        os.symlink(target, f"{root}/dev/{name}")
-    os.symlink("/proc/self/fd/2", f"{root}/dev/stderr")
-    Path(f"{root}/dev/shm").mkdir(mode=0o777)
-    kernel.mount("tmpfs", f"{root}/dev/shm", "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=64m")
+    for name, target in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
+        Path(root, "dev", name).symlink_to(f"/proc/self/fd{target}")
+    shared = Path(root, "dev", "shm")
+    shared.mkdir(mode=0o777)
+    kernel.mount("tmpfs", str(shared), "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=64m")
     Path(f"{root}/proc").mkdir()
     with contextlib.suppress(OSError):
         # Refused inside some containers; then there is no /proc, which is less, not more.
@@ -71,37 +74,27 @@ def make_root(cage: Cage) -> None:
     os.chdir(root)
     kernel.pivot_root(".", ".")
     kernel.detach(".")
-    kernel.mount("none", "/", flags=_SEALED | kernel.MS_RDONLY)
+    kernel.mount("none", "/", flags=kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY)
     os.chdir(cage.workdir)
-
-
-def _writable(cage: Cage) -> tuple[str, ...]:
-    return (cage.workdir, *cage.write)
 
 
 def _wanted(cage: Cage) -> list[str]:
     """Return every path to show, outer ones first, so that an inner mount is never hidden by an outer one."""
-    places = (*cages.SYSTEM, *cages.ETC, *cages.DEVICES, *cages.interpreter(), *cage.read, *_writable(cage))
-    found = {os.path.normpath(path) for path in (*places, cage.temporary) if os.path.lexists(path)}
+    places = (*cages.SYSTEM, *cages.ETC, *cages.DEVICES, *cage.interpreter, *cage.read, cage.workdir, *cage.write)
+    found = {os.path.normpath(path) for path in (*places, cage.temporary) if Path(path).exists()}
     return sorted(found, key=lambda path: (path.count("/"), path))
 
 
-def _bind(descriptor: int, root: str, path: str, *, writable: bool) -> None:
+def _bind(descriptor: int, root: str, path: str, attributes: int) -> None:
     target = Path(root + path)
-    if Path(path).is_symlink() and path in cages.SYSTEM:
-        if not target.is_symlink():
-            target.symlink_to(Path(path).readlink())
+    if path in cages.SYSTEM and Path(path).is_symlink():
+        target.symlink_to(Path(path).readlink())
         return
     source = f"/proc/self/fd/{descriptor}"
     _place(target, folder=Path(source).is_dir())
-    kernel.mount(source, str(target), flags=kernel.MS_BIND)
-    kernel.mount("none", str(target), flags=_SEALED | _kept(source) | (0 if writable else kernel.MS_RDONLY))
-
-
-def _kept(path: str) -> int:
-    """Flags of the mount underneath that an unprivileged remount may not take away."""
-    flags = os.statvfs(path).f_flag
-    return (kernel.MS_NOEXEC if flags & os.ST_NOEXEC else 0) | (kernel.MS_RDONLY if flags & os.ST_RDONLY else 0)
+    # With what is mounted below it, because the kernel does not let a part of it be uncovered.
+    kernel.mount(source, str(target), flags=kernel.MS_BIND | kernel.MS_REC)
+    kernel.restrict_mount(str(target), attributes)
 
 
 def _place(target: Path, *, folder: bool) -> None:

@@ -87,7 +87,9 @@ class ToolContext:
     """What one call may use. `workdir` is this attempt's own directory: empty at the start, gone after the end.
 
     `fence` is `INCARNATION.ATTEMPT` (also in the environment as STARLOOM_FENCE). `hosts` are those that the owner
-    lists for `net:reach`; `*` is any. `secrets` are scrubbed by value from everything that leaves.
+    lists for `net:reach`; `*` is any. `secrets` are scrubbed by value from everything that leaves. `cage` names the
+    sandbox layer for programs of the request's own making, `none` where the owner allows to do without, empty where
+    such a program may not run.
     """
 
     workdir: Path
@@ -98,6 +100,7 @@ class ToolContext:
     secrets: Mapping[str, str] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     network: bool = False
+    cage: str = ""
 
     def resolve_read(self, path: str | os.PathLike[str]) -> Path:
         """Return the real path (links followed) of something readable; it need not exist.
@@ -181,7 +184,8 @@ class Tool:
     `grant` None means that every profile allows it. `probe` returns why the tool cannot work here, without any
     effect. `in_process` tools run in the agent's own loop and must be pure and instant; only the lab has one.
     `lab_only` tools are offered with `--lab` alone. `limits_memory` False lifts the address-space limit for tools
-    whose programs reserve much more than they use.
+    whose programs reserve much more than they use. `caged` tools run programs that come with the request: without a
+    cage on this device they are not available, unless the owner grants `python:unconfined`.
     """
 
     name: str
@@ -196,3 +200,4 @@ class Tool:
     in_process: bool = False
     lab_only: bool = False
     limits_memory: bool = True
+    caged: bool = False

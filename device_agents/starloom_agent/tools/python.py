@@ -1,13 +1,23 @@
-"""`python.run`: a Python program in an isolated process, with files in and files out."""
+"""`python.run`: a Python program in a cage without network, with files in and files out.
+
+The program has a directory of its own below the attempt's; what it leaves there is taken with distrust, because a
+name in it may be a link to anywhere.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 import msgspec
 
+from starloom_agent.sandbox import cage as cages
+from starloom_agent.sandbox.cage import Cage, Layer
+from starloom_agent.sandbox.levels import UNCONFINED
+from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import run_program
@@ -34,24 +44,49 @@ class Run(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def _lay_out(context: ToolContext, args: Run) -> None:
-    home = context.workdir
+def _lay_out(context: ToolContext, home: Path, args: Run) -> None:
     with plain(home, "writing"):
-        (home / "out").mkdir(exist_ok=True)
+        (home / "out").mkdir(parents=True, exist_ok=True)
         (home / "program.py").write_text(args.code, encoding="utf-8")
         (home / "input.json").write_bytes(msgspec.json.encode(args.input))
         for file in args.files:
             name = PurePosixPath(file.shown_name).name
-            if name in ("program.py", "input.json", "result.json", "out", "", ".."):
+            if name in ("program.py", "input.json", "result.json", "out", "", "..") or name.startswith("."):
                 raise ToolFailed(Code.BAD_ARGUMENTS, f"a file may not be named {name!r} here", effect=False)
             if not file.artifact:
                 raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} is not an artifact", effect=False)
             context.fetch(file.artifact).replace(home / name)
 
 
-def _value(context: ToolContext) -> Any:
-    path = context.workdir / "result.json"
-    if not path.exists():
+def _command(context: ToolContext, home: Path, argv: tuple[str, ...]) -> list[str]:
+    # isolated: no user site, no PYTHON* variables, not the agent's own modules from its directory
+    program = [sys.executable, "-I", "-X", "utf8", "program.py", *argv]
+    if context.cage == UNCONFINED:
+        return program
+    if not context.cage:
+        raise ToolFailed(Code.TOOL_UNAVAILABLE, "this device has no sandbox for a program", effect=False)
+    cage = Cage(
+        layer=Layer(context.cage),
+        workdir=str(home),
+        interpreter=tuple(cages.interpreter()),
+        read=tuple(map(str, context.folders.read)),
+        write=tuple(map(str, context.folders.write)),
+        memory_bytes_max=MEMORY_BYTES_MAX,
+    )
+    return cages.command(cage, program)
+
+
+def _is_plain(path: Path, kind: int) -> bool:
+    """Whether this is what it seems to be; a link, which may lead out of the program's directory, is not."""
+    try:
+        return stat.S_IFMT(path.lstat().st_mode) == kind
+    except FileNotFoundError:
+        return False
+
+
+def _value(home: Path) -> Any:
+    path = home / "result.json"
+    if not _is_plain(path, stat.S_IFREG):
         return None
     if path.stat().st_size > _RESULT_BYTES_MOST:
         raise ToolFailed(Code.OUTPUT_TOO_BIG, f"result.json is larger than {_RESULT_BYTES_MOST} bytes; use out/")
@@ -61,21 +96,24 @@ def _value(context: ToolContext) -> Any:
         raise ToolFailed(Code.TOOL_FAILED, f"result.json is not JSON: {error}") from error
 
 
-def _files_out(context: ToolContext) -> list[dict[str, Any]]:
-    root = context.workdir / "out"
-    found = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
+def _files_out(context: ToolContext, root: Path) -> list[dict[str, Any]]:
+    if not _is_plain(root, stat.S_IFDIR):
+        return []
+    # the walk does not follow links
+    named = [Path(folder, name) for folder, _, names in os.walk(root) for name in names]
+    found = sorted(path for path in named if _is_plain(path, stat.S_IFREG))
     if len(found) > _FILES_MOST:
         raise ToolFailed(Code.OUTPUT_TOO_BIG, f"out/ has {len(found)} files; at most {_FILES_MOST} are taken")
     return [context.put(path, name=path.relative_to(root).as_posix(), media=media_of(path.name)) for path in found]
 
 
 def run(context: ToolContext, args: Run) -> dict[str, Any]:
-    _lay_out(context, args)
+    home = context.workdir / "program"
+    _lay_out(context, home, args)
     ran = run_program(
-        # isolated: no user site, no PYTHON* variables, not the agent's own modules from its directory
-        [sys.executable, "-I", "-X", "utf8", "program.py", *args.argv],
+        _command(context, home, args.argv),
         timeout_s=args.timeout_s,
-        cwd=context.workdir,
+        cwd=home,
         tell=context.log,
         kept_bytes=_SHOWN_BYTES,
     )
@@ -87,8 +125,8 @@ def run(context: ToolContext, args: Run) -> dict[str, Any]:
         "stdout": ran.stdout,
         "stderr": ran.stderr,
         "lost_bytes": ran.lost_bytes,
-        "value": _value(context),
-        "files": _files_out(context),
+        "value": _value(home),
+        "files": _files_out(context, home / "out"),
     }
     if args.device_name:
         row["device"] = args.device_name
@@ -104,5 +142,6 @@ TOOLS = (
         effects=(Effect.READ, Effect.WRITE),
         repeatability=Repeatability.NEVER,
         grant="python:run",
+        caged=True,
     ),
 )

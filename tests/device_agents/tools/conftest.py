@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.tools.interface import Folders, ToolContext
 from starloom_agent.tools.registry import all_tools
 from starloom_protocol.values import canonical, parse
@@ -70,6 +71,7 @@ class Device:
             folders=granted or Folders.of(write=[str(self.folder)]),
             fence="1.1",
             hosts=hosts,
+            cage=UNCONFINED,
         )
 
     def call(self, name: str, /, *, hosts: tuple[str, ...] = (), granted: Folders | None = None, **args: Any) -> Any:

@@ -1,0 +1,85 @@
+"""What this device allows at the moment: follows the policy file, decides calls by it, and makes the offer from it.
+
+Reads the file again only when it changed. Writes nothing, starts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from starloom_agent.home import AgentHome
+from starloom_agent.offers import make_offer
+from starloom_agent.policy import Decision, Policy, PolicyFault, cage_for, decide
+from starloom_agent.policy_file import read_policy
+from starloom_agent.sandbox.levels import Sandbox
+from starloom_agent.tools.interface import Folders, Tool
+from starloom_protocol.frames import OfferFrame
+
+
+class Allowance:
+    """The policy in force with all that depends on it. `policy` is `observe` until the first `read_again`."""
+
+    def __init__(
+        self,
+        home: AgentHome,
+        tools: Iterable[Tool],
+        sandbox: Sandbox,
+        *,
+        slots: int,
+        labels: tuple[str, ...],
+        say: Callable[[str], None],
+    ) -> None:
+        self.policy = Policy()
+        self.sandbox = sandbox
+        self._home = home
+        self._tools = tuple(tools)
+        self._slots = slots
+        self._labels = list(labels)
+        self._say = say
+        self._mark: tuple[int, int] | None = None
+        self._read = False
+
+    def read_again(self) -> bool:
+        """Read the policy if its file changed, and tell whether it says something else now.
+
+        A faulty file allows nothing but `observe` until it is mended.
+        """
+        try:
+            found = self._home.policy.stat()
+            mark: tuple[int, int] | None = (found.st_mtime_ns, found.st_mode)
+        except FileNotFoundError:
+            mark = None
+        if self._read and mark == self._mark:
+            return False
+        self._read, self._mark = True, mark
+        before = self.policy
+        try:
+            self.policy = read_policy(self._home.policy)
+        except PolicyFault as fault:
+            self._say(f"{fault}; until it is mended this device allows only to observe")
+            self.policy = Policy()
+        return self.policy != before
+
+    def offer(self) -> OfferFrame:
+        """Return the offer of the present moment; probes the tools."""
+        return make_offer(
+            self._tools,
+            self.policy,
+            slots=self._slots,
+            folder=self._home.root,
+            labels=self._labels,
+            sandbox=self.sandbox,
+        )
+
+    def decide(self, tool: Tool, args: Mapping[str, Any], *, writes: str | None) -> Decision:
+        """Judge a call by the policy in force."""
+        return decide(self.policy, tool, args, writes=writes, sandbox=self.sandbox)
+
+    def cage(self, tool: Tool) -> str:
+        """Return the layer that a call of this tool runs in, as `ToolContext.cage` has it."""
+        return cage_for(self.policy, tool, self.sandbox)
+
+    def folders(self) -> Folders:
+        """Return the granted roots; the agent's own workspace is always among them."""
+        return self.policy.folders(self._home.workspace)

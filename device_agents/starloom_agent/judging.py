@@ -1,0 +1,92 @@
+"""Before a call begins: is it allowed, can it be answered at once, what is its process told. Starts nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from starloom_agent.allowance import Allowance
+from starloom_agent.calls import CallSpec, Ended
+from starloom_agent.in_agent import run_here
+from starloom_agent.ledger import DecisionRow
+from starloom_agent.outcomes import resolve_inputs
+from starloom_agent.policy import SHELL_RUN
+from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
+from starloom_agent.tools.interface import Tool
+from starloom_protocol.frames import Dispatch, LeaseRef
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import Code, Effect, Outcome
+
+_HARMLESS: Final = frozenset({Effect.READ})
+
+
+def lease_name(at: LeaseRef) -> str:
+    """Return how a lease is called in the log and in decision records."""
+    return f"{at.constellation}/{at.task}/{at.incarnation}.{at.attempt}"
+
+
+def leaves_no_trace(tool: Tool) -> bool:
+    """Whether a call of this tool that was cut off cannot have changed anything."""
+    return set(tool.effects) <= _HARMLESS
+
+
+def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[DecisionRow], None]) -> Ended | None:
+    """Decide a call and `note` the decision; return its end if it is refused, or already done in this process.
+
+    Raises:
+        ToolFailed: inputs that cannot be put together, or what an instant tool says.
+    """
+    args = parse(dispatch.args)
+    here = [item for item in dispatch.inputs if all(part.artifact is None for part in item.parts)]
+    inputs: dict[str, Any] = resolve_inputs(here)
+    if tool.grant == SHELL_RUN and any(item.name == "argv" for item in dispatch.inputs if item not in here):
+        detail = "a command may not come out of an artifact: its words could not be judged before it runs"
+        return Ended(outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=detail)
+    writes = dispatch.files_out[0].to if dispatch.files_out else None
+    decision = allowance.decide(tool, {**args, **inputs}, writes=writes)
+    profile = allowance.policy.profile
+    name = lease_name(dispatch.at)
+    note(DecisionRow(time.time(), name, tool.name, decision.allowed, decision.reason, profile))
+    if not decision.allowed:
+        return Ended(outcome=Outcome.REFUSED, code=decision.code, detail=decision.detail)
+    if tool.in_process and len(here) == len(dispatch.inputs) and not dispatch.files_out:
+        return run_here(tool, dispatch, args, inputs)
+    return None
+
+
+def spec_of(
+    allowance: Allowance,
+    dispatch: Dispatch,
+    tool: Tool,
+    *,
+    module: str,
+    fence_at: float | None,
+    workdir: Path,
+    connection_file: Path,
+) -> CallSpec:
+    """Return all that the process of an allowed call is told."""
+    folders = allowance.folders()
+    hosts = list(allowance.policy.hosts)
+    return CallSpec(
+        args=dispatch.args,
+        cage=allowance.cage(tool),
+        connection_file=str(connection_file),
+        effectless=leaves_no_trace(tool),
+        fence=f"{dispatch.at.incarnation}.{dispatch.at.attempt}",
+        fence_at=fence_at,
+        files_out=dispatch.files_out,
+        hosts=hosts,
+        inputs=dispatch.inputs,
+        memory_bytes_max=MEMORY_BYTES_MAX if tool.limits_memory else 0,
+        module=module,
+        network=bool(hosts),
+        read=[str(path) for path in folders.read],
+        secrets=dispatch.secrets,
+        start_to_close_s=dispatch.start_to_close_s,
+        tool=tool.name,
+        wants=dispatch.wants,
+        workdir=str(workdir),
+        write=[str(path) for path in folders.write],
+    )

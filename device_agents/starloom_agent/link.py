@@ -1,0 +1,107 @@
+"""Keeps this device connected: dials for ever with full jitter, until it is stopped or the hub refuses for good.
+
+Knows when to dial again, not what is said: that is the `Connection`'s and its peer's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from starloom_agent.connection import Connection, ConnectionEnded
+from starloom_agent.home import write_private
+from starloom_protocol.frames import Frame
+
+RECONNECT_LEAST_S: Final = 0.2
+RECONNECT_MOST_S: Final = 60.0
+_GOODBYE_WITHIN_S: Final = 1.0
+
+
+class Link:
+    """The connections of one agent, one after the other. `connection` is the open one, None while there is none."""
+
+    def __init__(
+        self,
+        dial: Callable[[], Connection],
+        *,
+        most_s: float,
+        jitter: Callable[[], float],
+        say: Callable[[str], None],
+        status: Callable[[str, str], None],
+    ) -> None:
+        self.connection: Connection | None = None
+        self._dial = dial
+        self._dialling: Connection | None = None
+        self._most_s = most_s
+        self._jitter = jitter
+        self._say = say
+        self._status = status
+
+    def opened(self) -> None:
+        """The connection that is being dialled has its session."""
+        self.connection = self._dialling
+
+    def push(self, frames: list[Frame]) -> bool:
+        """Queue frames that are not reports; False if there is no connection or it has too many waiting."""
+        return self.connection is not None and self.connection.push(frames)
+
+    def wake(self) -> None:
+        """There may be reports to send."""
+        if self.connection is not None:
+            self.connection.wake()
+
+    async def run(self, stopping: asyncio.Event, leave: Callable[[], Awaitable[None]]) -> ConnectionEnded | None:
+        """Dial until `stopping`; then await `leave`, say goodbye and return None.
+
+        Returns earlier, with the end, only when the hub says that trying again will not help.
+        """
+        failures = 0
+        stopped = asyncio.create_task(stopping.wait())
+        try:
+            while not stopping.is_set():
+                self._dialling = connection = self._dial()
+                serving = asyncio.create_task(connection.serve())
+                await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+                if not serving.done():
+                    await leave()
+                    await self._say_goodbye(connection, serving)
+                    return None
+                opened = self.connection is not None
+                self.connection = None
+                ended = serving.exception()
+                if not isinstance(ended, ConnectionEnded):
+                    raise ended or RuntimeError("a connection ended without saying why")
+                failures = 0 if opened else failures + 1
+                if ended.final:
+                    self._status("stopped", ended.reason)
+                    return ended
+                wait_s = self.wait_s(failures, ended.retry_after_s)
+                self._status("offline", ended.reason)
+                self._say(f"{ended.reason}; trying again in {wait_s:.1f} s")
+                await asyncio.wait({stopped}, timeout=wait_s)
+            return None
+        finally:
+            stopped.cancel()
+
+    def wait_s(self, failures: int, asked_s: float | None) -> float:
+        """Full jitter over a window that doubles from 0.2 s; what the hub asks for is waited for at least."""
+        window: float = min(self._most_s, RECONNECT_LEAST_S * 2.0 ** min(failures, 16))
+        return (asked_s or 0.0) + max(RECONNECT_LEAST_S / 4, self._jitter() * window)
+
+    async def _say_goodbye(self, connection: Connection, serving: asyncio.Task[None]) -> None:
+        connection.say_bye("the agent was stopped")
+        await asyncio.wait({serving}, timeout=_GOODBYE_WITHIN_S)
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        self._status("stopped", "stopped by its owner")
+
+
+def write_status(path: Path, *, hub: str, device: str, state: str, reason: str) -> None:
+    """Put down what `starloom-agent status` shows."""
+    told = {"hub": hub, "device": device, "state": state, "reason": reason, "since_s": int(time.time())}
+    write_private(path, msgspec.json.encode(told))

@@ -1,0 +1,47 @@
+"""After a start: ends what an earlier process of this agent left running, and says how each attempt of it ended.
+
+Reports nothing itself; the caller does, once for each attempt that is given back.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from starloom_agent.calls import Ended
+from starloom_agent.ledger import Ledger
+from starloom_agent.platforms import processes
+from starloom_protocol.frames import LeaseRef
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+
+
+def end_leftovers(ledger: Ledger, boot: str, *, say: Callable[[str], None]) -> list[tuple[LeaseRef, Ended]]:
+    """End the process groups that the ledger names, and return the end of every attempt that it has as unfinished.
+
+    Groups of another boot are gone with it; their numbers mean other processes now.
+    """
+    unfinished = ledger.unfinished()
+    groups = [
+        (item.group, item.group_mark) for item in unfinished if item.group and item.group_mark and item.boot == boot
+    ]
+    left = processes.end_groups(groups)
+    if left:
+        say(f"groups {left} did not end within 5 s; their attempts are reported all the same")
+    ends = []
+    for item in unfinished:
+        begun = item.state == "started"
+        ended = Ended(
+            outcome=Outcome.INTERRUPTED if begun else Outcome.NEVER_STARTED,
+            code=Code.INTERRUPTED,
+            detail="the agent was ended in the middle of it" if begun else "the agent was ended before it began",
+            effect=EffectSeen(item.effect) if begun else EffectSeen.NONE,
+        )
+        ends.append((item.at, ended))
+    return ends
+
+
+def empty(work: Path) -> None:
+    """Remove the directories of attempts that are over."""
+    for folder in work.iterdir():
+        shutil.rmtree(folder, ignore_errors=True)

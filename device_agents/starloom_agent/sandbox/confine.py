@@ -1,0 +1,229 @@
+"""The process around a caged program: makes the cage, starts the program in it, watches its size, gives back its end.
+
+Run by `cage.command` as a program of its own; `argv` is the cage as JSON, then the program. Exit code 125 and a line
+on stderr mean that there is no cage and nothing was started. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NoReturn
+
+from starloom_agent.sandbox import bubblewrap, kernel, landlock, namespaces, seccomp
+from starloom_agent.sandbox import cage as cages
+from starloom_agent.sandbox.cage import Cage, Layer
+
+NO_CAGE: Final = 125
+_NOT_STARTED: Final = 127
+_WATCH_EVERY_S: Final = 0.2
+_END_WITHIN_S: Final = 5.0
+# Behind the agent, the runner and this watch, which have to get a turn while a bomb goes off.
+_NICER: Final = 5
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+
+
+def main(argv: list[str]) -> int:
+    """Carry out one caged program and return its exit code (128 + number for a signal)."""
+    inside = argv[1:2] == [cages.INSIDE]
+    text, program = (argv[2], argv[3:]) if inside else (argv[1], argv[2:])
+    cage = Cage.of(text)
+    if inside:
+        # bubblewrap has made the namespaces; what is left is to give up the rest and to begin.
+        _become(cage, program)
+    Path(cage.temporary).mkdir(mode=0o700, exist_ok=True)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    # What leaves the tree of the program comes back to this process, which ends it.
+    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    if cage.layer is Layer.BUBBLEWRAP:
+        again = cages.command(cage, program, cages.INSIDE)
+        child = _start(lambda: _exec(bubblewrap.command(cage, shutil.which("bwrap") or "bwrap", again)))
+    elif cage.layer is Layer.NAMESPACES:
+        namespaces.part_from_others()
+        child = _start(lambda: _first_of_namespace(cage, program))
+    else:
+        child = _start(lambda: _become(cage, program))
+    return _watch(cage, child)
+
+
+# -- the child
+
+
+def _start(be: Callable[[], NoReturn]) -> int:
+    parent = os.getpid()
+    child = os.fork()
+    if child:
+        return child
+    try:
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.nice(_NICER)
+        if os.getppid() not in (parent, 0):
+            os._exit(NO_CAGE)
+        be()
+    except BaseException as error:
+        _complain(error)
+    finally:
+        os._exit(NO_CAGE)
+
+
+def _complain(error: BaseException) -> None:
+    os.write(2, f"starloom: the cage could not be made: {type(error).__name__}: {error}\n".encode())
+
+
+def _first_of_namespace(cage: Cage, program: list[str]) -> NoReturn:
+    """Process 1 of the namespaces: build the root, start the program as process 2, end with it - and all with this."""
+    namespaces.limit_processes(cage.processes_max)
+    namespaces.make_root(cage)
+    child = os.fork()
+    if child == 0:
+        try:
+            _become(cage, program)
+        except BaseException as error:
+            _complain(error)
+        finally:
+            os._exit(NO_CAGE)
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == child:
+            os._exit(_code_of(status))
+
+
+def _become(cage: Cage, program: list[str]) -> NoReturn:
+    """Give up every right that the program is not to have, and turn into it."""
+    if cage.layer is Layer.LANDLOCK:
+        _limit_threads(cage.processes_max)
+    kernel.drop_capabilities()
+    kernel.no_new_privileges()
+    found = landlock.abi()
+    if found:
+        read = [*cages.SYSTEM, *cages.ETC, *cage.interpreter, *cage.read]
+        write = [cage.workdir, *cage.write, *cages.DEVICES]
+        if cage.layer is not Layer.LANDLOCK:
+            # Here the root holds only what the cage names.
+            read, write = ["/"], [*write, "/tmp", "/dev/shm", "/proc/self"]  # noqa: S108 - those of the cage
+        landlock.restrict(read=read, write=write)
+    if cage.layer is Layer.LANDLOCK:
+        if not found:
+            raise OSError("this kernel has no Landlock")
+        seccomp.forbid_sockets(signals_too=found < landlock.ABI_SCOPE)
+    os.chdir(cage.workdir)
+    outside = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(cages.environment(cage, outside))
+    _exec(program)
+
+
+def _limit_threads(most: int) -> None:
+    """Bound the processes of this user, where the kernel counts them; the watch holds for those it does not count."""
+    running = sum(1 for entry in os.scandir("/proc") if entry.name.isdigit()) if Path("/proc/self").exists() else 0
+    _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    wanted = running * 4 + most
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+
+
+def _exec(program: list[str]) -> NoReturn:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        os.execvp(program[0], program)  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        os.write(2, f"starloom: {program[0]} could not be started: {error}\n".encode())
+        os._exit(_NOT_STARTED)
+
+
+# -- the watch
+
+
+def _watch(cage: Cage, child: int) -> int:
+    ended: int | None = None
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    while ended is None:
+        ended = _reap(child)
+        if ended is not None:
+            break
+        too_much = _too_much(cage)
+        if too_much:
+            os.write(2, f"starloom: ended, because {too_much}\n".encode())
+            _end_all(child)
+            return 128 + signal.SIGKILL
+        signal.sigtimedwait({signal.SIGCHLD}, _WATCH_EVERY_S)
+    _end_all(child)
+    return ended
+
+
+def _reap(child: int) -> int | None:
+    ended = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == child:
+                ended = _code_of(status)
+    return ended
+
+
+def _code_of(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _below(root: int) -> list[int]:
+    """Return the processes below this one, as the kernel lists them; costs what the tree has, not the machine."""
+    found: list[int] = []
+    queue = [root]
+    while queue:
+        try:
+            for task in Path(f"/proc/{queue[0]}/task").iterdir():
+                children = (task / "children").read_text(encoding="ascii").split()
+                found += map(int, children)
+                queue += map(int, children)
+        except OSError:
+            pass  # it ended meanwhile
+        queue.pop(0)
+    return found
+
+
+def _too_much(cage: Cage) -> str:
+    """Return why the program must end now, or nothing."""
+    pids = _below(os.getpid())
+    # The two of the cage itself do not count.
+    if len(pids) - 2 > cage.processes_max:
+        return f"it had more than {cage.processes_max} processes"
+    if not cage.memory_bytes_max:
+        return ""
+    pages = 0
+    for pid in pids:
+        try:
+            fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
+        except OSError:
+            continue
+        pages += max(0, int(fields[1]) - int(fields[2]))
+    if pages * _PAGE_BYTES > cage.memory_bytes_max:
+        return f"it used more than {cage.memory_bytes_max >> 20} MiB of memory"
+    return ""
+
+
+def _end_all(child: int) -> None:
+    """Kill until nothing is left: first stopped, so that nothing new is forked while it is counted."""
+    with contextlib.suppress(ProcessLookupError):
+        # In namespaces this alone ends everything at once.
+        os.kill(child, signal.SIGKILL)
+    deadline = time.monotonic() + _END_WITHIN_S
+    while time.monotonic() < deadline:
+        _reap(child)
+        pids = _below(os.getpid())
+        if not pids:
+            return
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
+        time.sleep(0.002)

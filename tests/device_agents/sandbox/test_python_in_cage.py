@@ -1,0 +1,144 @@
+"""`python.run` as the agent runs it, in the cage of this machine: bombs and tricks end alone, the agent stays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from starloom_agent.connection import Address
+from starloom_agent.home import AgentHome, Joined
+from starloom_agent.identity import load_or_make
+from starloom_agent.ledger import Ledger
+from starloom_agent.policy import Policy
+from starloom_agent.policy_file import write_policy
+from starloom_agent.runtime import Agent, Settings
+from starloom_agent.sandbox import levels
+from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
+from starloom_agent.tools import registry
+from starloom_protocol.frames import Alive, OfferFrame, ResultFrame
+from starloom_protocol.vocabulary import Code, Outcome, Profile
+from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
+
+SANDBOX = levels.find()
+BOMBS = {
+    "memory": "x = bytearray(8 << 30)",
+    "processes": (
+        "import os, time\nfor _ in range(10):\n    try: os.fork()\n    except OSError: pass\n    time.sleep(0.03)\n"
+        "time.sleep(60)"
+    ),
+    "output": "import sys\nfor _ in range(400): sys.stdout.write('x' * 100_000)\nraise SystemExit(1)",
+}
+
+
+class Bench:
+    """An agent with profile `work` in a sandbox, on a hub stand-in."""
+
+    def __init__(self, hub: HubStandIn, folder: Path, sandbox: Sandbox) -> None:
+        self.hub = hub
+        self.folder = folder
+        home = AgentHome(folder / "home")
+        home.make()
+        (folder / "granted").mkdir()
+        write_policy(home.policy, Policy(profile=Profile.WORK, write=(str(folder / "granted"),)))
+        home.join(Joined(hub=hub.url, hub_key=HUB_KEY, name="test"))
+        self.ledger = Ledger(home.ledger)
+        self.agent = Agent(
+            home=home,
+            address=Address(hub=hub.url, hub_key=HUB_KEY),
+            identity=load_or_make(home.key),
+            ledger=self.ledger,
+            tools=registry.all_tools(),
+            modules=dict(registry.module_of()),
+            settings=Settings(lab=True),
+            say=lambda _: None,
+            sandbox=sandbox,
+        )
+        self.running = asyncio.create_task(self.agent.run())
+
+    async def python(self, code: str, task: str = "t", start_to_close_s: float = 30.0) -> ResultFrame:
+        args = json.dumps({"code": code})
+        await self.hub.send(dispatch("python.run", args, at=lease(task), start_to_close_s=start_to_close_s))
+        return await self.hub.result(lease(task))
+
+    async def stop(self) -> None:
+        self.agent.stop()
+        await self.running
+        self.ledger.close()
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[HubStandIn]:
+    made = HubStandIn()
+    await made.start()
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+async def bench(hub: HubStandIn, tmp_path: Path) -> AsyncIterator[Bench]:
+    made = Bench(hub, tmp_path, SANDBOX)
+    await hub.connected()
+    yield made
+    await made.stop()
+
+
+async def test_bombs_end_alone_and_the_agent_stays_connected(bench: Bench) -> None:
+    for name, code in BOMBS.items():
+        result = await bench.python(code, name)
+        assert (result.outcome, result.code) == (Outcome.ERROR, Code.EXIT_CODE), (name, result.detail)
+    heard = len(bench.hub.of(Alive))
+    await bench.hub.until(lambda: len(bench.hub.of(Alive)) > heard)
+    assert (await bench.python("print(1)", "after")).outcome is Outcome.OK
+    assert len(bench.hub.hellos) == 1
+
+
+async def test_it_works_on_granted_folders_and_gives_its_value(bench: Bench) -> None:
+    granted = bench.folder / "granted" / "made"
+    code = f"import json; open({str(granted)!r}, 'w').write('x'); json.dump([1], open('result.json', 'w'))"
+    result = await bench.python(code)
+    assert result.outcome is Outcome.OK, result.detail
+    assert json.loads(result.value or "")["value"] == [1]
+    assert granted.read_text() == "x"
+
+
+async def test_links_that_it_leaves_lead_nowhere(bench: Bench) -> None:
+    secret = bench.folder / "secret.json"
+    secret.write_text('"secret"')
+    code = (
+        f"import os; os.symlink({str(secret)!r}, 'result.json'); os.rmdir('out'); "
+        f"os.symlink({str(bench.folder)!r}, 'out')"
+    )
+    result = await bench.python(code)
+    found = json.loads(result.value or "")
+    assert (found["value"], found["files"]) == (None, [])
+
+
+async def test_a_file_it_plants_is_not_followed_by_the_agent(bench: Bench) -> None:
+    victim = bench.folder / "victim"
+    victim.write_text("safe")
+    # A value above 16 KiB is written beside the program's directory before it is sent: nothing can be planted there.
+    # The stand-in takes no artifacts, so the call ends when its time does.
+    code = (
+        f"import json, os; os.symlink({str(victim)!r}, 'value.json'); "
+        "json.dump('x' * 20_000, open('result.json', 'w'))\n"
+        f"try: os.symlink({str(victim)!r}, '../value.json')\nexcept OSError: pass\n"
+    )
+    result = await bench.python(code, start_to_close_s=2.0)
+    assert result.outcome in (Outcome.ERROR, Outcome.TIMEOUT)
+    assert victim.read_text() == "safe"
+
+
+async def test_without_a_sandbox_it_is_offered_as_unavailable_and_refused(hub: HubStandIn, tmp_path: Path) -> None:
+    made = Bench(hub, tmp_path, NOT_TRIED)
+    await hub.connected()
+    offers = await hub.until(lambda: hub.of(OfferFrame))
+    (tool,) = [tool for tool in offers[0].offer.tools if tool.name == "python.run"]
+    assert "starloom-agent grant python:unconfined" in (tool.unavailable or "")
+    assert offers[0].offer.facts["sandbox"] == "L1"
+    result = await made.python("print(1)")
+    assert (result.outcome, result.code) == (Outcome.REFUSED, Code.TOOL_UNAVAILABLE)
+    await made.stop()
