@@ -11,6 +11,7 @@ edits        structure edits: one atomic batch from version n to n+1
 groups       families: expansion, what a group needs of its children
 rules        edits that a recipe makes by itself
 controls     pause, resume, cancel, retry, skip, mark, hold and release; rounds
+asking       facts asked of a device after the end
 attempts     leases, reports, absence, cancel receipts
 recovery     what becomes of an attempt that did not succeed: the ladder
 placement    which device takes a ready task, and why

@@ -200,12 +200,14 @@ def _index_dep(
         constellation.outgoing[old.source].pop(key, None)
         constellation.incoming[old.target].pop(key, None)
         _count_gate(constellation, old.target, constellation.gate.pop(key), -1)
+        constellation.unasked.pop(key, None)
         shard.touched[(constellation.name, old.target)] = None
     if new is not None:
         constellation.outgoing.setdefault(new.source, {})[key] = new
         constellation.incoming.setdefault(new.target, {})[key] = new
         state = constellation.gate[key] = decide(constellation, new)
         _count_gate(constellation, new.target, state, +1)
+        _note_unasked(constellation, key, new, state)
         shard.touched[(constellation.name, new.target)] = None
 
 
@@ -229,6 +231,17 @@ def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
             _count_gate(constellation, dependency.target, was, -1)
             _count_gate(constellation, dependency.target, now, +1)
             touched[(name, dependency.target)] = None
+        if dependency.condition is not None:
+            _note_unasked(constellation, key, dependency, now)
+
+
+def _note_unasked(constellation: Constellation, key: str, dependency: Dependency, state: GateState) -> None:
+    source = constellation.tasks.get(dependency.source)
+    over = source is not None and source.state is TaskState.SUCCEEDED
+    if over and state is GateState.UNDECIDED:
+        constellation.unasked[key] = None
+    else:
+        constellation.unasked.pop(key, None)
 
 
 def _index_attempt(

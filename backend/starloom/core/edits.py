@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from starloom.core.asking import ask
 from starloom.core.graph import find_cycle, raise_ranks, set_ranks
 from starloom.core.groups import data_edges
 from starloom.core.inputs import EditProposed
@@ -440,6 +441,7 @@ def _commit(
     if cycle is not None:
         raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, cycle[0]]), "operations"))
     raise_ranks(constellation, [*draft.added, *draft.changed])
+    ask(work, constellation, [key for key, item in draft.deps.items() if item is not None])
     for task in (*draft.removed, *draft.changed):
         # What was asked is not what the plan asks now: it is asked anew once its gates say so.
         if close_question(work, constellation, task) and task in constellation.tasks:

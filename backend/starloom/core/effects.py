@@ -65,6 +65,14 @@ class SendCancel(Effect, frozen=True, kw_only=True, tag="cancel"):
     reason: str
 
 
+class SendFetch(Effect, frozen=True, kw_only=True, tag="fetch"):
+    """Ask a device for facts of an attempt that it finished."""
+
+    at: LeaseRef
+    device: str
+    wants: list[str]
+
+
 class CloseDevice(Effect, frozen=True, kw_only=True, tag="close_device"):
     """Cut the device's open connection (revoked, or taken over by a newer one when `session` is given)."""
 
@@ -104,5 +112,5 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     value: Any = None
 
 
-OutboxEffect = SendDispatch | SendCancel | CloseDevice | CloseToken | StartJob
+OutboxEffect = SendDispatch | SendCancel | SendFetch | CloseDevice | CloseToken | StartJob
 AnyEffect = OutboxEffect | ArmTimer

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core import recovery
+from starloom.core.asking import ask_again
 from starloom.core.attempts import dispatch_of, heard, lease_ref
 from starloom.core.effects import CloseDevice
 from starloom.core.inputs import (
@@ -169,6 +170,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
             if attempt is not None and attempt.device == device.id and attempt.end is None:
                 at = lease_ref(constellation, task, constellation.tasks[task].attempt, attempt)
                 entries.append({"action": "resend", "at": at})
+    ask_again(work, device.id)
     work.answer(
         {
             "entries": [{"action": item["action"], "at": msgspec.to_builtins(item["at"])} for item in entries],

@@ -18,7 +18,7 @@ from starloom_protocol.entities import (
     SignIn,
     Token,
 )
-from starloom_protocol.frames import ArtifactReady, LeaseRef, Propose, Receipt, ResultFrame, Started
+from starloom_protocol.frames import ArtifactReady, FactsFrame, LeaseRef, Propose, Receipt, ResultFrame, Started
 from starloom_protocol.vocabulary import Profile
 
 
@@ -193,6 +193,13 @@ class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):
     state: str
 
 
+class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
+    """A device answers pointers that were asked of an attempt after its end."""
+
+    device: str
+    frame: FactsFrame
+
+
 class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
     """`action`: rename drain resume revoke label remove."""
 
@@ -278,6 +285,7 @@ AnyInput = (
     | ProposalReported
     | ArtifactReported
     | LedgerReported
+    | FactsReported
     | DeviceControlled
     | TimerFired
     | LeaseExpired

@@ -84,7 +84,8 @@ class Tally:
 class Constellation(Stream):
     """A constellation's entities and indexes.
 
-    Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency.
+    Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency; `unasked` those
+    that hang on a finished result whose fact only its device can tell.
     """
 
     __slots__ = (
@@ -109,6 +110,7 @@ class Constellation(Stream):
         "specs",
         "tally",
         "tasks",
+        "unasked",
         "undecided",
         "unfinished_top",
         "unknown",
@@ -142,6 +144,7 @@ class Constellation(Stream):
         self.open_attempts: dict[str, None] = {}
         self.open_questions: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
+        self.unasked: dict[str, None] = {}
         self.unfinished_top = 0
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from starloom.core import access, attempts, controls, edits, fleet, requests, waiting
+from starloom.core import access, asking, attempts, controls, edits, fleet, requests, waiting
 from starloom.core import inputs as i
 from starloom.core.edits import apply_edit
 from starloom.core.effects import Answer
@@ -231,6 +231,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.ResultReported: attempts.on_result,
     i.ReceiptReported: attempts.on_receipt,
     i.LedgerReported: attempts.on_ledger,
+    i.FactsReported: asking.on_facts,
     i.LeaseExpired: attempts.on_lease_expired,
     i.ProposalReported: _on_proposal,
     i.ArtifactReported: _on_artifact,

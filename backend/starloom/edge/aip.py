@@ -319,8 +319,7 @@ class Connection:
             )
 
     def _facts(self, frame: f.FactsFrame) -> None:
-        # The core asks for no facts after the end yet, so whoever answers was not asked.
-        raise ProtocolFault(Code.PROTOCOL_ERROR, f"`facts` of {frame.at.task} answers nothing that this hub asked")
+        self._post(inputs.FactsReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
 
     def _alive(self, frame: f.Alive) -> None:
         self._link.running = len(frame.running)

@@ -19,13 +19,14 @@ from starloom.core.effects import (
     InputSource,
     SendCancel,
     SendDispatch,
+    SendFetch,
     StartJob,
 )
 from starloom.core.model import Constellation, Shard
 from starloom.engine.leases import Leases
 from starloom.engine.ports import DeviceSender, JobSender, LiveSink, ValueStore
 from starloom.engine.timers import Timers
-from starloom_protocol.frames import Cancel, Dispatch, DispatchInput, InputPart
+from starloom_protocol.frames import Cancel, Dispatch, DispatchInput, FetchFacts, InputPart
 from starloom_protocol.values import MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code
 
@@ -64,6 +65,8 @@ class Pump:
                 self._dispatch(effect)
             case SendCancel():
                 self._sender.send(effect.device, [Cancel(at=effect.at, reason=effect.reason)])
+            case SendFetch():
+                self._sender.send(effect.device, [FetchFacts(at=effect.at, wants=effect.wants)])
             case ArmTimer():
                 self._timers.arm(effect)
             case StartJob():
