@@ -1,0 +1,63 @@
+"""A stack for each file of chaos tests, and after each test the judgement of everything that happened on it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.history import collect
+from tests.chaos.judge import Verdict, judge
+from tests.chaos.stack import Stack, running
+from tests.chaos.waiting import until
+
+
+@pytest.fixture(scope="module")
+def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
+    """A service with the agents `north` and `south`, and `east` behind the fault proxy."""
+    # Not pytest's own folder: the path of a Unix socket must be short.
+    home = Path(tempfile.mkdtemp(prefix="sl-chaos-"))
+    failed_before = request.session.testsfailed
+    with running(home, ("north", "south"), ("east",)) as made:
+        yield made
+    left = made.left_over()
+    assert not left, f"these outlived the service: {left}"
+    if request.session.testsfailed == failed_before:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+Settled = Callable[[], Verdict]
+Note = Callable[[str, object], None]
+
+
+@pytest.fixture
+def settled(stack: Stack, record_property: Note) -> Settled:
+    """Judge the history of the stack once it has come to rest, and fail on whatever it breaks.
+
+    What is found and what was killed goes into the report of `make chaos`.
+    """
+
+    def look() -> Verdict:
+        verdict = Verdict()
+
+        def rests() -> bool:
+            nonlocal verdict
+            verdict = judge(collect(stack))
+            return not verdict.all
+
+        try:
+            until(rests, "the history is in order", 10)
+        except AssertionError:
+            told = "\n".join(verdict.all)
+            raise AssertionError(f"the history of {stack.home} breaks promises:\n{told}") from None
+        finally:
+            record_property("verdict", asdict(verdict))
+            record_property("kills", asdict(stack.kills))
+            record_property("stack", str(stack.home))
+        return verdict
+
+    return look

@@ -1,0 +1,461 @@
+"""One installation as real processes in a folder of its own, with the means to break each of them.
+
+`starloom up` is the supervisor of hub, Redis and worker; agents are started here, so that a test decides when one
+comes back. Everything is ended by process id; nothing is looked for by name outside of the supervisor's children.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+from redis import Redis
+
+from starloom.cli.agents import LocalAgent, computer_name, join
+from starloom.cli.client import Client
+from starloom.cli.discovery import HubAddress, read_local
+from starloom.cli.problems import Problem
+from starloom.cli.view import View
+from starloom.jobs import broker
+from starloom.lab.demo_check import free_port, left_over
+from starloom.lab.proxy import FaultProxy
+from starloom_agent.platforms.processes import die_with_parent
+from starloom_protocol.entities import Job
+from starloom_protocol.feed import Event
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile
+from tests.chaos.sql_log import read_log
+from tests.chaos.threaded_proxy import ThreadedProxy
+from tests.chaos.waiting import PATIENCE_S, until
+from tests.chaos.work import Place
+
+TIME_SCALE = 10
+
+
+@dataclass
+class Kills:
+    """How many processes were killed or stopped on purpose."""
+
+    hub: int = 0
+    redis: int = 0
+    agent: int = 0
+    worker: int = 0
+
+
+@dataclass
+class Accepted:
+    """A request that the hub accepted, with every event of it that a client has seen, by number."""
+
+    id: str
+    name: str
+    view: View
+    seen: dict[int, Event] = field(default_factory=dict)
+
+
+class Stack:
+    """A running installation; use `running`."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.port = free_port()
+        self.kills = Kills()
+        self.place = Place(home / "traces")
+        self.accepted: dict[str, Accepted] = {}
+        self.proxy: ThreadedProxy | None = None
+        self.own_agent = ""
+        self._up: list[str] = []
+        self._agents: dict[str, LocalAgent] = {}
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._supervisor: subprocess.Popen[bytes] | None = None
+        self._client: Client | None = None
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")},
+            "STARLOOM_TIME_SCALE": str(TIME_SCALE),
+        }
+
+    # -- life
+
+    def start(self, agents: tuple[str, ...], behind_proxy: tuple[str, ...] = (), *, own_agent: bool = False) -> None:
+        """Start service and agents, and wait until every agent is online.
+
+        With `own_agent` the supervisor starts this computer's agent too; it is called `self.own_agent`.
+        """
+        self._up = [sys.executable, "-m", "starloom.cli", "up", "--lab", *([] if own_agent else ["--no-agent"])]
+        self._up += ["--home", str(self.home), "--port", str(self.port)]
+        self._supervisor = self._spawn(self._up, "supervisor")
+        self.until_up()
+        if own_agent:
+            self.own_agent = computer_name()
+            self.until_online(self.own_agent)
+        if behind_proxy:
+            self.proxy = ThreadedProxy(self.port)
+        for name in (*agents, *behind_proxy):
+            through = self.proxy.url if self.proxy is not None and name in behind_proxy else None
+            self._join(name, through or self.client.address.url)
+            self.start_agent(name)
+        self.until_online(*agents, *behind_proxy)
+
+    def start_again(self) -> None:
+        """Start the service once more on the same home, after the supervisor has ended."""
+        assert self.supervisor.poll() is not None, "the supervisor still runs"
+        self._supervisor = self._spawn(self._up, "supervisor")
+        self.until_up()
+
+    def _join(self, name: str, url: str) -> None:
+        home = self.home / "agents" / name
+        agent = LocalAgent(home, name, url, Profile.FILES, (self.home / "folders" / name,), lab=True)
+        asyncio.run(join(self.client, agent))
+        grant = [sys.executable, "-m", "starloom_agent", "grant", "--home", str(home), "shell:run", "--"]
+        subprocess.run([*grant, *self.place.command, "{.*...}"], check=True, capture_output=True, timeout=30)
+        self._agents[name] = agent
+
+    def _spawn(self, argv: list[str], log: str, more: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        parent = os.getpid()
+        path = self.home / "logs" / f"{log}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as out:
+            return subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env={**self._environment, **(more or {})},
+                start_new_session=True,
+                preexec_fn=lambda: die_with_parent(signal.SIGTERM, parent),
+            )
+
+    def end(self) -> None:
+        """End everything that still runs, agents first."""
+        for name in list(self._running):
+            self.stop_agent(name)
+        if self._client is not None:
+            self._client.close()
+        if self.proxy is not None:
+            self.proxy.close()
+            self.proxy = None
+        process, self._supervisor = self._supervisor, None
+        if process is not None and process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    @property
+    def database(self) -> Path:
+        return self.home / "starloom.db"
+
+    def left_over(self) -> list[str]:
+        """Return what still runs with this home."""
+        return list(left_over(self.home))
+
+    @property
+    def supervisor(self) -> subprocess.Popen[bytes]:
+        assert self._supervisor is not None, "the service is not started"
+        return self._supervisor
+
+    @property
+    def client(self) -> Client:
+        if self._client is None:
+            address = read_local(self.home)
+            assert isinstance(address, HubAddress), "the hub left no address"
+            self._client = Client(address)
+        return self._client
+
+    def until_up(self) -> None:
+        """Wait until the hub says that it can do work."""
+
+        def ready() -> bool:
+            assert self.supervisor.poll() is None, self.log_tail("supervisor")
+            if read_local(self.home) is None:
+                return False
+            with contextlib.suppress(Problem):
+                return self.client.outside("/readyz")[0] == 200
+            return False
+
+        until(ready, "the hub is ready", 90)
+
+    def until_online(self, *names: str) -> None:
+        def online() -> bool:
+            with contextlib.suppress(Problem):
+                items = self.client.get("/devices")["items"]
+                return set(names) <= {item["name"] for item in items if item["link"] == "online" and item["tools"]}
+            return False
+
+        until(online, f"{', '.join(names)} online", 60)
+
+    def log_tail(self, name: str, lines: int = 25) -> str:
+        path = self.home / "logs" / f"{name}.log"
+        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else f"no {path}"
+
+    # -- processes
+
+    def _child(self, sign: str) -> psutil.Process:
+        """Return the supervisor's child whose name or command has the sign."""
+
+        def look() -> psutil.Process | None:
+            for process in psutil.Process(self.supervisor.pid).children():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    words = [process.name(), *process.cmdline()]
+                    if process.status() != psutil.STATUS_ZOMBIE and any(sign in word for word in words):
+                        return process
+            return None
+
+        found = until(look, f"a process {sign} of the supervisor")
+        assert isinstance(found, psutil.Process)
+        return found
+
+    @property
+    def hub(self) -> psutil.Process:
+        return self._child("starloom.app")
+
+    @property
+    def redis(self) -> psutil.Process:
+        return self._child("valkey-server")
+
+    @property
+    def worker(self) -> psutil.Process:
+        return self._child("starloom.jobs.worker")
+
+    def kill_hub(self) -> None:
+        self.kills.hub += 1
+        _kill(self.hub)
+
+    def kill_redis(self) -> None:
+        self.kills.redis += 1
+        _kill(self.redis)
+
+    def kill_worker(self) -> None:
+        self.kills.worker += 1
+        _kill(self.worker)
+
+    def hub_frozen(self) -> AbstractContextManager[None]:
+        """SIGSTOP the hub while the body runs."""
+        return _frozen(self.hub)
+
+    @contextmanager
+    def worker_of_our_own(self) -> Iterator[Callable[[], None]]:
+        """Run a worker beside the supervisor's; the body gets what kills it."""
+        url = f"unix://{self._socket()}?db=0"
+        places = {"STARLOOM_REDIS_URL": url, "STARLOOM_DATABASE_URL": f"sqlite:///{self.database}"}
+        process = self._spawn([sys.executable, "-m", "starloom.jobs.worker"], "own-worker", places)
+
+        def kill() -> None:
+            self.kills.worker += 1
+            process.kill()
+            process.wait()
+
+        try:
+            yield kill
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+    def jobs_queued(self) -> int:
+        """Return how many wake-ups lie in the broker."""
+        with Redis(unix_socket_path=str(self._socket()), db=broker.DATABASE, socket_timeout=5) as redis:
+            return int(redis.llen(broker.KEY_PREFIX + broker.QUEUE))
+
+    def until_job(self, request: Accepted, state: str) -> None:
+        """Wait until the planning job of a request is in a state."""
+
+        def so() -> bool:
+            return any(job.state == state for job in self.look(request).each("job", Job).values())
+
+        until(so, f"the job of {request.name} {state}")
+
+    @contextmanager
+    def supervisor_held(self) -> Iterator[None]:
+        """Keep the supervisor from starting anything again while the body breaks things."""
+        self.supervisor.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.supervisor.send_signal(signal.SIGCONT)
+
+    def cut_redis_log(self, keep: float) -> int:
+        """Cut the append-only file to a part of its length, as a power loss would; return the bytes lost."""
+        folder = self.home / "redis" / "appendonlydir"
+        newest = max(folder.glob("*.incr.aof"), key=lambda path: path.stat().st_mtime_ns)
+        size = newest.stat().st_size
+        kept = int(size * keep)
+        os.truncate(newest, kept)
+        return size - kept
+
+    @contextmanager
+    def history_held(self) -> Iterator[None]:
+        """Keep the projector from writing to the history, so that Redis alone has what is committed meanwhile."""
+        with closing(sqlite3.connect(self.database, isolation_level=None, timeout=10)) as lock:
+            lock.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            finally:
+                lock.execute("ROLLBACK")
+
+    def redis_client(self) -> Redis:
+        return Redis(unix_socket_path=str(self._socket()), socket_timeout=5)
+
+    def _socket(self) -> Path:
+        for connection in self.redis.net_connections("unix"):
+            if str(connection.laddr).endswith("v.sock"):
+                return Path(str(connection.laddr))
+        raise AssertionError("Redis listens on no socket")
+
+    def fault(self, fault: Callable[[FaultProxy], None]) -> None:
+        """Do something to the link of the agents behind the proxy."""
+        assert self.proxy is not None, "no agent is behind the proxy"
+        self.proxy.do(fault)
+
+    # -- agents
+
+    def start_agent(self, name: str) -> None:
+        argv = [sys.executable, "-m", "starloom_agent", "run", "--home", str(self._agents[name].home), "--lab"]
+        self._running[name] = self._spawn([*argv, "--reconnect-most-s", "1"], f"agent-{name}")
+
+    def stop_agent(self, name: str) -> None:
+        """End an agent as its owner would, by force if it does not listen."""
+        process = self._running.pop(name)
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def kill_agent(self, name: str) -> None:
+        """SIGKILL; `start_agent` brings it back."""
+        self.kills.agent += 1
+        process = self._running.pop(name)
+        process.kill()
+        process.wait()
+
+    @contextmanager
+    def agent_frozen(self, name: str) -> Iterator[None]:
+        """SIGSTOP the agent alone while the body runs: its runners go on."""
+        process = self._running[name]
+        process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGCONT)
+
+    def ledgers(self) -> dict[str, Path]:
+        """Return every agent's ledger, by the name of its device."""
+        return {name: agent.home / "ledger.sqlite" for name, agent in self._agents.items()}
+
+    # -- requests
+
+    def submit(self, plan: dict[str, Any]) -> Accepted:
+        """Post a plan and remember that it was accepted."""
+        return self._remember(plan["name"], {"plan": plan})
+
+    def ask(self, words: str) -> Accepted:
+        return self._remember(words, {"request": words})
+
+    def _remember(self, name: str, body: dict[str, Any]) -> Accepted:
+        return self.remember(str(self.client.create("/constellations", body)["id"]), name)
+
+    def remember(self, constellation: str, name: str) -> Accepted:
+        """Note that a client was told that this constellation is accepted."""
+        return self.accepted.setdefault(constellation, Accepted(constellation, name, View(constellation)))
+
+    def keep_what_is_durable(self) -> None:
+        """Let clients forget what they saw and the SQL log does not have: it went with Redis and its only owner.
+
+        To be called while neither runs. Every client reads its stream anew, as a page does after a `resync`.
+        """
+        durable = {(event.stream, event.seq) for event in read_log(self.database)[1]}
+        for request in self.accepted.values():
+            request.view = View(request.id)
+            request.seen = {seq: event for seq, event in request.seen.items() if (request.id, seq) in durable}
+
+    def look(self, request: Accepted) -> View:
+        """Read what is new of a request; a hub that is away leaves it as it was seen last."""
+        with contextlib.suppress(Problem):
+            for event in self.client.events(request.id, request.view.seq, limit=2_000):
+                request.seen[event.seq] = event
+                request.view.apply([event])
+        return request.view
+
+    def succeeded(self, request: Accepted) -> int:
+        """Return how many tasks have succeeded by now."""
+        return sum(task.state == "succeeded" for task in self.look(request).tasks.values())
+
+    def until_task(self, request: Accepted, task: str, *states: str, within_s: float = PATIENCE_S) -> None:
+        def so() -> bool:
+            found = self.look(request).tasks.get(task)
+            if found is not None and found.state in FINAL_TASK_STATES and found.state not in states:
+                raise AssertionError(f"task {task} of {request.name} ended: {self.describe(request)}")
+            return found is not None and found.state in states
+
+        until(so, f"task {task} of {request.name} {' or '.join(states)}", within_s)
+
+    def describe(self, request: Accepted) -> str:
+        """Return what a reader of a failed test wants to know of a request."""
+        view = request.view
+        tasks = {name: f"{task.state} {task.reason or task.code or ''}".strip() for name, task in view.tasks.items()}
+        few = {name: told for name, told in tasks.items() if told != "succeeded"}
+        last = [attempt.detail for name in few if (attempt := view.last_attempt(name)) is not None and attempt.detail]
+        return f"{view.state}, {len(tasks)} tasks, not succeeded {dict(list(few.items())[:8])}, last said {last[:3]}"
+
+    def until_final(self, request: Accepted, within_s: float = PATIENCE_S) -> str:
+        """Wait until the constellation is final and return its state."""
+
+        try:
+            until(lambda: self.look(request).final, f"{request.name} final", within_s)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it is {self.describe(request)}") from None
+        return str(request.view.state)
+
+    def control(self, request: Accepted, action: str, task: str | None = None, **body: Any) -> Any:
+        where = f"/constellations/{request.id}" + (f"/tasks/{task}" if task else "") + f"/{action}"
+        return self.client.post(where, body)
+
+
+@contextmanager
+def _frozen(process: psutil.Process) -> Iterator[None]:
+    process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(signal.SIGCONT)
+
+
+def _kill(process: psutil.Process) -> None:
+    """SIGKILL, and wait until it runs no more: a held supervisor does not collect what is left of it."""
+    process.send_signal(signal.SIGKILL)
+
+    def ended() -> bool:
+        try:
+            return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return True
+
+    until(ended, f"process {process.pid} ended", 10)
+
+
+@contextmanager
+def running(home: Path, agents: tuple[str, ...], behind_proxy: tuple[str, ...] = ()) -> Iterator[Stack]:
+    """Start a stack and end it, whatever happened in between."""
+    stack = Stack(home)
+    try:
+        stack.start(agents, behind_proxy)
+        yield stack
+    finally:
+        stack.end()

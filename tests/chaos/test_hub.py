@@ -1,0 +1,72 @@
+"""The hub killed in the middle of a run."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from starloom.lab.proxy import FaultProxy
+from starloom_protocol.entities import Attempt
+from tests.chaos.conftest import Settled
+from tests.chaos.stack import Stack
+from tests.chaos.submitter import Submitter
+from tests.chaos.waiting import until
+from tests.chaos.work import echoes, plan
+
+pytestmark = pytest.mark.chaos
+
+
+def test_a_hub_killed_mid_run_finishes_and_redoes_nothing(stack: Stack, settled: Settled) -> None:
+    name = "hub-killed"
+    first, during, after = f"{name}/first", f"{name}/during", f"{name}/after"
+    tasks = [stack.place.task(name, task, device="north") for task in ("first", "during", "after")]
+    request = stack.submit(plan(name, tasks, chain=True))
+    stack.fault(lambda proxy: proxy.delay(0.03))
+    crowd = stack.submit(echoes("hub-killed-crowd", 60, side_by_side=4, device="east"))
+    stack.place.open(first, after)
+    until(lambda: stack.place.begun(during), "the second program has begun")
+    until(lambda: stack.succeeded(crowd) > 20, "the crowd is under way")
+    assert stack.succeeded(crowd) < 4 * 60, "the fault would be none if all were done before it"
+    stack.kill_hub()
+    stack.fault(FaultProxy.heal)
+    stack.place.open(during)
+    until(lambda: stack.place.ended(during), "the program ends while there is no hub")
+    stack.until_up()
+    assert stack.until_final(request) == "succeeded"
+    assert stack.until_final(crowd) == "succeeded"
+    # Work that may not be repeated: each began once, the one that ran through the death of the hub included.
+    assert [line.name for line in stack.place.begun() if line.name.startswith(name + "/")] == [first, during, after]
+    attempts = crowd.view.each("attempt", Attempt)
+    assert {item.end for item in attempts.values()} <= {"ok", "lost", "interrupted", "never_started"}
+    settled()
+
+
+def test_every_accepted_request_survives_a_hub_that_is_killed_again_and_again(stack: Stack, settled: Settled) -> None:
+    with Submitter(stack, "accepted") as submitter:
+        for _ in range(2):
+            submitter.more(8)
+            stack.kill_hub()
+            stack.until_up()
+        submitter.more(4)
+    assert submitter.count >= 20
+    for request in submitter.accepted:
+        assert stack.until_final(request) == "succeeded"
+    # The same key gives the same constellation, whatever died between the two.
+    assert len({request.id for request in submitter.accepted}) == submitter.count
+    settled()
+
+
+def test_a_hub_that_was_stopped_for_longer_than_its_leases_goes_on(stack: Stack, settled: Settled) -> None:
+    name = "hub-stopped"
+    request = stack.submit(
+        plan(name, [stack.place.task(name, "strike", device="north"), stack.place.task(name, "then")], chain=True)
+    )
+    until(lambda: stack.place.begun(f"{name}/strike"), "the program has begun")
+    with stack.hub_frozen():
+        time.sleep(4)  # twice a lease with its grace: the silence itself is the fault
+        stack.place.open(f"{name}/strike", f"{name}/then")
+    assert stack.until_final(request) == "succeeded"
+    assert len(stack.place.begun(f"{name}/strike")) == 1
+    assert len(stack.place.begun(f"{name}/then")) == 1
+    settled()

@@ -1,0 +1,61 @@
+"""The supervisor stopped and killed: nothing that it started outlives it, and the next start goes on."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.chaos.conftest import Settled
+from tests.chaos.stack import Stack
+from tests.chaos.waiting import until
+from tests.chaos.work import plan
+
+pytestmark = pytest.mark.chaos
+
+
+@pytest.fixture
+def stack() -> Iterator[Stack]:
+    with tempfile.TemporaryDirectory(prefix="sl-chaos-") as folder:
+        made = Stack(Path(folder))
+        made.start((), own_agent=True)
+        try:
+            yield made
+        finally:
+            made.end()
+
+
+def tree(stack: Stack) -> list[psutil.Process]:
+    return psutil.Process(stack.supervisor.pid).children(recursive=True)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_outlives_the_supervisor(stack: Stack, settled: Settled, how: signal.Signals) -> None:
+    awaited = stack.home / "agents" / stack.own_agent / "workspace" / "awaited.txt"
+    wait = {"id": "wait", "tool": "wait.until", "args": {"what": "file", "path": str(awaited), "every_s": 0.1}}
+    request = stack.submit(plan("outlived", [wait]))
+    stack.until_task(request, "wait", "running")
+    names = ("starloom.app", "valkey-server", "starloom.jobs.worker", "starloom_agent run", "starloom_agent.runner")
+    until(lambda: all(any(name in _words(one) for one in tree(stack)) for name in names), "all parts run")
+    before = tree(stack)
+    stack.supervisor.send_signal(how)
+    code = stack.supervisor.wait(30)
+    assert code == (0 if how is signal.SIGINT else -signal.SIGKILL)
+    until(lambda: not [one for one in before if one.is_running()], "every process it started is gone", 20)
+    assert stack.left_over() == []
+    stack.start_again()
+    awaited.parent.mkdir(parents=True, exist_ok=True)
+    awaited.touch()
+    assert stack.until_final(request) == "succeeded"
+    settled()
+
+
+def _words(process: psutil.Process) -> str:
+    try:
+        return " ".join([process.name(), *process.cmdline()])
+    except psutil.NoSuchProcess:
+        return ""
