@@ -1,0 +1,126 @@
+"""The readable report, in Markdown; the same text is printed and kept in `docs/benchmarks.md`. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.bench.figures import GOALS, Measured, best_half, median, of_runs
+from tests.bench.profile import Profile
+
+_ABOUT = """# Benchmarks
+
+`make bench` measures this, in one run on one machine, the parts one after the other in each of {rounds} rounds;
+each figure, of every side alike, is the median of the better half of its runs, because the machine is shared and other
+work only ever makes a run worse. Ratios are what counts. Before each run, of Starloom, echo and Dask alike,
+the bench waits for a quiet moment ({patience_s:g} s in all), and the table says how many CPUs' worth of work other
+processes did during those of Starloom. No figure here is asserted by a test.
+
+- Measured by `{command}`, seed {seed}. {when}.
+- Machine: {machine}. Load at the start {load}.
+- Starloom: a hub (`python -m starloom.app`, embedded Redis, SQLite), {agents} agents as processes with {slots} slots
+  each, tool `lab.echo` in the agent's process, one client with a live socket. Time is from the client's
+  submit (plan as JSON over REST, checked, installed, durable in SQL) until its live socket shows the end.
+- Every task is committed to Redis before it is dispatched, and again before what waits for it is.
+- CPU a task is that of the hub process alone, all threads, from submit until the SQL history has everything.
+- Echo: FastAPI, uvicorn, uvloop, websockets-sansio; 500 bytes; {connections} connections, one with one outstanding
+  message for the round trip.
+- Dask: `distributed`, {workers} worker processes of one thread, the same graphs, from `get` until the client has the
+  result; it keeps nothing on disk. Dask has no W4.
+- W3: each task waits for two of the layer above. W4: W3 and an edit by REST every 50 completions.
+- `never`: work that must not be repeated waits for SQL before its dispatch, and for the agent's ledger (fsync).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What was run, where and when."""
+
+    command: str
+    seed: int
+    rounds: int
+    when: str
+    machine: str
+    load: str
+    agents: int
+    slots: int
+    connections: int
+    workers: int
+    patience_s: float
+
+
+def markdown(setting: Setting, measured: Measured, figures: dict[str, float], profile: Profile, profiled: str) -> str:
+    """Return the whole report."""
+    parts = [
+        _ABOUT.format(**{name: getattr(setting, name) for name in setting.__dataclass_fields__}),
+        "## Must and aim\n\n" + _goals(figures),
+        "## Workloads\n\n" + _workloads(measured),
+        "## Yardsticks\n\n" + _yardsticks(measured, figures),
+        "## What limits it\n\n" + _profile(profile, profiled),
+    ]
+    return "\n".join(parts)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _goals(figures: dict[str, float]) -> str:
+    rows = []
+    for goal in GOALS:
+        sign = ">=" if goal.least else "<="
+        value = figures[goal.key]
+        rows.append([goal.text, f"{value:g}", f"{sign} {goal.must:g}", f"{sign} {goal.aim:g}", goal.verdict(value)])
+    return _table(["figure", "measured", "must", "aim", "reached"], rows)
+
+
+def _workloads(measured: Measured) -> str:
+    rows = []
+    for name, runs in measured.runs.items():
+        peer = measured.dask.get(name)
+        speed = of_runs(runs, lambda run: run.tasks_s, high=True)
+        peer_speed = best_half(peer, high=True) if peer else 0.0
+        rows.append(
+            [
+                name,
+                f"{runs[0].tasks:,}",
+                str(len(runs)),
+                f"{of_runs(runs, lambda run: run.wall_s):.3f}",
+                f"{of_runs(runs, lambda run: run.accept_s):.3f}",
+                f"{speed:,.0f}",
+                f"{peer_speed:,.0f}" if peer else "-",
+                f"{speed / peer_speed:.1f}x" if peer else "-",
+                f"{of_runs(runs, lambda run: run.hub_us):.0f}",
+                f"{of_runs(runs, lambda run: run.redis_us):.0f}",
+                f"{of_runs(runs, lambda run: run.agents_us):.0f}",
+                f"{of_runs(runs, lambda run: run.hop_p50_ms):.2f}" if name.startswith("W2") else "-",
+                f"{median(run.others_busy for run in runs):.2f}",
+            ]
+        )
+    head = ["workload", "tasks", "runs", "wall s", "of it accepting s", "tasks/s", "Dask tasks/s", "ratio"]
+    return _table([*head, "hub CPU us/task", "Redis us", "agents us", "hop p50 ms", "CPUs taken by others"], rows)
+
+
+def _yardsticks(measured: Measured, figures: dict[str, float]) -> str:
+    rows = [
+        ["echo messages/s", f"{best_half((echo.messages_s for echo in measured.echo), high=True):,.0f}"],
+        ["echo CPU us a message", f"{best_half(echo.cpu_us for echo in measured.echo):.1f}"],
+        ["echo round trip p50 us", f"{best_half(echo.rtt_p50_us for echo in measured.echo):.0f}"],
+        ["hub memory after all runs, MiB", f"{measured.hub_rss_bytes / 2**20:.0f}"],
+        ["agent memory, MiB", f"{figures['agent_rss_mb']:g}"],
+        ["hub memory for one more idle agent, KiB", f"{figures['kib_per_idle_agent']:g}"],
+    ]
+    return _table(["yardstick", "measured"], rows)
+
+
+def _profile(profile: Profile, profiled: str) -> str:
+    head = (
+        f"The hub's loop under `cProfile` while it ran {profiled}; shares of its own time, which a profiler distorts "
+        "towards code of many small calls. Checking a plan's document runs in a thread and is not among them.\n\n"
+    )
+    rooms = _table(["part", "share"], [[part, f"{share:.0f} %"] for part, share in profile.parts if share >= 0.5])
+    functions = _table(
+        ["function", "share", "calls a task"],
+        [[f"`{name}`", f"{share:.1f} %", f"{calls:.1f}"] for name, share, calls in profile.functions],
+    )
+    return head + rooms + "\n" + functions

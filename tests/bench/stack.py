@@ -1,0 +1,163 @@
+"""One installation to measure: a hub with its embedded Redis and some agents, each a process of its own, on loopback.
+
+Started as `starloom up` starts them, in a temporary home, in lab mode. CPU and memory of each part are read apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+import httpx
+
+from starloom.cli.agents import LocalAgent, join, until_online
+from starloom.cli.client import Client
+from starloom.cli.discovery import HubAddress, read_local
+from starloom_protocol.vocabulary import Profile
+from tests.bench import machine
+from tests.bench.hub_client import BenchFailed, HubClient
+
+READY_S = 60.0
+HISTORY_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """CPU seconds of the parts."""
+
+    hub: float
+    redis: float
+    agents: float
+
+    def __sub__(self, other: Cpu) -> Cpu:
+        return Cpu(self.hub - other.hub, self.redis - other.redis, self.agents - other.agents)
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Stack:
+    """An async context: inside it hub and agents are up."""
+
+    home: Path
+    agents: int
+    slots: int
+    hub_module: str = "starloom.app"
+    hub_environment: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.address = HubAddress(self.url, None, "the bench")
+        self.hub: machine.Program | None = None
+        self.agent_programs: list[machine.Program] = []
+        self._redis: list[int] = []
+
+    async def __aenter__(self) -> Stack:
+        try:
+            await self._start()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        machine.stop(self.agent_programs)
+        if self.hub is not None:
+            machine.stop([self.hub])
+
+    async def _start(self) -> None:
+        environment = {
+            "STARLOOM_HOME": str(self.home),
+            "STARLOOM_PORT": str(self.port),
+            "STARLOOM_LAB": "true",
+            "STARLOOM_LOG_LEVEL": "warning",
+            **self.hub_environment,
+        }
+        log = self.home / "logs" / "hub.log"
+        self.hub = machine.start("hub", ["-m", self.hub_module], log, environment)
+        await self._until_ready()
+        self._redis = machine.children_named(self.hub.pid, "valkey")
+        address = read_local(self.home)
+        if address is None:
+            raise BenchFailed(f"the hub left no address in its home: {self.hub.tail()}")
+        self.address = address
+        client = Client(address)
+        try:
+            await asyncio.gather(*(self._start_agent(client, number) for number in range(self.agents)))
+            if self.agents:
+                await until_online(client, [f"bench-{number}" for number in range(self.agents)])
+        finally:
+            client.close()
+
+    async def _start_agent(self, client: Client, number: int) -> None:
+        name = f"bench-{number}"
+        agent = LocalAgent(home=self.home / "agents" / name, name=name, url=self.url, profile=Profile.OBSERVE, lab=True)
+        await join(client, agent)
+        argv = ["-m", "starloom_agent", "run", "--home", str(agent.home), "--lab", "--slots", str(self.slots)]
+        self.agent_programs.append(machine.start(name, argv, self.home / "logs" / f"{name}.log"))
+
+    async def _until_ready(self) -> None:
+        assert self.hub is not None
+        deadline = time.monotonic() + READY_S
+        async with httpx.AsyncClient(base_url=self.url, trust_env=False) as probe:
+            while time.monotonic() < deadline:
+                if not self.hub.alive():
+                    raise BenchFailed(f"the hub ended at its start:\n{self.hub.tail()}")
+                try:
+                    if (await probe.get("/readyz")).status_code == 200:
+                        return
+                except httpx.TransportError:
+                    pass
+                await asyncio.sleep(0.05)
+        raise BenchFailed(f"the hub was not ready after {READY_S:g} s:\n{self.hub.tail()}")
+
+    def client(self) -> HubClient:
+        """Return a client with the hub's own local token."""
+        return HubClient(self.url, self.address.token or "")
+
+    async def settled(self, client: HubClient) -> None:
+        """Wait until the history has all that was committed: its CPU belongs to the work that made it."""
+        deadline = time.monotonic() + HISTORY_S
+        while time.monotonic() < deadline:
+            figures = await client.get_text("/metrics")
+            lag = next(line for line in figures.splitlines() if line.startswith("starloom_history_lag_ms "))
+            if float(lag.split()[1]) == 0:
+                return
+            await asyncio.sleep(0.02)
+        raise BenchFailed(f"the history is still behind after {HISTORY_S:g} s")
+
+    def cpu(self) -> Cpu:
+        """Return the CPU seconds used so far."""
+        assert self.hub is not None
+        return Cpu(
+            hub=machine.cpu_s(self.hub.pid),
+            redis=sum(machine.cpu_s(pid) for pid in self._redis),
+            agents=sum(machine.cpu_s(program.pid) for program in self.agent_programs),
+        )
+
+    def hub_rss_bytes(self) -> int:
+        assert self.hub is not None
+        return machine.rss_bytes(self.hub.pid)
+
+    def agent_rss_bytes(self) -> list[int]:
+        return [machine.rss_bytes(program.pid) for program in self.agent_programs]
+
+    def signal_hub(self, number: int) -> None:
+        assert self.hub is not None
+        os.kill(self.hub.pid, number)

@@ -1,0 +1,91 @@
+"""The pure parts of the bench: graphs that both sides can run, figures and verdicts that say what was measured."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from starloom_protocol.plan import check_plan
+from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
+from tests.bench.echo import EchoFigures
+from tests.bench.figures import GOALS, Measured, figures
+from tests.bench.graphs import Graph, chain, fan, layers, plan
+from tests.bench.workloads import Run
+
+
+def ran(tasks: int, wall_s: float, hub_us: float, hop_p50_ms: float = 0.0) -> Run:
+    return Run(
+        tasks=tasks,
+        wall_s=wall_s,
+        accept_s=0.01,
+        hub_us=hub_us,
+        redis_us=20,
+        agents_us=50,
+        hop_p50_ms=hop_p50_ms,
+        others_busy=0.0,
+        resyncs=0,
+    )
+
+
+@pytest.mark.parametrize("graph", [fan(5), chain(7), layers(3, 4, seed=1)], ids=lambda graph: graph.name)
+def test_a_plan_has_the_edges_of_its_graph(graph: Graph) -> None:
+    checked = check_plan(plan(graph))
+    assert checked.faults == []
+    assert checked.plan is not None
+    ids = [spec.id for spec in checked.plan.specs]
+    edges = [(ids.index(item.source), ids.index(item.target)) for item in checked.plan.dependencies]
+    assert sorted(edges) == sorted((parent, child) for child, above in enumerate(graph.parents) for parent in above)
+
+
+def test_parents_come_first_so_that_there_is_no_cycle() -> None:
+    for graph in (fan(1000), chain(200), layers(20, 50, seed=3)):
+        assert all(parent < child for child, above in enumerate(graph.parents) for parent in above)
+    assert (len(fan(1000)), len(chain(200)), len(layers(20, 50, seed=3))) == (1002, 200, 1000)
+
+
+def test_a_seed_fixes_the_layers() -> None:
+    assert layers(4, 6, seed=5) == layers(4, 6, seed=5)
+    assert layers(4, 6, seed=5) != layers(4, 6, seed=6)
+
+
+def test_ten_thousand_tasks_fit_into_one_document() -> None:
+    document = plan(layers(200, 50, seed=1))
+    assert len(json.dumps(document, separators=(",", ":"))) < DOCUMENT_BYTES_MAX
+
+
+def test_figures_are_ratios_of_the_better_half() -> None:
+    measured = Measured(
+        echo=[EchoFigures(39_000, 20.0, 50.0), EchoFigures(41_000, 24.0, 70.0), EchoFigures(10_000, 90.0, 900.0)],
+        runs={
+            "W1": [ran(1000, 0.25, 100.0), ran(1000, 0.25, 110.0), ran(1000, 1.0, 400.0)],
+            "W2": [ran(200, 0.2, 500.0, hop_p50_ms=0.6)],
+            "W3": [ran(1000, 0.25, 220.0)],
+            "W4": [ran(1020, 0.3, 230.0)],
+            "W3 10k": [ran(10_000, 3.0, 242.0)],
+        },
+        dask={"W1": [1000.0, 1000.0, 100.0]},
+        agent_rss_bytes=[40 * 2**20, 44 * 2**20, 60 * 2**20],
+        kib_per_idle_agent=32.0,
+    )
+    assert figures(measured) == {
+        "w1_tasks_s": 4000,
+        "w1_vs_dask": 4,
+        "w1_vs_echo": 0.1,
+        "cpu_per_task_vs_echo": 10,
+        "w2_hop_p50_ms": 0.6,
+        "w2_hop_vs_echo_rtt": 10,
+        "cpu_10k_vs_1k": 1.1,
+        "w4_vs_w3": 0.85,
+        "kib_per_idle_agent": 32,
+        "agent_rss_mb": 44,
+    }
+
+
+def test_a_verdict_says_what_is_reached_and_what_is_not() -> None:
+    said = {goal.key: [goal.verdict(value) for value in (goal.must, goal.aim)] for goal in GOALS}
+    assert all(verdicts[1] == "aim" for verdicts in said.values())
+    assert [said["w1_vs_dask"][0], said["w2_hop_vs_echo_rtt"][0]] == ["must", "must"]
+    by_key = {goal.key: goal for goal in GOALS}
+    assert by_key["w1_vs_dask"].verdict(3.99) == "MISSED"
+    assert by_key["cpu_per_task_vs_echo"].verdict(8.01) == "MISSED"

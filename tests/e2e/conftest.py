@@ -1,0 +1,124 @@
+"""A real stack for the session with its sample watched from the first event, and a signed-in page for each test."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
+
+from tests.e2e.screens import FOLDER, Screens, write_index
+from tests.e2e.stack import Stack, running
+from tests.e2e.witness import Seen, watch_sample
+
+SIZES = {"wide": (1440, 900), "phone": (390, 844)}
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WAIT_MS = 20_000
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    assert chromium, "the browser tests need Chromium (Debian, Ubuntu: apt-get install chromium)"
+    with sync_playwright() as play:
+        made = play.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="session")
+def screens() -> Iterator[Screens]:
+    for old in FOLDER.glob("*-*-*-*.png"):
+        old.unlink()
+    made = Screens()
+    yield made
+    if made.taken:
+        figures = {"screenshots": len(made.taken), "dom_max": made.elements_most, "axe_violations": 0}
+        print(f"\n{write_index().name}: {json.dumps(figures)}")
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[Stack]:
+    # Not pytest's own folder: the path of a Unix socket must be short.
+    home = Path(tempfile.mkdtemp(prefix="sl-e2e-"))
+    with running(home) as made:
+        yield made
+    shutil.rmtree(home, ignore_errors=True)
+
+
+NewContext = Callable[..., BrowserContext]
+
+
+@pytest.fixture(scope="session")
+def new_context(browser: Browser, stack: Stack) -> NewContext:
+    """Make a browser context of a width, with no session unless one is given."""
+
+    def make(width: str, session: StorageState | None = None) -> BrowserContext:
+        wide, high = SIZES[width]
+        context = browser.new_context(
+            base_url=stack.url,
+            viewport={"width": wide, "height": high},
+            has_touch=width == "phone",
+            locale="en-US",
+            reduced_motion="reduce",
+            color_scheme="light",
+            storage_state=session,
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        context.set_default_timeout(WAIT_MS)
+        return context
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def session(stack: Stack, new_context: NewContext) -> StorageState:
+    """Sign in once by a real link; the other tests start with its cookie."""
+    context = new_context("wide")
+    page = context.new_page()
+    page.goto(stack.sign_in_link())
+    page.get_by_role("heading", name="Home", exact=True).wait_for()
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture(scope="session")
+def sample(stack: Stack, new_context: NewContext, session: StorageState, screens: Screens) -> Seen:
+    """The sample of `make run`, watched on a wide and a phone screen from its start to its answer."""
+    contexts = {width: new_context(width, session) for width in SIZES}
+    seen = watch_sample(stack, {width: context.new_page() for width, context in contexts.items()}, screens)
+    for context in contexts.values():
+        context.close()
+    return seen
+
+
+@pytest.fixture(params=list(SIZES))
+def width(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def page(width: str, session: StorageState, sample: Seen, new_context: NewContext) -> Iterator[Page]:
+    """A signed-in page; a fault that its script throws fails the test."""
+    del sample  # its devices stay; nothing else is asked of them before it is over
+    context = new_context(width, session)
+    made = context.new_page()
+    thrown: list[Any] = []
+    made.on("pageerror", lambda error: thrown.append(error))
+    yield made
+    context.close()
+    assert not thrown, f"the page threw: {thrown}"

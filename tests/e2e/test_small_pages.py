@@ -1,0 +1,78 @@
+"""Settings, what is not there, and the hub going away and coming back under an open page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.screens import Screens
+from tests.e2e.stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+
+def test_settings(page: Page, screens: Screens, width: str) -> None:
+    page.goto("/settings")
+    page.get_by_role("heading", name="Sessions and tokens").wait_for()
+    screens.shoot(page, "settings", "open", width)
+    page.get_by_role("tab", name="Dark").click()
+    page.reload()
+    expect(page.get_by_role("tab", name="Dark")).to_have_attribute("aria-selected", "true")
+    scheme = page.evaluate("() => getComputedStyle(document.documentElement).colorScheme")
+    assert scheme == "dark"
+
+
+def test_what_is_not_there(page: Page, screens: Screens, width: str) -> None:
+    page.goto("/no/such/page")
+    expect(page.get_by_text("There is no such page.")).to_be_visible()
+    screens.shoot(page, "missing", "page", width)
+    page.goto("/constellations/no-such-thing")
+    expect(page.get_by_text("The hub knows no constellation no-such-thing.")).to_be_visible()
+    screens.shoot(page, "missing", "constellation", width)
+
+
+def test_keys_and_palette(page: Page, screens: Screens, width: str) -> None:
+    page.goto("/")
+    page.get_by_role("heading", name="Home", exact=True).wait_for()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    screens.shoot(page, "palette", "open", width)
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    screens.shoot(page, "keys", "open", width)
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    expect(page).to_have_url(re.compile("/new$"))
+
+
+def test_the_page_survives_the_hub(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    """What happens while the hub is away and after it is there, in order and once each, on the page as in the log."""
+    gate = f"away-{width}"
+    constellation = stack.submit(
+        {
+            "starloom": 1,
+            "name": f"Goes on without the hub ({width})",
+            "policy": {"approval": "never"},
+            "tasks": [stack.gated("first", gate), {"id": "second", "tool": "disk.usage"}],
+            "dependencies": [{"from": "first", "to": "second", "when": "success"}],
+        }
+    )
+    page.goto(f"/constellations/{constellation}?lens=list")
+    state = page.locator(".phonestate .pill" if width == "phone" else ".top .pill").first
+    expect(state).to_contain_text("Running")
+    expect(page.locator(".linkpill")).to_have_text("Live")
+    with stack.hub_away():
+        expect(page.locator(".linkpill")).to_contain_text("Offline since")
+        expect(page.get_by_role("button", name=re.compile("^first"))).to_be_visible()
+        expect(page.get_by_role("button", name="Pause", exact=True)).to_have_attribute("aria-disabled", "true")
+        stack.open_gate(gate)
+        screens.shoot(page, "constellation", "offline", width)
+    expect(page.locator(".linkpill")).to_have_text("Live", timeout=30_000)
+    stack.until_state(constellation, "succeeded")
+    expect(state).to_contain_text("Done")
+    rows = page.get_by_role("list", name="Tasks").get_by_role("button")
+    expect(rows).to_have_count(2)
+    stack.until_online(stack.desktop, "demo-server", "demo-phone")
