@@ -15,7 +15,6 @@ LARGER = {
     "backend/starloom/core/edits.py": 520,
     "protocol/starloom_protocol/entities.py": 600,
     "protocol/starloom_protocol/vocabulary.py": 700,
-    "tests/chaos/stack.py": 600,
     "tests/core/test_machine.py": 560,
 }
 """Modules above the size, each with the most it may have; the reasons stand in docs/decisions/0008. Only downwards."""

@@ -46,7 +46,7 @@ def screens() -> Iterator[Screens]:
     made = Screens()
     yield made
     if made.taken:
-        figures = {"screenshots": len(made.taken), "dom_max": made.elements_most, "axe_violations": 0}
+        figures = {"screenshots": len(made.taken), "dom_max": made.elements_most, "axe_violations": made.violations}
         print(f"\n{write_index().name}: {json.dumps(figures)}")
 
 

@@ -36,9 +36,10 @@ _WIDER = """() => {
 
 @dataclass
 class Screens:
-    """Takes pictures and remembers the largest page that it saw."""
+    """Takes pictures and remembers the largest page that it saw and all that axe found."""
 
     elements_most: int = 0
+    violations: int = 0
     taken: list[str] = field(default_factory=list)
 
     def shoot(self, page: Page, name: str, state: str, width: str) -> None:
@@ -69,6 +70,7 @@ class Screens:
             # By evaluation, not by a script element: the page's own policy allows no foreign script.
             page.evaluate(AXE.read_text(encoding="utf-8"))
         violations: list[Any] = page.evaluate(_RUN_AXE)
+        self.violations += len(violations)
         assert not violations, f"axe on {what}:\n" + "\n".join(map(str, violations))
         elements = int(page.evaluate("() => document.getElementsByTagName('*').length"))
         self.elements_most = max(self.elements_most, elements)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -48,8 +50,42 @@ def test_keys_and_palette(page: Page, screens: Screens, width: str) -> None:
     expect(page).to_have_url(re.compile("/new$"))
 
 
+class Heard:
+    """Every frame about one stream that the page's sockets received, over all of its connections."""
+
+    def __init__(self, page: Page, stream: str) -> None:
+        self.sockets = 0
+        self._stream = stream
+        self.steps: list[tuple[str, int]] = []
+        page.on("websocket", lambda socket: self._opened(socket))
+
+    def _opened(self, socket: Any) -> None:
+        self.sockets += 1
+        socket.on("framereceived", lambda text: self._hear(text))
+
+    def _hear(self, text: str | bytes) -> None:
+        frame = json.loads(text)
+        if frame["t"] == "snapshot" and frame["stream"] == self._stream:
+            self.steps.append(("snapshot", int(frame["seq"])))
+        if frame["t"] == "events":
+            self.steps += [("event", int(one["seq"])) for one in frame["events"] if one["stream"] == self._stream]
+
+    @property
+    def last(self) -> int:
+        return self.steps[-1][1] if self.steps else 0
+
+    def gaps(self) -> list[str]:
+        """Return every place where an event is missing, doubled or out of order."""
+        found, at = [], 0
+        for kind, seq in self.steps:
+            if (kind == "event" and seq != at + 1) or seq < at:
+                found.append(f"{kind} {seq} after {at}")
+            at = seq
+        return found
+
+
 def test_the_page_survives_the_hub(page: Page, stack: Stack, screens: Screens, width: str) -> None:
-    """What happens while the hub is away and after it is there, in order and once each, on the page as in the log."""
+    """After the hub is back the page hears every event up to the end of the log, in order and once each."""
     gate = f"away-{width}"
     constellation = stack.submit(
         {
@@ -60,6 +96,7 @@ def test_the_page_survives_the_hub(page: Page, stack: Stack, screens: Screens, w
             "dependencies": [{"from": "first", "to": "second", "when": "success"}],
         }
     )
+    heard = Heard(page, constellation)
     page.goto(f"/constellations/{constellation}?lens=list")
     state = page.locator(".phonestate .pill" if width == "phone" else ".top .pill").first
     expect(state).to_contain_text("Running")
@@ -75,4 +112,8 @@ def test_the_page_survives_the_hub(page: Page, stack: Stack, screens: Screens, w
     expect(state).to_contain_text("Done")
     rows = page.get_by_role("list", name="Tasks").get_by_role("button")
     expect(rows).to_have_count(2)
+    log = stack.client.events(constellation, 0)
+    assert heard.sockets >= 2, "the page connected again"
+    assert not heard.gaps(), heard.steps
+    assert heard.last == log[-1].seq, (heard.steps, log[-1].seq)
     stack.until_online(stack.desktop, "demo-server", "demo-phone")

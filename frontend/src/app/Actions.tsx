@@ -5,6 +5,7 @@ import type { IconName } from "../ui/Icon.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, ProblemNote } from "../ui/parts.tsx";
 import type { Action } from "./actions.ts";
+import { useLink } from "./context.ts";
 import { asProblem } from "./resource.ts";
 
 const ICONS: Record<string, IconName> = {
@@ -126,7 +127,9 @@ export function DoingProvider({ children }: { children: ReactNode }) {
   );
 }
 
-export function ActionButton({ action, shortcut }: { action: Action; shortcut?: string }) {
+export function ActionButton({ action: offered, shortcut }: { action: Action; shortcut?: string }) {
+  const away = useLink().state === "offline" ? "The hub does not answer; it is possible again when it does." : null;
+  const action = { ...offered, why: offered.why ?? away };
   const { perform } = useDoing();
   const [busy, setBusy] = useState(false);
   return (

@@ -169,6 +169,7 @@ describe("New request", () => {
     await userEvent.keyboard("{Control>}{Enter}{/Control}");
     await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
     expect(hub.calls.find((call) => call.method === "POST" && call.path === "/constellations")?.body).toEqual({
+      plan_hash: "8c1f",
       request: "Back up the pictures of my phone to the server",
     });
   });
@@ -179,8 +180,8 @@ describe("New request", () => {
     expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
     const form = screen.getByRole("button", { name: "Use this" }).closest("form") as HTMLElement;
     await within(form).findAllByRole("option", { name: "demo-server" });
-    await userEvent.selectOptions(within(form).getByLabelText("source"), "demo-phone");
-    await userEvent.selectOptions(within(form).getByLabelText("target"), "demo-server");
+    await userEvent.selectOptions(within(form).getByLabelText("the device to copy from"), "demo-phone");
+    await userEvent.selectOptions(within(form).getByLabelText("the device to copy to"), "demo-server");
     await userEvent.click(within(form).getByRole("button", { name: "Use this" }));
     await screen.findByText("What will run");
     await waitFor(() =>

@@ -51,7 +51,11 @@ export class Workspace {
       const model = new StreamModel(stream);
       held = { model, users: 0, linger: null };
       this.held.set(stream, held);
-      this.live.subscribe(stream, sinkOf(model));
+      // A stream is taken while a page is being drawn, and asking for it changes what another part shows.
+      const taken = held;
+      queueMicrotask(() => {
+        if (this.held.get(stream) === taken) this.live.subscribe(stream, sinkOf(model));
+      });
     }
     if (held.linger) clearTimeout(held.linger);
     held.linger = null;

@@ -46,7 +46,7 @@ export const FAMILY_ROWS_MAX = 24;
 const CHAIN_MAX = 12;
 const REDUCE_MAX = 400;
 export const OPEN_WIDTH = 184;
-export const SHUT_WIDTH = 92;
+export const SHUT_WIDTH = 104;
 export const FAMILY_HEAD = 100;
 const natural = new Intl.Collator("en", { numeric: true });
 
@@ -64,10 +64,12 @@ function widthOf(id: string): number {
 /** Builds the drawing. `removed` maps ids that left the plan to the version that removed them. */
 export function drawing(
   specs: ReadonlyMap<string, TaskSpec>,
-  dependencies: Iterable<Dependency>,
+  given: Iterable<Dependency>,
   removed: ReadonlyMap<string, number> = new Map(),
   ghosts = false,
 ): Drawing {
+  // Read more than once below, and what is given may be an iterator that ends after the first time.
+  const dependencies = [...given];
   const place = new Map<string, string>();
   const families = collectFamilies(specs, removed);
   const blocks = new Map<string, Block>();

@@ -73,12 +73,20 @@ export interface Preview {
   understood?: { outcome: "exact" | "near" | "none"; candidates: Candidate[] };
 }
 
+/** What a recipe says of one parameter. */
+export interface ParamRow {
+  type: string;
+  title?: string;
+  optional?: boolean;
+  default?: unknown;
+}
+
 export interface RecipeRow {
   name: string;
   title: string;
   phrases?: string[];
   version?: number;
-  params?: Record<string, { type: string; optional?: boolean; default?: unknown }>;
+  params?: Record<string, ParamRow>;
   effects?: string[];
 }
 

@@ -206,10 +206,19 @@ export const inTrouble = (shown: Shown): boolean => TROUBLE.includes(shown.glyph
 
 const natural = new Intl.Collator("en", { numeric: true });
 
-/** Tasks in the order that a person reads: by need, then by name. Used by the list and by next and previous. */
+/**
+ * Tasks in the order that a person reads: by need, then as they began, then by name. Used by the list and by next
+ * and previous.
+ */
 export function readingOrder(views: TaskView[]): TaskView[] {
-  return [...views].sort((a, b) => rank(a.shown) - rank(b.shown) || natural.compare(a.id, b.id));
+  return [...views].sort(
+    (a, b) => rank(a.shown) - rank(b.shown) || beganMs(a) - beganMs(b) || natural.compare(a.id, b.id),
+  );
 }
+
+/** When the newest attempt began; what has not begun comes last. */
+const beganMs = ({ attempt }: TaskView): number =>
+  attempt ? attempt.started_ms || attempt.leased_ms : Number.MAX_SAFE_INTEGER;
 
 function rank(shown: Shown): number {
   const at = TROUBLE.indexOf(shown.glyph);

@@ -126,6 +126,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const result = answer(model);
   const sentence =
     result?.sentence || sentenceWithout(constellation.state, constellation.request ?? "", constellation.fault?.reason);
+  const [first, rest] = leadOf(sentence);
   const open = questions(model);
 
   const ordered = () => readingOrder(filtered);
@@ -240,7 +241,10 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         </div>
         <div className="answer">
           {!phone && <span className="pill line">{final ? "Answer" : "Answer so far"}</span>}
-          <strong className={`sentence ${whole ? "whole" : ""}`}>{sentence}</strong>
+          <p className={`sentence ${whole ? "whole" : ""}`}>
+            <strong>{first}</strong>
+            {rest}
+          </p>
           {sentence.length > 150 && (
             <button type="button" className="link small nowrap" aria-expanded={whole} onClick={() => setWhole(!whole)}>
               {whole ? "Less" : "All of it"}
@@ -396,6 +400,12 @@ const checkedWhole = (views: TaskView[]): boolean => {
 };
 
 const never = { id: "none", label: "", why: "Nothing to do.", run: async () => undefined };
+
+/** The first sentence, which says the result, and the rest with its leading space. */
+function leadOf(text: string): [string, string] {
+  const end = /[.!?](?=\s)/.exec(text);
+  return end ? [text.slice(0, end.index + 1), text.slice(end.index + 1)] : [text, ""];
+}
 
 function sentenceWithout(state: string, request: string, fault: string | undefined): string {
   if (fault) return fault;

@@ -53,6 +53,8 @@ export function FleetPage() {
     else tally.set(word, { word, count: 1, view });
   }
   const asking = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
+  // The open sheet asks the same question itself.
+  const elsewhere = adding ? [] : asking;
   const chosen = open ? devices(fleet).get(open) : undefined;
   const close = () => go("/devices");
   const add = () => go("/devices?add=1");
@@ -105,7 +107,7 @@ export function FleetPage() {
             </Button>
           )}
         </div>
-        {asking.map((enrollment) => (
+        {elsewhere.map((enrollment) => (
           <div key={enrollment.id} className="grant asking-line">
             <Glyph name="hand" tone="violet" />
             <p>

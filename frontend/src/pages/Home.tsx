@@ -208,14 +208,12 @@ function Running({ row, now }: { row: ConstellationRow; now: number }) {
       {attention ? (
         <span className="row small word tone-violet">
           <Glyph name="hand" />
-          <span className="only-wide">{ATTENTION[attention]}</span>
+          {ATTENTION[attention]}
         </span>
       ) : trouble ? (
         <span className={`row small word tone-${trouble.shown.tone}`}>
           <Glyph name={trouble.shown.glyph} />
-          <span className="only-wide">
-            {trouble.id}: {trouble.shown.word.toLowerCase()}
-          </span>
+          {trouble.id}: {trouble.shown.word.toLowerCase()}
         </span>
       ) : (
         <span className="small dim nowrap">{shown.word}</span>

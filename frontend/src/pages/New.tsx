@@ -64,10 +64,7 @@ export function NewPage() {
     if (blocked || launching || !asked) return;
     setLaunching(true);
     try {
-      const made = await hub.submit(
-        { ...asked, ...(shown?.plan_hash && !asked.request ? { plan_hash: shown.plan_hash } : {}) },
-        key,
-      );
+      const made = await hub.submit({ ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}) }, key);
       go(`/constellations/${made.id}`);
     } catch (error) {
       if (error instanceof Problem) setRefused(error);
@@ -241,7 +238,8 @@ function UnderstoodLine(props: {
         <>
           <Glyph name="tick" tone="teal" />
           <span className="dim">I understood:</span>
-          <b className="strong">{name}</b>
+          <b className="strong">{row?.title ?? exact?.title ?? name}</b>
+          <span className="small dim">{name}</span>
           <Slots params={params} types={row?.params} onChange={onParams} />
         </>
       ) : loading ? (
@@ -249,7 +247,7 @@ function UnderstoodLine(props: {
       ) : (
         <>
           <Glyph name="hand" tone="violet" />
-          <span>
+          <span className="grow">
             {preview?.understood?.outcome === "near"
               ? "This may mean one of these; nothing starts by itself."
               : "No recipe fits these words."}
@@ -313,7 +311,8 @@ function CandidateForm({
     >
       <Glyph name="dotted_ring" tone="indigo" />
       <span>
-        <b className="strong">{candidate.recipe}</b> <span className="dim">{candidate.title}</span>
+        <b className="strong">{candidate.title || candidate.recipe}</b>{" "}
+        <span className="small dim">{candidate.recipe}</span>
       </span>
       <Button
         type="submit"
@@ -324,7 +323,7 @@ function CandidateForm({
       <span className="sub row wrap">
         <Slots
           params={{ ...Object.fromEntries(missing.map((slot) => [slot.name, ""])), ...params }}
-          types={Object.fromEntries(missing.map((slot) => [slot.name, { type: slot.type }]))}
+          types={Object.fromEntries(missing.map((slot) => [slot.name, { type: slot.type, title: slot.title }]))}
           onChange={setParams}
         />
       </span>

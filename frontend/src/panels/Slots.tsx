@@ -1,11 +1,12 @@
 /** The slots of a recipe, each editable in place: a device from the fleet, yes or no, a number, else text. */
 import { useId } from "react";
 import { useFleet } from "../app/context.ts";
+import type { ParamRow } from "../link/endpoints.ts";
 import { devices } from "../model/fleet.ts";
 
 interface SlotsProps {
   params: Record<string, unknown>;
-  types?: Record<string, { type: string; optional?: boolean }>;
+  types?: Record<string, ParamRow>;
   onChange: (params: Record<string, unknown>) => void;
 }
 
@@ -26,7 +27,8 @@ export function Slots({ params, types, onChange }: SlotsProps) {
       {names.map((name) => (
         <Slot
           key={name}
-          name={name}
+          label={types?.[name]?.title ?? name.replaceAll("_", " ")}
+          absent={absentWord(types?.[name])}
           type={
             types?.[name]?.type ??
             (typeof params[name] === "boolean"
@@ -48,13 +50,22 @@ export function Slots({ params, types, onChange }: SlotsProps) {
 const isDevice = (value: unknown): boolean =>
   value !== null && typeof value === "object" && ("name" in value || "id" in value);
 
+/** What an empty slot means: its default, or that anything will do; nothing where a value is needed. */
+function absentWord(row: ParamRow | undefined): string {
+  if (!row) return "";
+  if (typeof row.default === "string" || typeof row.default === "number") return String(row.default);
+  return row.optional ? "any" : "";
+}
+
 function Slot({
-  name,
+  label,
+  absent,
   type,
   value,
   onChange,
 }: {
-  name: string;
+  label: string;
+  absent: string;
   type: string;
   value: unknown;
   onChange: (value: unknown) => void;
@@ -62,7 +73,7 @@ function Slot({
   const id = useId();
   const fleet = useFleet();
   const text = textOf(value);
-  const label = name.replaceAll("_", " ");
+  const chosen = isDevice(value) || typeof value === "string" ? text : "";
   if (type === "boolean") {
     return (
       <label className="slot-field">
@@ -82,11 +93,11 @@ function Slot({
         <label htmlFor={id}>{label}</label>
         <select
           id={id}
-          value={text}
+          value={chosen}
           onChange={(event) => onChange(event.target.value ? { name: event.target.value } : "")}
         >
-          <option value="">choose</option>
-          {[...new Set([...names, ...(text ? [text] : [])])].map((one) => (
+          <option value="">{absent || "choose"}</option>
+          {[...new Set([...names, ...(chosen ? [chosen] : [])])].map((one) => (
             <option key={one} value={one}>
               {one}
             </option>
@@ -102,7 +113,8 @@ function Slot({
       <input
         id={id}
         inputMode={number ? "numeric" : undefined}
-        size={Math.max(6, Math.min(28, text.length + 1))}
+        size={Math.max(6, Math.min(28, (text || absent).length + 1))}
+        placeholder={absent}
         value={text}
         onChange={(event) => {
           const typed = event.target.value;

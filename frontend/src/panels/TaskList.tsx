@@ -3,7 +3,7 @@
  * what is next, what is done. One grammar of filters.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useEffect, useMemo, useRef } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef } from "react";
 import { Elapsed } from "../graph/cards.tsx";
 import { inTrouble, readingOrder, type TaskView } from "../model/selectors.ts";
 import { Glyph } from "../ui/Glyph.tsx";
@@ -39,6 +39,9 @@ export function listLines(views: TaskView[]): Line[] {
   return lines;
 }
 
+const keyOf = (line: Line | undefined): string =>
+  line ? (line.kind === "head" ? `head ${line.title}` : `task ${line.view.id}`) : "";
+
 interface TaskListProps {
   views: TaskView[];
   selected: string | null;
@@ -56,6 +59,8 @@ export function TaskList({ views, selected, rowHeight, progress, onSelect }: Tas
     estimateSize: (index) => (lines[index]?.kind === "head" ? 32 : rowHeight),
     overscan: 8,
     initialRect: { width: 800, height: 900 },
+    // Another order is another place for each size: without keys a heading's height stays where a task is now.
+    getItemKey: useCallback((index: number) => keyOf(lines[index]), [lines]),
   });
   const at = lines.findIndex((line) => line.kind === "task" && line.view.id === selected);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a new selection scrolls, never a new order.

@@ -22,7 +22,12 @@ export function ValueView({ text, table = false }: { text: string; table?: boole
       </dl>
     );
   }
-  return <pre className="value">{JSON.stringify(value, null, 2).slice(0, TEXT_MAX)}</pre>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to.
+    <pre className="value" tabIndex={0}>
+      {JSON.stringify(value, null, 2).slice(0, TEXT_MAX)}
+    </pre>
+  );
 }
 
 type Plain = Record<string, unknown>;
