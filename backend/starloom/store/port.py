@@ -6,7 +6,7 @@ written, its outbox kept - in one script, whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -177,9 +177,6 @@ class InboxPort(Protocol):
     async def settle(self, delivery: str, answer: bytes) -> None:
         """Mark a delivery done and publish its answer."""
         ...
-
-
-Entities = Mapping[str, bytes]
 
 
 class Damaged(Exception):
