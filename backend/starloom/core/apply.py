@@ -11,7 +11,7 @@ from typing import Any
 
 from starloom.core.gates import decide
 from starloom.core.graph import set_ranks
-from starloom.core.model import Constellation, Fleet, Shard, Stream, Tally
+from starloom.core.model import Access, Constellation, Fleet, Shard, Stream, Tally
 from starloom.core.queues import dequeue, enqueue, queueable
 from starloom_protocol.entities import (
     Attempt,
@@ -45,7 +45,13 @@ def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None
     table = stream.tables[kind]
     old = table.get(key)
     shard.journal.append((stream, kind, key, old, stream.seq))
-    _replace(shard, stream, kind, key, old, record)
+    if record is None:
+        table.pop(key, None)
+    else:
+        table[key] = record
+    hook = _HOOKS[type(stream)].get(kind)
+    if hook is not None:
+        hook(shard, stream, key, old, record)
 
 
 def undo(shard: Shard, mark: int = 0) -> None:
@@ -53,33 +59,19 @@ def undo(shard: Shard, mark: int = 0) -> None:
     journal = shard.journal
     while len(journal) > mark:
         stream, kind, key, old, seq = journal.pop()
-        _replace(shard, stream, kind, key, stream.tables[kind].get(key), old)
+        put(shard, stream, kind, key, old)
+        journal.pop()
         stream.seq = seq
         if isinstance(stream, Constellation) and not stream.tables["head"]:
             shard.constellations.pop(stream.name, None)
-
-
-def _replace(shard: Shard, stream: Stream, kind: str, key: str, old: Any, new: Any) -> None:
-    table = stream.tables[kind]
-    if new is None:
-        table.pop(key, None)
-    else:
-        table[key] = new
-    if isinstance(stream, Constellation):
-        if kind == "task":
-            _index_task(shard, stream, key, old, new)
-        else:
-            hook = _CONSTELLATION_HOOKS.get(kind)
-            if hook is not None:
-                hook(shard, stream, key, old, new)
-    elif isinstance(stream, Fleet):
-        _index_fleet(stream, kind, key, old, new)
 
 
 # -- constellations
 
 
 def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head | None, new: Head | None) -> None:
+    if new is not None:
+        constellation.head = new
     was = old is not None and old.state not in FINAL_CONSTELLATION_STATES
     now = new is not None and new.state not in FINAL_CONSTELLATION_STATES
     if now and not was:
@@ -137,33 +129,36 @@ def _count_child(constellation: Constellation, group: str, record: TaskRecord | 
 def _index_task(
     shard: Shard, constellation: Constellation, key: str, old: TaskRecord | None, new: TaskRecord | None
 ) -> None:
+    name = constellation.name
+    was = old.state if old is not None else None
+    now = new.state if new is not None else None
+    was_final, is_final = was in FINAL_TASK_STATES, now in FINAL_TASK_STATES
     spec = constellation.specs.get(key)
-    group = spec.group if spec else None
-    if group:
-        _count_child(constellation, group, old, -1)
-        _count_child(constellation, group, new, +1)
-        shard.touched[(constellation.name, group)] = None
+    if spec is not None and spec.group:
+        _count_child(constellation, spec.group, old, -1)
+        _count_child(constellation, spec.group, new, +1)
+        shard.touched[(name, spec.group)] = None
     else:
-        was = old is not None and old.state not in FINAL_TASK_STATES
-        now = new is not None and new.state not in FINAL_TASK_STATES
-        constellation.unfinished_top += now - was
-        if was != now or new is None or old is None:
-            shard.settled[constellation.name] = None
-    _index_slots(shard, constellation.name, key, old, new)
-    if old is not None and old.state is TaskState.UNKNOWN:
+        was_open, is_open = old is not None and not was_final, new is not None and not is_final
+        constellation.unfinished_top += is_open - was_open
+        if was_open != is_open or new is None or old is None:
+            shard.settled[name] = None
+    if was in _HOLDS_SLOT or now in _HOLDS_SLOT:
+        _index_slots(shard, name, key, old, new)
+    if was is TaskState.UNKNOWN:
         constellation.unknown.pop(key, None)
-    if new is not None and new.state is TaskState.UNKNOWN:
+    if now is TaskState.UNKNOWN:
         constellation.unknown[key] = None
-    if old is not None and queueable(old):
+    if old is not None and was is TaskState.READY and queueable(old):
         dequeue(shard, constellation, key)
-    if new is not None:
+    if new is not None and now is TaskState.READY:
         _enqueue(shard, constellation, key, new)
-    if old is None or new is None or old.state is not new.state or old.marked != new.marked:
+    if was is not now or old is None or new is None or old.marked != new.marked:
         # Between two states that are not final every gate stays undecided.
-        if (old is not None and old.state in FINAL_TASK_STATES) or (new is not None and new.state in FINAL_TASK_STATES):
+        if was_final or is_final:
             _regate(shard, constellation, key)
-        if new is not None and new.state in _UNSTARTED:
-            shard.touched[(constellation.name, key)] = None
+        if now in _UNSTARTED:
+            shard.touched[(name, key)] = None
 
 
 def _index_slots(shard: Shard, name: str, key: str, old: TaskRecord | None, new: TaskRecord | None) -> None:
@@ -275,17 +270,6 @@ def _index_rule(
         constellation.rules_by_task.setdefault(new.task, {})[key] = None
 
 
-_CONSTELLATION_HOOKS: dict[str, Any] = {
-    "head": _index_head,
-    "spec": _index_spec,
-    "group": _index_group,
-    "dep": _index_dep,
-    "attempt": _index_attempt,
-    "question": _index_question,
-    "rule": _index_rule,
-}
-
-
 def _enqueue(shard: Shard, constellation: Constellation, key: str, record: TaskRecord) -> None:
     spec = constellation.specs.get(key)
     if spec is not None and queueable(record):
@@ -296,19 +280,36 @@ def _enqueue(shard: Shard, constellation: Constellation, key: str, record: TaskR
 # -- the fleet
 
 
-def _index_fleet(fleet: Fleet, kind: str, key: str, old: Record | None, new: Record | None) -> None:
-    if kind == "device":
-        if isinstance(old, Device) and fleet.by_name.get(old.name) == key:
-            del fleet.by_name[old.name]
-        if isinstance(new, Device) and not new.revoked:
-            fleet.by_name[new.name] = key
-        fleet.revision += 1
-    elif kind == "offer":
-        if isinstance(new, Offer):
-            fleet.tools[key] = {tool.name: tool for tool in new.tools}
-        else:
-            fleet.tools.pop(key, None)
-        fleet.revision += 1
+def _index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new: Device | None) -> None:
+    if old is not None and fleet.by_name.get(old.name) == key:
+        del fleet.by_name[old.name]
+    if new is not None and not new.revoked:
+        fleet.by_name[new.name] = key
+    fleet.revision += 1
+
+
+def _index_offer(_shard: Shard, fleet: Fleet, key: str, _old: Offer | None, new: Offer | None) -> None:
+    if new is not None:
+        fleet.tools[key] = {tool.name: tool for tool in new.tools}
+    else:
+        fleet.tools.pop(key, None)
+    fleet.revision += 1
+
+
+_HOOKS: dict[type[Stream], dict[str, Any]] = {
+    Constellation: {
+        "head": _index_head,
+        "spec": _index_spec,
+        "task": _index_task,
+        "group": _index_group,
+        "dep": _index_dep,
+        "attempt": _index_attempt,
+        "question": _index_question,
+        "rule": _index_rule,
+    },
+    Fleet: {"device": _index_device, "offer": _index_offer},
+    Access: {},
+}
 
 
 # -- loading
@@ -326,7 +327,7 @@ def load(shard: Shard, stream_name: str, seq: int, entities: dict[str, Record]) 
         if kind == "task" and isinstance(stream, Constellation):
             set_ranks(stream)
         for key, record in by_kind.get(kind, ()):
-            _replace(shard, stream, kind, key, None, record)
+            put(shard, stream, kind, key, record)
     stream.seq = seq
     shard.journal.clear()
 

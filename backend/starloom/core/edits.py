@@ -463,8 +463,8 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
         ids[spec.id] = None
     edges: dict[str, Dependency] = {}
     for spec in plan.specs:
-        for edge in data_edges(spec, 1):
-            edges[dependency_id(edge)] = edge
+        if spec.inputs or spec.for_each is not None:
+            edges.update((dependency_id(edge), edge) for edge in data_edges(spec, 1))
     for dependency in plan.dependencies:
         edges.setdefault(dependency_id(dependency), dependency)
     for key, dependency in edges.items():

@@ -65,25 +65,23 @@ def find_cycle(constellation: Constellation, targets: Iterable[str]) -> list[str
 
 def set_ranks(constellation: Constellation) -> bool:
     """Set the rank (edges to the farthest end) of every task, in one pass; False if a cycle keeps some without."""
-    rank = constellation.rank
-    after = {task: _following(constellation, task) for task in constellation.specs}
-    before: dict[str, list[str]] = {}
-    left: dict[str, int] = {}
-    for task, following in after.items():
-        left[task] = len(following)
-        for item in following:
-            before.setdefault(item, []).append(task)
+    outgoing, rank = constellation.outgoing, constellation.rank
+    left = {task: len(outgoing.get(task, ())) + (1 if spec.group else 0) for task, spec in constellation.specs.items()}
+    farthest = dict.fromkeys(left, 0)
     free = [task for task, count in left.items() if count == 0]
     ranked = 0
     while free:
         task = free.pop()
         ranked += 1
-        rank[task] = 1 + max((rank[item] for item in after[task]), default=-1)
-        for earlier in before.get(task, ()):
+        rank[task] = farthest[task]
+        above = farthest[task] + 1
+        for earlier in _preceding(constellation, task):
+            if farthest[earlier] < above:
+                farthest[earlier] = above
             left[earlier] -= 1
             if left[earlier] == 0:
                 free.append(earlier)
-    return ranked == len(after)
+    return ranked == len(left)
 
 
 def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:

@@ -85,7 +85,8 @@ class Constellation(Stream):
     """A constellation's entities and indexes.
 
     Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency; `unasked` those
-    that hang on a finished result whose fact only its device can tell.
+    that hang on a finished result whose fact only its device can tell. `head` is the constellation's own record,
+    there from its first event on.
     """
 
     __slots__ = (
@@ -95,6 +96,7 @@ class Constellation(Stream):
         "families",
         "gate",
         "groups",
+        "head",
         "incoming",
         "items",
         "jobs",
@@ -130,6 +132,7 @@ class Constellation(Stream):
         self.questions = cast(dict[str, Question], tables["question"])
         self.versions = cast(dict[str, Version], tables["version"])
         self.jobs = cast(dict[str, Job], tables["job"])
+        self.head: Head
         self.outgoing: dict[str, dict[str, Dependency]] = {}
         self.incoming: dict[str, dict[str, Dependency]] = {}
         self.gate: dict[str, GateState] = {}
@@ -146,11 +149,6 @@ class Constellation(Stream):
         self.unknown: dict[str, None] = {}
         self.unasked: dict[str, None] = {}
         self.unfinished_top = 0
-
-    @property
-    def head(self) -> Head:
-        """The constellation's own record."""
-        return cast(Head, self.tables["head"][""])
 
     def attempt(self, task: str, number: int) -> Attempt:
         """Return attempt `number` of a task."""

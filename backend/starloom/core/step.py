@@ -130,6 +130,8 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         # Its event is told with all others that became ready in this step and were not leased in it.
         work.quietly(constellation, "task", key, moved(work, record, TaskState.READY, reason=reason_now))
         work.ready[(name, key)] = None
+        # Its own move touched it again, and nothing of what was just looked at has changed.
+        work.shard.touched.pop((name, key), None)
 
 
 def _say_ready(work: Work) -> None:

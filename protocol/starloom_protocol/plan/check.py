@@ -29,6 +29,7 @@ from starloom_protocol.vocabulary import Code, Repeatability
 
 TASKS_MAX: Final = 10_000
 PLAN_FORMAT: Final = 1
+_sorted: Final = msgspec.json.Encoder(order="sorted")
 
 
 class PlanCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +99,8 @@ def plan_hash(plan: LoweredPlan) -> str:
     """Return the SHA-256 of the canonical text of a lowered plan without its hash, as 64 hex digits."""
     content = msgspec.to_builtins(plan)
     content.pop("hash", None)
-    return hashlib.sha256(canonical(content).encode()).hexdigest()
+    # Values in it are canonical text already and its names are ASCII, so that sorting is all that is left to do.
+    return hashlib.sha256(_sorted.encode(content)).hexdigest()
 
 
 def _params(values: Mapping[str, Any] | None, found: Found, text: bytes) -> Params:
@@ -240,8 +242,9 @@ class _Plan:
             self._found.add(Code.PLAN_TOO_BIG, self._at("tasks"), reason)
             return
         first: dict[str, str] = {}
+        tasks = self._at("tasks")
         for at, raw in enumerate(items):
-            place = self._at("tasks", at)
+            place = f"{tasks}[{at}]"
             name = raw.get("id") if isinstance(raw, dict) else None
             if isinstance(name, str):
                 if name in first:
@@ -272,8 +275,9 @@ class _Plan:
 
     def _dependencies(self) -> list[tuple[Dependency, str]]:
         made = []
+        dependencies = self._at("dependencies")
         for at, raw in enumerate(self._list("dependencies")):
-            place = self._at("dependencies", at)
+            place = f"{dependencies}[{at}]"
             doc = self._found.validate(DependencyDoc, self._params.put_in(raw, place), place)
             if doc is None:
                 self._unread.extend(_written_ends(raw, place))

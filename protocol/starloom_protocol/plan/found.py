@@ -34,8 +34,8 @@ _Model = TypeVar("_Model", bound=BaseModel)
 def joined(place: str, *steps: str | int) -> str:
     """Return the place of a part: names join with a dot, positions stand in brackets."""
     for step in steps:
-        word = f"[{step}]" if isinstance(step, int) else f".{step}"
-        place = place + word if place else word.removeprefix(".")
+        word = f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
+        place += word
     return place
 
 

@@ -7,7 +7,6 @@ are checked in about a second.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -23,16 +22,14 @@ DEPENDENCIES_MAX: Final = 100_000
 _CYCLE_SHOWN_MAX: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True, gc=False):
     """A spec and where it stands in the document."""
 
     spec: TaskSpec
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(msgspec.Struct, frozen=True, gc=False):
     """Something that makes `target` wait for `source`, and where it is said."""
 
     source: str
@@ -84,6 +81,8 @@ class Graph:
 
     def _linked(self, placed: Placed, root: str | None) -> TaskSpec:
         spec, inputs = placed.spec, []
+        if root is None and not spec.inputs:
+            return spec
         for item in spec.inputs:
             place = joined(placed.place, "inputs", item.name, "from")
             if self.refers(item.source, place):
@@ -145,10 +144,12 @@ class Graph:
     def _control(self, control: Iterable[tuple[Dependency, str]]) -> list[Dependency]:
         kept = []
         seen: dict[str, str] = {}
+        tasks = self._tasks
         for dependency, place in control:
-            if not (self.knows(dependency.source) and self.knows(dependency.target)):
-                from_here = self.refers(dependency.source, joined(place, "from"))
-                to_here = self.refers(dependency.target, joined(place, "to"))
+            source, target = dependency.source, dependency.target
+            if not (source in tasks and target in tasks):
+                from_here = self.refers(source, joined(place, "from"))
+                to_here = self.refers(target, joined(place, "to"))
                 if not (from_here and to_here):
                     continue
             identity = dependency_id(dependency)
@@ -158,7 +159,7 @@ class Graph:
                 continue
             seen[identity] = place
             kept.append(dependency)
-            self._edges.append(Edge(dependency.source, dependency.target, place))
+            self._edges.append(Edge(source, target, place))
         return kept
 
     def _cycles(self) -> None:
