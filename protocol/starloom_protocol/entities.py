@@ -5,14 +5,24 @@ are canonical and TypeScript folds to the same ones. State holds integers, strin
 floats. Times are hub time in integer milliseconds. A value is canonical JSON text (`values`).
 
 Keys in the stream of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `group/ID`, `item/FAMILY/KEY`,
-`dep/FROM>TO:NAME`, `attempt/ID/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`. In `fleet`: `device/ID`,
-`offer/ID`, `enrollment/ID`. In `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`.
+`dep/FROM>TO:NAME`, `attempt/ID/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. In `fleet`:
+`device/ID`, `offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID`, `scheduled_plan/ID`, `standing/ID`,
+`model_day/DAY`. In `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`.
 """
 
 from __future__ import annotations
 
 import msgspec
 
+from starloom_protocol.access_records import Idempotency as Idempotency
+from starloom_protocol.access_records import Principal as Principal
+from starloom_protocol.access_records import SignIn as SignIn
+from starloom_protocol.access_records import Token as Token
+from starloom_protocol.approval_records import Call, Standing
+from starloom_protocol.model_records import ModelDay
+from starloom_protocol.record import Fault as Fault
+from starloom_protocol.record import Record as Record
+from starloom_protocol.schedule_records import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import (
     Approval,
     AttemptEnd,
@@ -29,14 +39,8 @@ from starloom_protocol.vocabulary import (
     Profile,
     Reason,
     Repeatability,
-    Role,
     TaskState,
 )
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What every entity and its parts are: frozen, strict, defaults left out."""
-
 
 # -- parts of a task's spec
 
@@ -75,9 +79,13 @@ class Selector(Record, frozen=True, kw_only=True):
 
 
 class ForEach(Record, frozen=True, kw_only=True):
-    """A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family)."""
+    """A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family).
+
+    `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
+    """
 
     devices: Selector | None = None
+    in_turn: bool = False
     max_parallel: int = 0
     need: Need = Need.ALL
     need_count: int = 0
@@ -139,15 +147,6 @@ class ResultSpec(Record, frozen=True, kw_only=True):
     title: str
 
 
-class Fault(Record, frozen=True, kw_only=True):
-    """One thing that is wrong: a code, a sentence, the place, the way out."""
-
-    code: Code
-    hint: str = ""
-    place: str = ""
-    reason: str
-
-
 class Head(Record, frozen=True, kw_only=True):
     """The constellation itself; `wall_ms` and the like are derived by whoever shows it."""
 
@@ -163,11 +162,13 @@ class Head(Record, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     name: str
     params: str = "{}"
+    paused_since_ms: int = 0
     plan_hash: str | None = None
     policy: Policy = Policy()
     recipe: str | None = None
     request: str = ""
     results: list[ResultSpec] = []
+    schedule: str | None = None
     state: ConstellationState
     version: int = 0
 
@@ -188,15 +189,22 @@ class AnswerItem(Record, frozen=True, kw_only=True):
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """`state` is none, partial or final; the sentence is made by the core without a model."""
+    """`state` is none, partial or final; the sentence is made by the core without a model.
 
+    A partial one tells of `ended` tasks.
+    """
+
+    ended: int = 0
     items: list[AnswerItem] = []
     sentence: str = ""
     state: str = "none"
 
 
 class TaskSpec(Record, frozen=True, kw_only=True):
-    """What a task is to do; written by edits only. A group has `for_each`, a question has `person`."""
+    """What a task is to do; written by edits only. A question has `person`.
+
+    A group has `for_each`, or is `nested`: a plan within the plan, whose tasks are its children from the beginning.
+    """
 
     args: str = "{}"
     changed_in: int
@@ -210,6 +218,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     id: str
     inputs: list[Input] = []
     key: str | None = None
+    nested: bool = False
     on_absence: OnAbsence = OnAbsence()
     optional: bool = False
     person: str | None = None
@@ -222,7 +231,9 @@ class TaskSpec(Record, frozen=True, kw_only=True):
 class TaskRecord(Record, frozen=True, kw_only=True):
     """Where a task stands. `attempt` is its highest number ever, `started` counts those of this round.
 
-    `cause` of a skip is the first task that failed or was cancelled on the way, or `not_chosen`.
+    `cause` of a skip is the first task that failed or was cancelled on the way, or `not_chosen`. `stood_ms` is how
+    long the clock of `schedule_to_close_s` stood still in this round. `review` is the job for whose review it is held,
+    `reviews` how often it was.
     """
 
     absent_since_ms: int = 0
@@ -237,27 +248,37 @@ class TaskRecord(Record, frozen=True, kw_only=True):
     not_before_ms: int = 0
     reason: Reason | None = None
     refusals: int = 0
+    review: str | None = None
+    reviews: int = 0
     round: int = 1
     since_ms: int
     started: int = 0
     state: TaskState
+    stood_ms: int = 0
 
 
 class GroupRecord(Record, frozen=True, kw_only=True):
-    """Where a group stands; its children are the tasks whose spec names it."""
+    """Where a group stands; its children are the tasks whose spec names it.
+
+    `list_round` is the round of the task whose output is its list, as it was when the group expanded.
+    """
 
     cause: str | None = None
     code: Code | None = None
     count: int = 0
+    list_round: int = 1
     reason: Reason | None = None
+    review: str | None = None
+    reviews: int = 0
     round: int = 1
     since_ms: int
     state: GroupState
 
 
 class Item(Record, frozen=True, kw_only=True):
-    """One item of a family's list; `value` is canonical text."""
+    """One item of a family's list; `value` is canonical text. A dropped one is kept, so that it stays dropped."""
 
+    dropped: bool = False
     key: str
     value: str
 
@@ -321,18 +342,25 @@ class RuleRecord(Record, frozen=True, kw_only=True):
 
 
 class Question(Record, frozen=True, kw_only=True):
-    """A durable question to a person: a `person:` task, or an approval bound to the hash of an action."""
+    """A durable question to a person: a `person:` task, or an approval bound to the hash of an action.
+
+    An approval that is open at `expires_ms` is denied. `calls` are those that the answer `always` allows from now on;
+    `once_because` says why there is no such answer. An empty `answer` is that of a void question.
+    """
 
     action: str | None = None
     answer: str | None = None
     answered_by: str | None = None
     answered_ms: int = 0
+    calls: list[Call] = []
     choices: list[Choice] = []
     effects: list[Effect] = []
     expires_ms: int = 0
     id: str
     kind: str
+    once_because: str = ""
     opened_ms: int
+    reason: str = ""
     task: str | None = None
     text: str
     version: int = 0
@@ -352,27 +380,48 @@ class Version(Record, frozen=True, kw_only=True):
     trigger: str = ""
 
 
-class Job(Record, frozen=True, kw_only=True):
-    """Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes."""
+class Draft(Record, frozen=True, kw_only=True):
+    """A person is editing these tasks until then, unless it is renewed; one a person."""
 
+    by: str
+    expires_ms: int
+    opened_ms: int
+    tasks: list[str] = []
+
+
+class Job(Record, frozen=True, kw_only=True):
+    """Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes.
+
+    `tasks` are what a review looks at, as TASK/ROUND; calls, tokens and micros (millionths of a dollar) are what a
+    model was used for.
+    """
+
+    calls: int = 0
     claimed_by: str | None = None
     claims: int = 0
     expires_ms: int = 0
     fault: Fault | None = None
     id: str
     kind: str
+    micros: int = 0
     opened_ms: int
     state: str = "open"
+    tasks: list[str] = []
+    tokens: int = 0
 
 
 # -- entities of the fleet
 
 
 class ToolOffer(Record, frozen=True, kw_only=True):
-    """One tool as a device offers it; `args` is the canonical text of its JSON schema."""
+    """One tool as a device offers it; `args` is the canonical text of its JSON schema.
+
+    `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects.
+    """
 
     args: str = "{}"
     effects: list[Effect] = []
+    effects_by: dict[str, dict[str, list[Effect]]] = {}
     grant: str | None = None
     name: str
     repeatability: Repeatability = Repeatability.NEVER
@@ -416,7 +465,10 @@ class Device(Record, frozen=True, kw_only=True):
 
 
 class Enrollment(Record, frozen=True, kw_only=True):
-    """One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is never the code."""
+    """One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is never the code.
+
+    `replaces` is the device whose name and labels this one takes when it is let in, and which is revoked then.
+    """
 
     attempts: int = 0
     code_hash: str
@@ -433,53 +485,20 @@ class Enrollment(Record, frozen=True, kw_only=True):
     preapproved: bool = False
     profile_most: Profile = Profile.OPERATE
     reason: str = ""
+    replaces: str = ""
     state: str = "open"
     words: str = ""
 
 
-# -- entities of access
-
-
-class Principal(Record, frozen=True, kw_only=True):
-    created_ms: int
-    id: str
-    name: str
-    role: Role
-
-
-class Token(Record, frozen=True, kw_only=True):
-    """A bearer token or a page's session; only the SHA-256 of its secret is kept."""
-
-    created_ms: int
-    csrf_hash: str | None = None
-    expires_ms: int
-    id: str
-    kind: str
-    label: str = ""
-    principal: str
-    revoked_ms: int = 0
-    role: Role
-    scopes: list[str] = []
-    secret_hash: str
-
-
-class SignIn(Record, frozen=True, kw_only=True):
-    """A one-time sign-in link; only its secret's hash is kept, and it dies on use."""
-
-    created_ms: int
-    expires_ms: int
-    id: str
-    principal: str
-    secret_hash: str
-    used_ms: int = 0
-
-
-class Idempotency(Record, frozen=True, kw_only=True):
-    """What a key of a principal was used for: the hash of the body and the id that it made."""
+class RecipeVersion(Record, frozen=True, kw_only=True):
+    """One version of a recipe that people saved here; `text` is as it was written. Never changed once saved."""
 
     at_ms: int
-    body_hash: str
-    made: str
+    author: str
+    name: str
+    number: int
+    text: str
+    title: str
 
 
 Entity = (
@@ -495,9 +514,15 @@ Entity = (
     | Question
     | Version
     | Job
+    | Draft
     | Device
     | Offer
     | Enrollment
+    | RecipeVersion
+    | Schedule
+    | ScheduledPlan
+    | Standing
+    | ModelDay
     | Principal
     | Token
     | SignIn
@@ -517,9 +542,15 @@ KINDS: dict[str, type[Record]] = {
     "question": Question,
     "version": Version,
     "job": Job,
+    "draft": Draft,
     "device": Device,
     "offer": Offer,
     "enrollment": Enrollment,
+    "recipe": RecipeVersion,
+    "schedule": Schedule,
+    "scheduled_plan": ScheduledPlan,
+    "standing": Standing,
+    "model_day": ModelDay,
     "principal": Principal,
     "token": Token,
     "signin": SignIn,

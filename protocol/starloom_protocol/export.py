@@ -18,19 +18,35 @@ from typing import Any, Final, cast, get_args
 import msgspec
 from msgspec import inspect
 
-from starloom_protocol import edits, entities, feed, frames, session, vocabulary
+from starloom_protocol import (
+    access_records,
+    approval_records,
+    edits,
+    entities,
+    feed,
+    frame_shapes,
+    frames,
+    model_records,
+    presentation,
+    record,
+    schedule_records,
+    session,
+    vocabulary,
+)
 from starloom_protocol.codec import MESSAGE_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, tag_of
 from starloom_protocol.version import PROTOCOL_VERSIONS
 from starloom_protocol.words import WORDS
 
 TYPESCRIPT: Final = Path("frontend/src/generated/protocol.ts")
+TAB: Final = Path("device_agents/browser/src/generated")
 SCHEMA: Final = Path("protocol/schema/v1.json")
 _COMMAND: Final = "python -m starloom_protocol.export"
 
 
 def enums() -> list[type[StrEnum]]:
     """Return every enum of the vocabulary and the session, in the order they stand there."""
-    found = [item for item in vars(vocabulary).values() if isinstance(item, type) and issubclass(item, StrEnum)]
+    named = [*vars(vocabulary).values(), *vars(presentation).values()]
+    found = dict.fromkeys(item for item in named if isinstance(item, type) and issubclass(item, StrEnum))
     return [item for item in found if item is not StrEnum] + [session.Side, session.State]
 
 
@@ -38,7 +54,17 @@ def structs() -> list[type[msgspec.Struct]]:
     """Return every record, feed frame, AIP frame and edit operation, parts before what holds them."""
     found: dict[str, type[msgspec.Struct]] = {}
     abstract = {entities.Record, frames.Part, frames.Frame, edits.Operation}
-    for module in (entities, feed, edits, frames):
+    for module in (
+        record,
+        access_records,
+        approval_records,
+        schedule_records,
+        model_records,
+        entities,
+        feed,
+        edits,
+        frames,
+    ):
         for item in vars(module).values():
             if not (isinstance(item, type) and issubclass(item, msgspec.Struct)) or item in abstract:
                 continue
@@ -151,7 +177,7 @@ def presentation_rows() -> list[dict[str, Any]]:
     for state in vocabulary.TaskState:
         for reason in reasons:
             for checked in (False, True):
-                shown = vocabulary.presentation(state, reason, checked=checked)
+                shown = presentation.presentation(state, reason, checked=checked)
                 rows.append({"state": state, "reason": reason, "checked": checked, **asdict(shown)})
     return rows
 
@@ -229,8 +255,11 @@ def json_schema() -> dict[str, Any]:
 
 def generated() -> dict[Path, str]:
     """Return the text of every generated file by its place in the checkout."""
+    text = typescript()
     return {
-        TYPESCRIPT: typescript(),
+        TYPESCRIPT: text,
+        TAB / "protocol.ts": text,
+        TAB / "shapes.ts": frame_shapes.typescript(_COMMAND),
         SCHEMA: json.dumps(json_schema(), indent=1, sort_keys=True, ensure_ascii=True) + "\n",
     }
 

@@ -1,4 +1,4 @@
-"""Every word that crosses a boundary: states, reasons, codes, effects - and how a state is shown.
+"""Every word that crosses a boundary: states, reasons, codes, effects. How a state is shown is `presentation`.
 
 Owns the names; decides nothing. A state, a reason or an error code that is not here does not exist.
 """
@@ -205,9 +205,11 @@ class Reason(StrEnum):
     APPROVAL = "approval"
     PERSON = "person"
     MISSING_GRANT = "missing_grant"
+    OWNER_ASKED = "owner_asked"
     REVIEW = "review"
     GATE_CLOSED = "gate_closed"
     ABSENT = "absent"
+    OVERDUE = "overdue"
     MAY_HAVE_HAPPENED = "may_have_happened"
     PAUSED = "paused"
     NO_CAPABLE_DEVICE = "no_capable_device"
@@ -229,9 +231,46 @@ class Attention(StrEnum):
     TASK_UNKNOWN = "task_unknown"
     NO_CAPABLE_DEVICE = "no_capable_device"
     WAITS_LONG = "waits_long"
+    TAKES_LONG = "takes_long"
     RULE_REFUSED = "rule_refused"
     PLANNING_FAILED = "planning_failed"
+    REVIEW_WISHES = "review_wishes"
     MISSING_GRANT = "missing_grant"
+    OWNER_ASKED = "owner_asked"
+
+
+class ScheduleState(StrEnum):
+    """`paused` by a person; `stopped` by the hub, with the reason kept beside it."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+
+
+class Overlap(StrEnum):
+    """What a firing does while the one before still goes on."""
+
+    SKIP = "skip"
+    QUEUE = "queue"
+    CANCEL_PREVIOUS = "cancel_previous"
+    ALLOW = "allow"
+
+
+class CatchUp(StrEnum):
+    """Which firings that nobody was there for are made up for."""
+
+    NONE = "none"
+    LAST = "last"
+    ALL = "all"
+
+
+class NotifyWhen(StrEnum):
+    """Which ends of a schedule's firings a person is told of; a change is an answer that differs from the last one."""
+
+    NEVER = "never"
+    FAILURE = "failure"
+    CHANGE = "change"
+    ALWAYS = "always"
 
 
 class CodeClass(StrEnum):
@@ -260,9 +299,17 @@ class Code(StrEnum):
     UNKNOWN_RECIPE = "unknown_recipe"
     REQUEST_AMBIGUOUS = "request_ambiguous"
     REQUEST_NOT_UNDERSTOOD = "request_not_understood"
+    MODEL_NOT_SET = "model_not_set"
+    MODEL_UNREACHABLE = "model_unreachable"
+    MODEL_ANSWER = "model_answer"
+    MODEL_BUDGET = "model_budget"
     PLAN_HASH_MISMATCH = "plan_hash_mismatch"
     NEEDS_APPROVAL = "needs_approval"
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch"
+    BAD_SCHEDULE = "bad_schedule"
+    TOO_MANY_SCHEDULES = "too_many_schedules"
+    TOO_MANY_RECIPES = "too_many_recipes"
+    RIGHTS_LOST = "rights_lost"
     # edits and controls
     EDIT_CONFLICT = "edit_conflict"
     TASK_STARTED = "task_started"
@@ -368,14 +415,39 @@ CODES: dict[Code, CodeInfo] = {
         "No recipe fits these words",
         "Pick a recipe (`starloom recipes`), or write a plan (docs/plans.md).",
     ),
+    Code.MODEL_NOT_SET: CodeInfo(_P, 422, "No model is set up", "Set one (docs/models.md), or use a recipe."),
+    Code.MODEL_UNREACHABLE: CodeInfo(_T, 502, "The model does not answer", "Test it in Settings > Model."),
+    Code.MODEL_ANSWER: CodeInfo(_P, 422, "The model gave no plan", "Use other words, a recipe, or rows."),
+    Code.MODEL_BUDGET: CodeInfo(_P, 429, "The model's budget is used up", "Wait a day (UTC), or raise it."),
     Code.PLAN_HASH_MISMATCH: CodeInfo(
         _P, 409, "The plan changed since the preview", "Look at the new preview and approve that."
     ),
     Code.NEEDS_APPROVAL: CodeInfo(
-        _P, 409, "This needs an approval", "Approve it on the page or with `starloom approve`."
+        _P,
+        409,
+        "This needs an approval",
+        "Approve it on the page or with `starloom approve`, or on the device that asks.",
     ),
     Code.IDEMPOTENCY_MISMATCH: CodeInfo(
         _P, 409, "This key was used with another body", "Use a new Idempotency-Key for a new request."
+    ),
+    Code.BAD_SCHEDULE: CodeInfo(
+        _P,
+        422,
+        "The clock cannot be kept",
+        'Give five fields (minute hour day month weekday), as in "0 2 * * *", and a zone such as Europe/Vienna.',
+    ),
+    Code.TOO_MANY_RECIPES: CodeInfo(
+        _P, 409, "No more recipes can be saved", "Remove one that is not needed, with `starloom recipe rm`."
+    ),
+    Code.TOO_MANY_SCHEDULES: CodeInfo(
+        _P, 409, "There are as many schedules as the hub keeps", "Remove one: `starloom schedule ls`, then `rm`."
+    ),
+    Code.RIGHTS_LOST: CodeInfo(
+        _P,
+        403,
+        "Who made the schedule may not run it any more",
+        "Someone who may run work resumes it, and owns it from then on: `starloom schedule resume`.",
     ),
     Code.EDIT_CONFLICT: CodeInfo(
         _P, 409, "The plan changed meanwhile", "Read the current version and propose the edit again."
@@ -529,101 +601,3 @@ CODES: dict[Code, CodeInfo] = {
         _P, 403, "The device waits for approval", "Compare the words on both screens and approve it in Fleet."
     ),
 }
-
-
-class Tone(StrEnum):
-    """The hue group of a shown state; the page's palette and the CLI's colours map it."""
-
-    GREY = "grey"
-    INDIGO = "indigo"
-    VIOLET = "violet"
-    AMBER = "amber"
-    BLUE = "blue"
-    TEAL = "teal"
-    VERMILION = "vermilion"
-
-
-class Glyph(StrEnum):
-    RING = "ring"
-    DOTTED_RING = "dotted_ring"
-    HAND = "hand"
-    BARRIER = "barrier"
-    OPEN_ARC = "open_arc"
-    TURNING_ARC = "turning_arc"
-    BROKEN_ARC = "broken_arc"
-    RINGED_SQUARE = "ringed_square"
-    TICK = "tick"
-    DOUBLE_TICK = "double_tick"
-    CROSS = "cross"
-    CHEVRONS = "chevrons"
-    SQUARE = "square"
-    QUESTION = "question"
-
-
-@dataclass(frozen=True, slots=True)
-class Presentation:
-    """How a state is shown: a word, a shape and a tone; never the tone alone."""
-
-    word: str
-    glyph: Glyph
-    tone: Tone
-
-
-HELD_WORDS: dict[Reason, str] = {
-    Reason.HELD: "Held by a person",
-    Reason.BACKOFF: "Held, tries again soon",
-    Reason.MISSING_GRANT: "Held, a grant is missing",
-    Reason.REVIEW: "Held, under review",
-    Reason.PAUSED: "Held, paused",
-    Reason.NO_CAPABLE_DEVICE: "Held, no device can do it",
-    Reason.DEVICE_AWAY: "Held, its device is away",
-    Reason.QUOTA: "Held, limit of this group",
-    Reason.GATE_CLOSED: "Held, a gate closed again",
-}
-
-SKIP_WORDS: dict[Reason, str] = {
-    Reason.NOT_CHOSEN: "Skipped, not needed",
-    Reason.ENOUGH: "Skipped, enough done",
-    Reason.UPSTREAM_FAILED: "Skipped, what it needs failed",
-    Reason.UPSTREAM_CANCELLED: "Skipped, what it needs was cancelled",
-    Reason.SKIPPED_BY_PERSON: "Skipped by a person",
-}
-
-
-def presentation(
-    state: TaskState, reason: Reason | None = None, *, attempt: int = 0, checked: bool = False
-) -> Presentation:
-    """The one mapping from a task's state and reason to what people see (dashboard.md C7).
-
-    `reason` is the task's own stored reason or the one joined from its constellation or demand.
-    """
-    match state:
-        case TaskState.WAITING:
-            return Presentation("Waiting", Glyph.RING, Tone.GREY)
-        case TaskState.READY:
-            if reason is None or reason is Reason.BUSY:
-                return Presentation("Ready", Glyph.DOTTED_RING, Tone.INDIGO)
-            if reason in (Reason.APPROVAL, Reason.PERSON):
-                return Presentation("Needs you", Glyph.HAND, Tone.VIOLET)
-            return Presentation(HELD_WORDS.get(reason, "Held"), Glyph.BARRIER, Tone.AMBER)
-        case TaskState.LEASED:
-            return Presentation("Starting", Glyph.OPEN_ARC, Tone.BLUE)
-        case TaskState.RUNNING:
-            if reason is Reason.ABSENT:
-                return Presentation("Out of reach", Glyph.BROKEN_ARC, Tone.AMBER)
-            word = f"Running, attempt {attempt}" if attempt > 1 else "Running"
-            return Presentation(word, Glyph.TURNING_ARC, Tone.BLUE)
-        case TaskState.CANCELLING:
-            return Presentation("Stopping, not yet confirmed", Glyph.RINGED_SQUARE, Tone.BLUE)
-        case TaskState.UNKNOWN:
-            return Presentation("Unknown: may have happened", Glyph.QUESTION, Tone.AMBER)
-        case TaskState.SUCCEEDED:
-            if checked:
-                return Presentation("Done, checked", Glyph.DOUBLE_TICK, Tone.TEAL)
-            return Presentation("Done", Glyph.TICK, Tone.TEAL)
-        case TaskState.FAILED:
-            return Presentation("Failed", Glyph.CROSS, Tone.VERMILION)
-        case TaskState.SKIPPED:
-            return Presentation(SKIP_WORDS.get(reason, "Skipped") if reason else "Skipped", Glyph.CHEVRONS, Tone.GREY)
-        case TaskState.CANCELLED:
-            return Presentation("Cancelled", Glyph.SQUARE, Tone.GREY)

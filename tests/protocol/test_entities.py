@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from starloom_protocol import edits, entities, feed, frames
+from starloom_protocol import access_records, edits, entities, feed, frames, record, schedule_records
 from starloom_protocol.entities import (
     KINDS,
     Condition,
@@ -24,7 +24,7 @@ from starloom_protocol.vocabulary import Gate, Op
 
 STRUCTS = [
     item
-    for module in (entities, feed, frames, edits)
+    for module in (record, access_records, schedule_records, entities, feed, frames, edits)
     for item in vars(module).values()
     if isinstance(item, type) and issubclass(item, msgspec.Struct) and item.__module__ == module.__name__
 ]

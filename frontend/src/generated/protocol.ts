@@ -65,20 +65,36 @@ export type Approval = "never" | "risky" | "always";
 export const APPROVAL_WORDS: readonly Approval[] = ["never", "risky", "always"];
 
 /** Why something does not move. Those of a task are stored with it; the rest are joined by `why`. */
-export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant" | "review" | "gate_closed" | "absent" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "busy" | "quota" | "not_chosen" | "enough" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
-export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "review", "gate_closed", "absent", "may_have_happened", "paused", "no_capable_device", "device_away", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
+export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant" | "owner_asked" | "review" | "gate_closed" | "absent" | "overdue" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "busy" | "quota" | "not_chosen" | "enough" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
+export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "owner_asked", "review", "gate_closed", "absent", "overdue", "may_have_happened", "paused", "no_capable_device", "device_away", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
 
 /** Why a constellation asks for a person, beside its state. */
-export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "rule_refused" | "planning_failed" | "missing_grant";
-export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "rule_refused", "planning_failed", "missing_grant"];
+export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "owner_asked";
+export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "takes_long", "rule_refused", "planning_failed", "review_wishes", "missing_grant", "owner_asked"];
+
+/** `paused` by a person; `stopped` by the hub, with the reason kept beside it. */
+export type ScheduleState = "active" | "paused" | "stopped";
+export const SCHEDULE_STATE_WORDS: readonly ScheduleState[] = ["active", "paused", "stopped"];
+
+/** What a firing does while the one before still goes on. */
+export type Overlap = "skip" | "queue" | "cancel_previous" | "allow";
+export const OVERLAP_WORDS: readonly Overlap[] = ["skip", "queue", "cancel_previous", "allow"];
+
+/** Which firings that nobody was there for are made up for. */
+export type CatchUp = "none" | "last" | "all";
+export const CATCH_UP_WORDS: readonly CatchUp[] = ["none", "last", "all"];
+
+/** Which ends of a schedule's firings a person is told of; a change is an answer that differs from the last one. */
+export type NotifyWhen = "never" | "failure" | "change" | "always";
+export const NOTIFY_WHEN_WORDS: readonly NotifyWhen[] = ["never", "failure", "change", "always"];
 
 /** Where the ladder goes first: retry here, do not retry, or try another device. */
 export type CodeClass = "transient" | "permanent" | "device";
 export const CODE_CLASS_WORDS: readonly CodeClass[] = ["transient", "permanent", "device"];
 
 /** Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`. */
-export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "plan_hash_mismatch" | "needs_approval" | "idempotency_mismatch" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "artifact_corrupt" | "network" | "declined" | "group_need" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
-export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "plan_hash_mismatch", "needs_approval", "idempotency_mismatch", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "fenced", "file_not_found", "no_space", "output_too_big", "artifact_corrupt", "network", "declined", "group_need", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
+export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "artifact_corrupt" | "network" | "declined" | "group_need" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
+export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "fenced", "file_not_found", "no_space", "output_too_big", "artifact_corrupt", "network", "declined", "group_need", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
 
 /** The hue group of a shown state; the page's palette and the CLI's colours map it. */
 export type Tone = "grey" | "indigo" | "violet" | "amber" | "blue" | "teal" | "vermilion";
@@ -94,6 +110,146 @@ export const SIDE_WORDS: readonly Side[] = ["hub", "agent"];
 /** What a session waits for. In `OPEN` both sides send at any time. */
 export type State = "await_hello" | "await_challenge" | "await_prove" | "await_welcome" | "open" | "closed";
 export const STATE_WORDS: readonly State[] = ["await_hello", "await_challenge", "await_prove", "await_welcome", "open", "closed"];
+
+/** One thing that is wrong: a code, a sentence, the place, the way out. */
+export interface Fault {
+  code: Code;
+  hint?: string;
+  place?: string;
+  reason: string;
+}
+
+export interface Principal {
+  created_ms: number;
+  id: string;
+  name: string;
+  role: Role;
+}
+
+/** A bearer token or a page's session; only the SHA-256 of its secret is kept. */
+export interface Token {
+  created_ms: number;
+  csrf_hash?: string | null;
+  expires_ms: number;
+  id: string;
+  kind: string;
+  label?: string;
+  principal: string;
+  revoked_ms?: number;
+  role: Role;
+  scopes?: string[];
+  secret_hash: string;
+}
+
+/** A one-time sign-in link; only its secret's hash is kept, and it dies on use. */
+export interface SignIn {
+  created_ms: number;
+  expires_ms: number;
+  id: string;
+  principal: string;
+  secret_hash: string;
+  used_ms?: number;
+}
+
+/** What a key of a principal was used for: the hash of the body and the id that it made. */
+export interface Idempotency {
+  at_ms: number;
+  body_hash: string;
+  made: string;
+}
+
+/** One call that a plan would make: a tool with whole arguments (canonical text), and the devices it may go to. */
+export interface Call {
+  args?: string;
+  devices?: string[];
+  effects?: Effect[];
+  task: string;
+  tool: string;
+}
+
+/** This tool with these arguments on these devices asks nobody, until a person takes it back. */
+export interface Standing {
+  action: string;
+  args?: string;
+  at_ms: number;
+  by: string;
+  constellation: string;
+  devices?: string[];
+  effects?: Effect[];
+  id: string;
+  tool: string;
+}
+
+/** What a person approved when a schedule was saved: a plan by its hash, and how far it may reach. */
+export interface Consent {
+  at_ms: number;
+  by: string;
+  devices?: string[];
+  effects?: Effect[];
+  grants?: string[];
+  hash: string;
+}
+
+/** What a schedule has to tell a person; `count` says how many it stands for, `text` is of the newest. */
+export interface Notice {
+  at_ms: number;
+  constellation?: string | null;
+  count?: number;
+  text: string;
+  told?: boolean;
+}
+
+/** How the newest firing that ended has ended; `digest` is of its answer. */
+export interface Firing {
+  constellation: string;
+  digest?: string;
+  due_ms: number;
+  ended_ms: number;
+  state: ConstellationState;
+}
+
+/** Work on a clock. `due_ms` is its next moment, 0 when it has none; a firing is known by (id, due moment). */
+export interface Schedule {
+  author: string;
+  catch_up?: CatchUp;
+  consent?: Consent | null;
+  created_ms: number;
+  cron: string;
+  deadline_s?: number;
+  due_ms?: number;
+  fired?: number;
+  id: string;
+  last?: Firing | null;
+  name: string;
+  notice?: Notice | null;
+  notify?: NotifyWhen;
+  notify_device?: string | null;
+  overlap?: Overlap;
+  owner: string;
+  params?: string;
+  queued?: number[];
+  recipe?: string | null;
+  request?: string;
+  running?: Record<string, number>;
+  skipped?: number;
+  state?: ScheduleState;
+  stopped?: Fault | null;
+  token?: string | null;
+  zone: string;
+}
+
+/** The plan of a schedule, written once: the JSON text of a lowered plan. */
+export interface ScheduledPlan {
+  plan: string;
+}
+
+/** Calls, tokens and, where the price is known, millionths of a dollar; `day` counts UTC days since 1970. */
+export interface ModelDay {
+  calls?: number;
+  day: number;
+  micros?: number;
+  tokens?: number;
+}
 
 /** `value` is canonical text; null where the operator needs none. */
 export interface Condition {
@@ -128,6 +284,7 @@ export interface Selector {
 /** A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family). */
 export interface ForEach {
   devices?: Selector | null;
+  in_turn?: boolean;
   max_parallel?: number;
   need?: Need;
   need_count?: number;
@@ -183,14 +340,6 @@ export interface ResultSpec {
   title: string;
 }
 
-/** One thing that is wrong: a code, a sentence, the place, the way out. */
-export interface Fault {
-  code: Code;
-  hint?: string;
-  place?: string;
-  reason: string;
-}
-
 /** The constellation itself; `wall_ms` and the like are derived by whoever shows it. */
 export interface Head {
   attention?: Attention[];
@@ -205,11 +354,13 @@ export interface Head {
   labels?: Record<string, string>;
   name: string;
   params?: string;
+  paused_since_ms?: number;
   plan_hash?: string | null;
   policy?: Policy;
   recipe?: string | null;
   request?: string;
   results?: ResultSpec[];
+  schedule?: string | null;
   state: ConstellationState;
   version?: number;
 }
@@ -230,12 +381,13 @@ export interface AnswerItem {
 
 /** `state` is none, partial or final; the sentence is made by the core without a model. */
 export interface Answer {
+  ended?: number;
   items?: AnswerItem[];
   sentence?: string;
   state?: string;
 }
 
-/** What a task is to do; written by edits only. A group has `for_each`, a question has `person`. */
+/** What a task is to do; written by edits only. A question has `person`. */
 export interface TaskSpec {
   args?: string;
   changed_in: number;
@@ -249,6 +401,7 @@ export interface TaskSpec {
   id: string;
   inputs?: Input[];
   key?: string | null;
+  nested?: boolean;
   on_absence?: OnAbsence;
   optional?: boolean;
   person?: string | null;
@@ -272,10 +425,13 @@ export interface TaskRecord {
   not_before_ms?: number;
   reason?: Reason | null;
   refusals?: number;
+  review?: string | null;
+  reviews?: number;
   round?: number;
   since_ms: number;
   started?: number;
   state: TaskState;
+  stood_ms?: number;
 }
 
 /** Where a group stands; its children are the tasks whose spec names it. */
@@ -283,14 +439,18 @@ export interface GroupRecord {
   cause?: string | null;
   code?: Code | null;
   count?: number;
+  list_round?: number;
   reason?: Reason | null;
+  review?: string | null;
+  reviews?: number;
   round?: number;
   since_ms: number;
   state: GroupState;
 }
 
-/** One item of a family's list; `value` is canonical text. */
+/** One item of a family's list; `value` is canonical text. A dropped one is kept, so that it stays dropped. */
 export interface Item {
+  dropped?: boolean;
   key: string;
   value: string;
 }
@@ -353,12 +513,15 @@ export interface Question {
   answer?: string | null;
   answered_by?: string | null;
   answered_ms?: number;
+  calls?: Call[];
   choices?: Choice[];
   effects?: Effect[];
   expires_ms?: number;
   id: string;
   kind: string;
+  once_because?: string;
   opened_ms: number;
+  reason?: string;
   task?: string | null;
   text: string;
   version?: number;
@@ -377,22 +540,35 @@ export interface Version {
   trigger?: string;
 }
 
+/** A person is editing these tasks until then, unless it is renewed; one a person. */
+export interface Draft {
+  by: string;
+  expires_ms: number;
+  opened_ms: number;
+  tasks?: string[];
+}
+
 /** Work for a Celery worker, opened by an effect and claimed like an attempt; the broker only wakes. */
 export interface Job {
+  calls?: number;
   claimed_by?: string | null;
   claims?: number;
   expires_ms?: number;
   fault?: Fault | null;
   id: string;
   kind: string;
+  micros?: number;
   opened_ms: number;
   state?: string;
+  tasks?: string[];
+  tokens?: number;
 }
 
 /** One tool as a device offers it; `args` is the canonical text of its JSON schema. */
 export interface ToolOffer {
   args?: string;
   effects?: Effect[];
+  effects_by?: Record<string, Record<string, Effect[]>>;
   grant?: string | null;
   name: string;
   repeatability?: Repeatability;
@@ -450,47 +626,19 @@ export interface Enrollment {
   preapproved?: boolean;
   profile_most?: Profile;
   reason?: string;
+  replaces?: string;
   state?: string;
   words?: string;
 }
 
-export interface Principal {
-  created_ms: number;
-  id: string;
-  name: string;
-  role: Role;
-}
-
-/** A bearer token or a page's session; only the SHA-256 of its secret is kept. */
-export interface Token {
-  created_ms: number;
-  csrf_hash?: string | null;
-  expires_ms: number;
-  id: string;
-  kind: string;
-  label?: string;
-  principal: string;
-  revoked_ms?: number;
-  role: Role;
-  scopes?: string[];
-  secret_hash: string;
-}
-
-/** A one-time sign-in link; only its secret's hash is kept, and it dies on use. */
-export interface SignIn {
-  created_ms: number;
-  expires_ms: number;
-  id: string;
-  principal: string;
-  secret_hash: string;
-  used_ms?: number;
-}
-
-/** What a key of a principal was used for: the hash of the body and the id that it made. */
-export interface Idempotency {
+/** One version of a recipe that people saved here; `text` is as it was written. Never changed once saved. */
+export interface RecipeVersion {
   at_ms: number;
-  body_hash: string;
-  made: string;
+  author: string;
+  name: string;
+  number: number;
+  text: string;
+  title: string;
 }
 
 /** One numbered fact of a stream (a constellation's id, `fleet` or `access`). */
@@ -947,7 +1095,7 @@ export interface HubMessage {
   n: number;
 }
 
-export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | RuleRecord | Question | Version | Job | Device | Offer | Enrollment | Principal | Token | SignIn | Idempotency;
+export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | RuleRecord | Question | Version | Job | Draft | Device | Offer | Enrollment | RecipeVersion | Schedule | ScheduledPlan | Standing | ModelDay | Principal | Token | SignIn | Idempotency;
 
 export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
@@ -975,9 +1123,15 @@ export interface EntityByKind {
   question: Question;
   version: Version;
   job: Job;
+  draft: Draft;
   device: Device;
   offer: Offer;
   enrollment: Enrollment;
+  recipe: RecipeVersion;
+  schedule: Schedule;
+  scheduled_plan: ScheduledPlan;
+  standing: Standing;
+  model_day: ModelDay;
   principal: Principal;
   token: Token;
   signin: SignIn;
@@ -1013,9 +1167,17 @@ export const CODES: Record<Code, CodeInfo> = {
   unknown_recipe: {"code_class": "permanent", "status": 404, "title": "No recipe has this name", "hint": "See `starloom recipes`."},
   request_ambiguous: {"code_class": "permanent", "status": 422, "title": "The words fit more than one recipe", "hint": "Pick a candidate and fill its missing parameters."},
   request_not_understood: {"code_class": "permanent", "status": 422, "title": "No recipe fits these words", "hint": "Pick a recipe (`starloom recipes`), or write a plan (docs/plans.md)."},
+  model_not_set: {"code_class": "permanent", "status": 422, "title": "No model is set up", "hint": "Set one (docs/models.md), or use a recipe."},
+  model_unreachable: {"code_class": "transient", "status": 502, "title": "The model does not answer", "hint": "Test it in Settings > Model."},
+  model_answer: {"code_class": "permanent", "status": 422, "title": "The model gave no plan", "hint": "Use other words, a recipe, or rows."},
+  model_budget: {"code_class": "permanent", "status": 429, "title": "The model's budget is used up", "hint": "Wait a day (UTC), or raise it."},
   plan_hash_mismatch: {"code_class": "permanent", "status": 409, "title": "The plan changed since the preview", "hint": "Look at the new preview and approve that."},
-  needs_approval: {"code_class": "permanent", "status": 409, "title": "This needs an approval", "hint": "Approve it on the page or with `starloom approve`."},
+  needs_approval: {"code_class": "permanent", "status": 409, "title": "This needs an approval", "hint": "Approve it on the page or with `starloom approve`, or on the device that asks."},
   idempotency_mismatch: {"code_class": "permanent", "status": 409, "title": "This key was used with another body", "hint": "Use a new Idempotency-Key for a new request."},
+  bad_schedule: {"code_class": "permanent", "status": 422, "title": "The clock cannot be kept", "hint": "Give five fields (minute hour day month weekday), as in \"0 2 * * *\", and a zone such as Europe/Vienna."},
+  too_many_recipes: {"code_class": "permanent", "status": 409, "title": "No more recipes can be saved", "hint": "Remove one that is not needed, with `starloom recipe rm`."},
+  too_many_schedules: {"code_class": "permanent", "status": 409, "title": "There are as many schedules as the hub keeps", "hint": "Remove one: `starloom schedule ls`, then `rm`."},
+  rights_lost: {"code_class": "permanent", "status": 403, "title": "Who made the schedule may not run it any more", "hint": "Someone who may run work resumes it, and owns it from then on: `starloom schedule resume`."},
   edit_conflict: {"code_class": "permanent", "status": 409, "title": "The plan changed meanwhile", "hint": "Read the current version and propose the edit again."},
   task_started: {"code_class": "permanent", "status": 409, "title": "The task has started", "hint": "Cancel it first, or edit what comes after it."},
   person_editing: {"code_class": "permanent", "status": 409, "title": "A person is editing this part", "hint": "Wait until the draft is applied or closed."},
@@ -1090,12 +1252,16 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "waiting", "reason": "person", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "missing_grant", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "missing_grant", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "owner_asked", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "owner_asked", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "review", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "review", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "gate_closed", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "gate_closed", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "absent", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "absent", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "overdue", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
+  {"state": "waiting", "reason": "overdue", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "may_have_happened", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "may_have_happened", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "paused", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
@@ -1132,12 +1298,16 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "ready", "reason": "person", "checked": true, "word": "Needs you", "glyph": "hand", "tone": "violet"},
   {"state": "ready", "reason": "missing_grant", "checked": false, "word": "Held, a grant is missing", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "missing_grant", "checked": true, "word": "Held, a grant is missing", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "owner_asked", "checked": false, "word": "Held, its owner is asked", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "owner_asked", "checked": true, "word": "Held, its owner is asked", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "review", "checked": false, "word": "Held, under review", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "review", "checked": true, "word": "Held, under review", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "gate_closed", "checked": false, "word": "Held, a gate closed again", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "gate_closed", "checked": true, "word": "Held, a gate closed again", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "absent", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "absent", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "overdue", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
+  {"state": "ready", "reason": "overdue", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "may_have_happened", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "may_have_happened", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "paused", "checked": false, "word": "Held, paused", "glyph": "barrier", "tone": "amber"},
@@ -1174,12 +1344,16 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "leased", "reason": "person", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "missing_grant", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "missing_grant", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "owner_asked", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "owner_asked", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "review", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "review", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "gate_closed", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "gate_closed", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "absent", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "absent", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "overdue", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
+  {"state": "leased", "reason": "overdue", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "may_have_happened", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "may_have_happened", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "paused", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
@@ -1216,12 +1390,16 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "running", "reason": "person", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "missing_grant", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "missing_grant", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "owner_asked", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
+  {"state": "running", "reason": "owner_asked", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "review", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "review", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "gate_closed", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "gate_closed", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "absent", "checked": false, "word": "Out of reach", "glyph": "broken_arc", "tone": "amber"},
   {"state": "running", "reason": "absent", "checked": true, "word": "Out of reach", "glyph": "broken_arc", "tone": "amber"},
+  {"state": "running", "reason": "overdue", "checked": false, "word": "Over its time, being stopped", "glyph": "ringed_square", "tone": "amber"},
+  {"state": "running", "reason": "overdue", "checked": true, "word": "Over its time, being stopped", "glyph": "ringed_square", "tone": "amber"},
   {"state": "running", "reason": "may_have_happened", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "may_have_happened", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "paused", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
@@ -1258,12 +1436,16 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelling", "reason": "person", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "missing_grant", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "missing_grant", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "owner_asked", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "owner_asked", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "review", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "review", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "gate_closed", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "gate_closed", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "absent", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "absent", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "overdue", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
+  {"state": "cancelling", "reason": "overdue", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "may_have_happened", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "may_have_happened", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "paused", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
@@ -1300,12 +1482,16 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "unknown", "reason": "person", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "missing_grant", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "missing_grant", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "owner_asked", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "owner_asked", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "review", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "review", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "gate_closed", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "gate_closed", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "absent", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "absent", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "overdue", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
+  {"state": "unknown", "reason": "overdue", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "may_have_happened", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "may_have_happened", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "paused", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
@@ -1342,12 +1528,16 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "succeeded", "reason": "person", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "missing_grant", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "missing_grant", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "owner_asked", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "owner_asked", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "review", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "review", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "gate_closed", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "gate_closed", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "absent", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "absent", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "overdue", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
+  {"state": "succeeded", "reason": "overdue", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "may_have_happened", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "may_have_happened", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "paused", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
@@ -1384,12 +1574,16 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "failed", "reason": "person", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "missing_grant", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "missing_grant", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "owner_asked", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "owner_asked", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "review", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "review", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "gate_closed", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "gate_closed", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "absent", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "absent", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "overdue", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
+  {"state": "failed", "reason": "overdue", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "may_have_happened", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "may_have_happened", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "paused", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
@@ -1426,12 +1620,16 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelled", "reason": "person", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "missing_grant", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "missing_grant", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "owner_asked", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "owner_asked", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "review", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "review", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "gate_closed", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "gate_closed", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "absent", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "absent", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "overdue", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
+  {"state": "cancelled", "reason": "overdue", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "may_have_happened", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "may_have_happened", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "paused", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
@@ -1468,12 +1666,16 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "skipped", "reason": "person", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "missing_grant", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "missing_grant", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "owner_asked", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "owner_asked", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "review", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "review", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "gate_closed", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "gate_closed", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "absent", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "absent", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "overdue", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
+  {"state": "skipped", "reason": "overdue", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "may_have_happened", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "may_have_happened", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "paused", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},

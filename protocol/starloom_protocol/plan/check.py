@@ -15,19 +15,19 @@ from typing import Any, Final
 import msgspec
 
 from starloom_protocol.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan
-from starloom_protocol.entities import Condition, Dependency, Fault, Policy, ResultSpec, RuleRecord
+from starloom_protocol.entities import Condition, Fault, Policy, ResultSpec, RuleRecord
 from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
 from starloom_protocol.plan.found import Found, joined, kind_word
-from starloom_protocol.plan.graph import Graph, Placed
+from starloom_protocol.plan.graph import Graph
 from starloom_protocol.plan.lower import Known, Lowering
-from starloom_protocol.plan.models import DependencyDoc, PlanDoc, ResultDoc, RuleDoc, TaskDoc
+from starloom_protocol.plan.models import PlanDoc, ResultDoc, RuleDoc
 from starloom_protocol.plan.operations import Operations, operations_text
 from starloom_protocol.plan.params import Params
+from starloom_protocol.plan.reading import Reading
 from starloom_protocol.plan.records import record
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
 from starloom_protocol.vocabulary import Code, Repeatability
 
-TASKS_MAX: Final = 10_000
 PLAN_FORMAT: Final = 1
 _sorted: Final = msgspec.json.Encoder(order="sorted")
 
@@ -155,23 +155,6 @@ def _references(
     return kept
 
 
-def _written_references(raw: Any, place: str) -> list[tuple[str, str]]:
-    """Return (id, place) of what a task with faults names, so that one fault does not hide another."""
-    inputs = raw.get("inputs") if isinstance(raw, dict) else None
-    named = []
-    for name, item in inputs.items() if isinstance(inputs, dict) else ():
-        if isinstance(item, dict) and isinstance(item.get("from"), str):
-            named.append((item["from"], joined(place, "inputs", str(name), "from")))
-    return named
-
-
-def _written_ends(raw: Any, place: str) -> list[tuple[str, str]]:
-    """Return (id, place) of the tasks that a dependency with faults names."""
-    if not isinstance(raw, dict):
-        return []
-    return [(raw[end], joined(place, end)) for end in ("from", "to") if isinstance(raw.get(end), str)]
-
-
 def _ends(identity: str | None) -> list[str]:
     if identity is None:
         return []
@@ -189,19 +172,19 @@ class _Plan:
         self._known = known
         self._place = place
         self._lowering = Lowering(found, known)
-        self._tasks: dict[str, Placed] = {}
-        self._omitted: set[str] = set()
-        self._broken: set[str] = set()
-        self._unread: list[tuple[str, str]] = []
+        self._reading = Reading(found, params, self._lowering)
+        self._tasks = self._reading.tasks
+        self._omitted = self._reading.omitted
+        self._broken = self._reading.broken
 
     def lowered(self) -> LoweredPlan:
         """Return the plan; of no use once there are faults."""
         head = self._head()
         self._read_tasks()
         graph = Graph(self._tasks, self._omitted, self._broken, self._found)
-        control = self._dependencies()
+        control = self._reading.spread(self._reading.dependencies(self._list("dependencies"), self._at("dependencies")))
         specs, dependencies = graph.link(control)
-        for name, where in self._unread:
+        for name, where in self._reading.unread:
             graph.refers(name, where)
         return record(
             LoweredPlan,
@@ -236,61 +219,19 @@ class _Plan:
         return items if isinstance(items, list) else []
 
     def _read_tasks(self) -> None:
-        items = self._list("tasks")
-        if len(items) > TASKS_MAX:
-            reason = f"the plan has {len(items)} tasks; at most {TASKS_MAX} are taken"
-            self._found.add(Code.PLAN_TOO_BIG, self._at("tasks"), reason)
-            return
-        first: dict[str, str] = {}
-        tasks = self._at("tasks")
-        for at, raw in enumerate(items):
-            place = f"{tasks}[{at}]"
-            name = raw.get("id") if isinstance(raw, dict) else None
-            if isinstance(name, str):
-                if name in first:
-                    reason = f"`{name}` is the id of {first[name]} already"
-                    self._found.add(Code.DUPLICATE_ID, joined(place, "id"), reason)
-                first.setdefault(name, place)
-                self._broken.add(name)
-            if isinstance(raw, dict):
-                if not self._params.chosen(raw, place):
-                    self._omit(name)
-                    continue
-                filled = self._params.put_in_fields(raw, place)
-                filled.pop("only_if", None)
-            else:
-                filled = raw
-            doc = self._found.validate(TaskDoc, filled, place)
-            if doc is None:
-                self._unread.extend(_written_references(filled, place))
-            else:
-                self._tasks.setdefault(doc.id, Placed(self._lowering.task(doc, place), place))
+        self._reading.read(self._list("tasks"), self._at("tasks"))
         if self._raw.get("tasks") and not self._tasks and not self._found.faults:
             self._found.add(Code.PLAN_INVALID, self._at("tasks"), "every task is left out by its only_if")
-
-    def _omit(self, name: Any) -> None:
-        if isinstance(name, str) and name not in self._tasks:
-            self._broken.discard(name)
-            self._omitted.add(name)
-
-    def _dependencies(self) -> list[tuple[Dependency, str]]:
-        made = []
-        dependencies = self._at("dependencies")
-        for at, raw in enumerate(self._list("dependencies")):
-            place = f"{dependencies}[{at}]"
-            doc = self._found.validate(DependencyDoc, self._params.put_in(raw, place), place)
-            if doc is None:
-                self._unread.extend(_written_ends(raw, place))
-            else:
-                made.append((self._lowering.dependency(doc, place), place))
-        return made
 
     def _results(self, graph: Graph) -> list[ResultSpec]:
         made = []
         for at, raw in enumerate(self._list("result")):
             place = self._at("result", at)
             doc = self._found.validate(ResultDoc, self._params.put_in(raw, place), place)
-            if doc is not None and graph.refers(doc.source, joined(place, "from")):
+            where = joined(place, "from")
+            if doc is None or self._reading.looks_in(doc.source, where):
+                continue
+            if graph.refers(doc.source, where):
                 made.append(self._lowering.result(doc))
         return made
 

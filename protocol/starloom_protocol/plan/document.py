@@ -100,7 +100,8 @@ def _read_json(source: str) -> Any:
 
 def _limit_depth(source: str) -> None:
     depth = deepest = 0
-    for sign in re.findall(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', source, re.DOTALL):
+    # A string that nobody closes is read to the end once; looking for its end from each quote in it would take hours.
+    for sign in re.findall(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', source, re.DOTALL):
         if sign in "[{":
             depth += 1
             deepest = max(deepest, depth)

@@ -70,6 +70,8 @@ class Graph:
         kept = self._control(control)
         for name, placed in self._tasks.items():
             spec = self._linked(placed, roots.get(name))
+            if spec.group is not None:
+                self._edges.append(Edge(name, spec.group, placed.place))
             specs.append(spec)
             data.extend(data_gates(spec))
         dependencies = kept + data

@@ -119,6 +119,8 @@ class Lowering:
             made["on_absence"] = (
                 OnAbsence() if absence is None else record(OnAbsence, after_s=absence.after_s, then=absence.then)
             )
+        if doc.plan is not None:
+            made["nested"] = True
         if "retry" in given:
             made["retry"] = record(Retry, max_attempts=doc.retry.max_attempts or 0, on_check=doc.retry.on_check)
         if "timeouts" in given:
@@ -169,12 +171,11 @@ class Lowering:
                 "Use a tool, or set STARLOOM_LLM_URL.",
             )
         elif doc.plan is not None:
-            self.found.add(
-                Code.PLAN_INVALID,
-                joined(place, "plan"),
-                "a nested plan is not taken by this version",
-                "Write its tasks here, beside the others.",
-            )
+            given = doc.model_fields_set - {"id", "plan", "optional"}
+            for name in sorted(field for field in given if getattr(doc, field) is not None):
+                reason = f"`{name}` belongs to the tasks of a plan, not to the plan"
+                hint = "Give it to each task in it." if name != "for_each" else "Make a family of the tasks in it."
+                self.found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
         if doc.person is not None:
             if doc.device is not None:
                 self.found.add(Code.PLAN_INVALID, joined(place, "device"), "a question to a person has no device")
@@ -223,9 +224,13 @@ class Lowering:
             )
         if doc.source is None and doc.output:
             self.found.add(Code.PLAN_INVALID, joined(place, "output"), "`output` belongs to `from`")
+        if doc.in_turn and doc.same is not None:
+            reason = "the family goes in turn or not as a whole"
+            self.found.add(Code.PLAN_INVALID, joined(place, "in_turn"), reason, f"Say it at `{doc.same}`.")
         return record(
             ForEach,
             devices=None if doc.devices is None else self.selector(doc.devices, joined(place, "devices")),
+            in_turn=doc.in_turn,
             max_parallel=doc.max_parallel or 0,
             need=doc.need.word,
             need_count=doc.need.count if doc.need.word is Need.AT_LEAST else 0,

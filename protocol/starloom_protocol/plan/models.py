@@ -141,6 +141,7 @@ class ForEachDoc(Doc):
     output: Pointer = ""
     devices: SelectorDoc | None = None
     same: NodeId | None = None
+    in_turn: bool = False
     max_parallel: Annotated[int, Field(ge=1, le=10_000)] | None = None
     need: Annotated[NeedDoc, BeforeValidator(_need)] = NeedDoc(word=Need.ALL)
 

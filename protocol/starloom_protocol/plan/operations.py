@@ -28,6 +28,7 @@ from starloom_protocol.plan.models import (
     read_when,
 )
 from starloom_protocol.plan.params import Params
+from starloom_protocol.plan.reading import Reading
 from starloom_protocol.plan.records import record
 from starloom_protocol.values import canonical, pointer_fault
 from starloom_protocol.vocabulary import Code, Gate
@@ -97,6 +98,9 @@ class Operations:
                 self._found.add(Code.PLAN_INVALID, where, reason)
                 continue
             word, body = next(iter(item.items()))
+            if word == "add_task" and isinstance(body, dict) and isinstance(body.get("plan"), dict):
+                made.extend(self._add_nested(body, joined(where, word)))
+                continue
             operation = self._one(word, body, joined(where, word))
             if operation is not None:
                 made.append((operation, joined(where, word)))
@@ -123,6 +127,17 @@ class Operations:
             body = {name: item for name, item in self._params.put_in_fields(body, place).items() if name != "only_if"}
         doc = self._found.validate(TaskDoc, body, place)
         return None if doc is None else edits.AddTask(spec=self._lowering.task(doc, place))
+
+    def _add_nested(self, body: dict[str, Any], place: str) -> list[tuple[edits.EditOperation, str]]:
+        """Return a plan within the plan as what it is made of: the group, its tasks, their gates."""
+        reading = Reading(self._found, self._params, self._lowering)
+        reading.read_one(body, place)
+        gates = reading.dependencies([], place)
+        made: list[tuple[edits.EditOperation, str]] = [
+            (edits.AddTask(spec=placed.spec), placed.place) for placed in reading.tasks.values()
+        ]
+        made.extend((edits.AddDependency(dependency=gate), where) for gate, where in gates)
+        return made
 
     def _remove_task(self, body: Any, place: str) -> edits.EditOperation | None:
         doc = self._found.validate(_IdDoc, body, place)

@@ -206,7 +206,7 @@ def test_a_group_over_what_is_left_out_says_so() -> None:
     ("fields", "code", "place"),
     [
         ({"goal": "tidy", "tool": None}, Code.PLAN_INVALID, "goal"),
-        ({"plan": {}, "tool": None}, Code.PLAN_INVALID, "plan"),
+        ({"plan": {}, "tool": None}, Code.PLAN_INVALID, "plan.tasks"),
         ({"choices": [{"value": "x", "label": "X"}]}, Code.PLAN_INVALID, "choices"),
         ({"args": {"x": 1}, "inputs": {"x": {"from": "a"}}}, Code.PLAN_INVALID, "inputs.x"),
         ({"args": {"x": {"each": "/y"}}}, Code.PLAN_INVALID, "args.x"),

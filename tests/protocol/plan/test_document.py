@@ -80,6 +80,12 @@ def test_size_and_bytes() -> None:
         read_document(b"\xff")
 
 
+def test_a_text_that_nobody_closes_is_refused_in_time_that_grows_with_its_length() -> None:
+    """From each of its quotes to the end would be hours for one document."""
+    with pytest.raises(DocumentRefused):
+        read_document('{"a": "' + '\\"' * 500_000)
+
+
 def test_a_place_is_a_line() -> None:
     with pytest.raises(DocumentRefused) as caught:
         read_document("a: 1\nb: 2\na: 3")

@@ -1,0 +1,48 @@
+"""Who may ask: principals, tokens, sign-in links and idempotency keys. Entities of `access`; no secret is kept."""
+
+from __future__ import annotations
+
+from starloom_protocol.record import Record
+from starloom_protocol.vocabulary import Role
+
+
+class Principal(Record, frozen=True, kw_only=True):
+    created_ms: int
+    id: str
+    name: str
+    role: Role
+
+
+class Token(Record, frozen=True, kw_only=True):
+    """A bearer token or a page's session; only the SHA-256 of its secret is kept."""
+
+    created_ms: int
+    csrf_hash: str | None = None
+    expires_ms: int
+    id: str
+    kind: str
+    label: str = ""
+    principal: str
+    revoked_ms: int = 0
+    role: Role
+    scopes: list[str] = []
+    secret_hash: str
+
+
+class SignIn(Record, frozen=True, kw_only=True):
+    """A one-time sign-in link; only its secret's hash is kept, and it dies on use."""
+
+    created_ms: int
+    expires_ms: int
+    id: str
+    principal: str
+    secret_hash: str
+    used_ms: int = 0
+
+
+class Idempotency(Record, frozen=True, kw_only=True):
+    """What a key of a principal was used for: the hash of the body and the id that it made."""
+
+    at_ms: int
+    body_hash: str
+    made: str

@@ -1,0 +1,242 @@
+"""The tasks of a document as they are written, those of plans within the plan included, and its dependencies.
+
+A plan within the plan is expanded in place: `outer: {plan: {tasks: [{id: inner}]}}` is the group `outer` with the child
+`outer.inner`. A name means what stands nearest: inner names first, then outwards; never from outside into one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from starloom_protocol.entities import Dependency, TaskSpec, dependency_id
+from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.graph import Placed
+from starloom_protocol.plan.lower import Lowering
+from starloom_protocol.plan.models import DependencyDoc, TaskDoc
+from starloom_protocol.plan.params import Params
+from starloom_protocol.vocabulary import Code
+
+TASKS_MAX: Final = 10_000
+NESTED_DEPTH_MAX: Final = 4
+_NESTED_FIELDS: Final = frozenset({"starloom", "name", "tasks", "dependencies"})
+_OF_THE_PLAN: Final = frozenset({"rules", "policy", "result"})
+
+
+class Scope:
+    """The names of one plan; `prefix` stands before each of them outside of it."""
+
+    def __init__(self, prefix: str = "", names: frozenset[str] = frozenset(), outer: Scope | None = None) -> None:
+        self.prefix = prefix
+        self.names = names
+        self.outer = outer
+        self.depth: int = outer.depth + 1 if outer is not None else 0
+
+    def meant(self, name: str) -> str:
+        """Return the id that a name means here; one that nobody has is left as it is."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.prefix + name
+            scope = scope.outer
+        return name
+
+    def placed(self, spec: TaskSpec) -> TaskSpec:
+        """Return a spec of this plan with its names as they are outside."""
+        inputs = [msgspec.structs.replace(item, source=self.meant(item.source)) for item in spec.inputs]
+        each = spec.for_each
+        if each is not None:
+            source = self.meant(each.source) if each.source is not None else None
+            same = self.meant(each.same) if each.same is not None else None
+            each = msgspec.structs.replace(each, source=source, same=same)
+        return msgspec.structs.replace(
+            spec, id=self.prefix + spec.id, group=self.prefix.rstrip("."), inputs=inputs, for_each=each
+        )
+
+
+class Reading:
+    """Reads tasks and control dependencies; faults are noted, what has none is in `tasks` and `dependencies`.
+
+    `omitted` are those that `only_if` left out, `broken` all that were written, `unread` what a part with faults names.
+    """
+
+    def __init__(self, found: Found, params: Params, lowering: Lowering) -> None:
+        self._found = found
+        self._params = params
+        self._lowering = lowering
+        self._first: dict[str, str] = {}
+        self._dotted: list[tuple[str, str]] = []
+        self._waiting: list[tuple[list[Any], str, Scope]] = []
+        self._top = Scope()
+        self.tasks: dict[str, Placed] = {}
+        self.nested: dict[str, None] = {}
+        self.omitted: set[str] = set()
+        self.broken: set[str] = set()
+        self.unread: list[tuple[str, str]] = []
+
+    def read(self, items: list[Any], place: str) -> None:
+        """Read the tasks of a whole document."""
+        self._top = Scope(names=_ids(items))
+        self._read(items, place, self._top)
+        if len(self.tasks) > TASKS_MAX:
+            self._too_many(len(self.tasks), place)
+
+    def read_one(self, raw: dict[str, Any], place: str) -> None:
+        """Read one task of its own, with all that is in it."""
+        self._top = Scope(names=_ids([raw]))
+        self._task(raw, place, self._top)
+
+    def _too_many(self, count: int, place: str) -> None:
+        self._found.add(Code.PLAN_TOO_BIG, place, f"the plan has {count} tasks; at most {TASKS_MAX} are taken")
+
+    def _read(self, items: list[Any], tasks: str, scope: Scope) -> None:
+        if len(items) > TASKS_MAX:
+            self._too_many(len(items), tasks)
+            return
+        for at, raw in enumerate(items):
+            self._task(raw, f"{tasks}[{at}]", scope)
+
+    def _task(self, raw: Any, place: str, scope: Scope) -> None:
+        name = raw.get("id") if isinstance(raw, dict) else None
+        if isinstance(name, str):
+            name = scope.prefix + name
+            if name in self._first:
+                reason = f"`{name}` is the id of {self._first[name]} already"
+                self._found.add(Code.DUPLICATE_ID, joined(place, "id"), reason)
+            self._first.setdefault(name, place)
+            self.broken.add(name)
+        inner, filled = None, raw
+        if isinstance(raw, dict):
+            if not self._params.chosen(raw, place):
+                self._omit(name)
+                return
+            inner = raw.get("plan")
+            # What stands inside is looked at by itself, with parameters put in there.
+            filled = self._params.put_in_fields({**raw, "plan": {}} if isinstance(inner, dict) else raw, place)
+            filled.pop("only_if", None)
+        doc = self._found.validate(TaskDoc, filled, place)
+        if doc is None:
+            self.unread.extend((scope.meant(name), where) for name, where in _written_references(filled, place))
+            return
+        spec = self._lowering.task(doc, place)
+        self._note_dotted(spec, place)
+        if scope.outer is not None:
+            spec = scope.placed(spec)
+        self.tasks.setdefault(spec.id, Placed(spec, place))
+        if isinstance(inner, dict):
+            self._read_nested(inner, spec.id, joined(place, "plan"), scope)
+
+    def _note_dotted(self, spec: TaskSpec, place: str) -> None:
+        for item in spec.inputs:
+            if "." in item.source:
+                self._dotted.append((item.source, joined(place, "inputs", item.name, "from")))
+        each = spec.for_each
+        if each is not None:
+            written = (("from", each.source), ("same", each.same))
+            self._dotted.extend(
+                (name, joined(place, "for_each", field)) for field, name in written if name and "." in name
+            )
+
+    def _omit(self, name: Any) -> None:
+        if isinstance(name, str) and name not in self.tasks:
+            self.broken.discard(name)
+            self.omitted.add(name)
+
+    def _read_nested(self, raw: dict[str, Any], group: str, place: str, scope: Scope) -> None:
+        self.nested[group] = None
+        if scope.depth + 1 > NESTED_DEPTH_MAX:
+            reason = f"plans stand within plans at most {NESTED_DEPTH_MAX} deep"
+            self._found.add(Code.PLAN_TOO_BIG, place, reason, "Write the tasks of the innermost one level higher.")
+            return
+        for field in sorted(set(raw) - _NESTED_FIELDS):
+            hint = "Write it at the plan itself." if field in _OF_THE_PLAN else self._found.near(field, _NESTED_FIELDS)
+            reason = f"a plan within the plan has no field `{field}`"
+            self._found.add(Code.UNKNOWN_FIELD, joined(place, field), reason, hint)
+        items, gates = raw.get("tasks"), raw.get("dependencies", [])
+        if not isinstance(items, list) or not items:
+            self._found.add(
+                Code.PLAN_INVALID, joined(place, "tasks"), "a plan needs a list of tasks", "Add at least one."
+            )
+            return
+        inner = Scope(f"{group}.", _ids(items), scope)
+        self._read(items, joined(place, "tasks"), inner)
+        if isinstance(gates, list):
+            self._waiting.append((gates, joined(place, "dependencies"), inner))
+        else:
+            self._found.add(Code.PLAN_INVALID, joined(place, "dependencies"), "a list is needed here")
+
+    def dependencies(self, items: list[Any], place: str) -> list[tuple[Dependency, str]]:
+        """Return the control dependencies, each with its place."""
+        made: list[tuple[Dependency, str]] = []
+        for raws, dependencies, scope in [(items, place, self._top), *self._waiting]:
+            for at, raw in enumerate(raws):
+                where = f"{dependencies}[{at}]"
+                doc = self._found.validate(DependencyDoc, self._params.put_in(raw, where), where)
+                if doc is None:
+                    self.unread.extend((scope.meant(name), end) for name, end in _written_ends(raw, where))
+                    continue
+                gate = self._lowering.dependency(doc, where)
+                ends = (("from", gate.source), ("to", gate.target))
+                self._dotted.extend((name, joined(where, end)) for end, name in ends if "." in name)
+                if scope.outer is not None:
+                    gate = msgspec.structs.replace(
+                        gate, source=scope.meant(gate.source), target=scope.meant(gate.target)
+                    )
+                    if not gate.target.startswith(scope.prefix):
+                        reason = f"`{doc.target}` is outside of this plan, and nothing in here can hold it back"
+                        hint = f"Write it where `{scope.prefix.rstrip('.')}` stands, from that as a whole."
+                        self._found.add(Code.PLAN_INVALID, joined(where, "to"), reason, hint)
+                        continue
+                made.append((gate, where))
+        for name, where in self._dotted:
+            self.looks_in(name, where)
+        return made
+
+    def spread(self, made: list[tuple[Dependency, str]]) -> list[tuple[Dependency, str]]:
+        """Return the dependencies with those of everything inside of a nested plan that waits."""
+        if not self.nested:
+            return made
+        inside: dict[str, list[str]] = {}
+        for name in self.tasks:
+            parts = name.split(".")
+            for length in range(1, len(parts)):
+                inside.setdefault(".".join(parts[:length]), []).append(name)
+        written = {dependency_id(gate) for gate, _ in made}
+        copies = []
+        for gate, where in made:
+            for name in inside.get(gate.target, ()):
+                copy = msgspec.structs.replace(gate, target=name)
+                if dependency_id(copy) not in written:
+                    copies.append((copy, where))
+        return made + copies
+
+    def looks_in(self, name: str, place: str) -> bool:
+        """Note a name that reaches from outside into a nested plan; return whether it does."""
+        group = name.rpartition(".")[0]
+        if name not in self.tasks or group not in self.nested:
+            return False
+        reason = f"`{name}` stands inside of `{group}`, which is one thing from outside"
+        self._found.add(Code.UNKNOWN_TASK, place, reason, f"Name `{group}`.")
+        return True
+
+
+def _ids(items: list[Any]) -> frozenset[str]:
+    return frozenset(raw["id"] for raw in items if isinstance(raw, dict) and isinstance(raw.get("id"), str))
+
+
+def _written_references(raw: Any, place: str) -> list[tuple[str, str]]:
+    """Return (id, place) of what a task with faults names, so that one fault does not hide another."""
+    inputs = raw.get("inputs") if isinstance(raw, dict) else None
+    named = []
+    for name, item in inputs.items() if isinstance(inputs, dict) else ():
+        if isinstance(item, dict) and isinstance(item.get("from"), str):
+            named.append((item["from"], joined(place, "inputs", str(name), "from")))
+    return named
+
+
+def _written_ends(raw: Any, place: str) -> list[tuple[str, str]]:
+    """Return (id, place) of the tasks that a dependency with faults names."""
+    if not isinstance(raw, dict):
+        return []
+    return [(raw[end], joined(place, end)) for end in ("from", "to") if isinstance(raw.get(end), str)]

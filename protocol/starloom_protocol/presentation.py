@@ -1,0 +1,113 @@
+"""How a task's state is shown: the one mapping to a word, a shape and a tone (dashboard.md C7).
+
+Owns these words and nothing else; page, CLI and exports show what stands here and invent no state. Colours and
+drawings are the page's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from starloom_protocol.vocabulary import Reason, TaskState
+
+
+class Tone(StrEnum):
+    """The hue group of a shown state; the page's palette and the CLI's colours map it."""
+
+    GREY = "grey"
+    INDIGO = "indigo"
+    VIOLET = "violet"
+    AMBER = "amber"
+    BLUE = "blue"
+    TEAL = "teal"
+    VERMILION = "vermilion"
+
+
+class Glyph(StrEnum):
+    RING = "ring"
+    DOTTED_RING = "dotted_ring"
+    HAND = "hand"
+    BARRIER = "barrier"
+    OPEN_ARC = "open_arc"
+    TURNING_ARC = "turning_arc"
+    BROKEN_ARC = "broken_arc"
+    RINGED_SQUARE = "ringed_square"
+    TICK = "tick"
+    DOUBLE_TICK = "double_tick"
+    CROSS = "cross"
+    CHEVRONS = "chevrons"
+    SQUARE = "square"
+    QUESTION = "question"
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """How a state is shown: a word, a shape and a tone; never the tone alone."""
+
+    word: str
+    glyph: Glyph
+    tone: Tone
+
+
+HELD_WORDS: dict[Reason, str] = {
+    Reason.HELD: "Held by a person",
+    Reason.BACKOFF: "Held, tries again soon",
+    Reason.MISSING_GRANT: "Held, a grant is missing",
+    Reason.OWNER_ASKED: "Held, its owner is asked",
+    Reason.REVIEW: "Held, under review",
+    Reason.PAUSED: "Held, paused",
+    Reason.NO_CAPABLE_DEVICE: "Held, no device can do it",
+    Reason.DEVICE_AWAY: "Held, its device is away",
+    Reason.QUOTA: "Held, limit of this group",
+    Reason.GATE_CLOSED: "Held, a gate closed again",
+}
+
+SKIP_WORDS: dict[Reason, str] = {
+    Reason.NOT_CHOSEN: "Skipped, not needed",
+    Reason.ENOUGH: "Skipped, enough done",
+    Reason.UPSTREAM_FAILED: "Skipped, what it needs failed",
+    Reason.UPSTREAM_CANCELLED: "Skipped, what it needs was cancelled",
+    Reason.SKIPPED_BY_PERSON: "Skipped by a person",
+}
+
+
+def presentation(
+    state: TaskState, reason: Reason | None = None, *, attempt: int = 0, checked: bool = False
+) -> Presentation:
+    """The one mapping from a task's state and reason to what people see (dashboard.md C7).
+
+    `reason` is the task's own stored reason or the one joined from its constellation or demand.
+    """
+    match state:
+        case TaskState.WAITING:
+            return Presentation("Waiting", Glyph.RING, Tone.GREY)
+        case TaskState.READY:
+            if reason is None or reason is Reason.BUSY:
+                return Presentation("Ready", Glyph.DOTTED_RING, Tone.INDIGO)
+            if reason in (Reason.APPROVAL, Reason.PERSON):
+                return Presentation("Needs you", Glyph.HAND, Tone.VIOLET)
+            return Presentation(HELD_WORDS.get(reason, "Held"), Glyph.BARRIER, Tone.AMBER)
+        case TaskState.LEASED:
+            return Presentation("Starting", Glyph.OPEN_ARC, Tone.BLUE)
+        case TaskState.RUNNING:
+            if reason is Reason.ABSENT:
+                return Presentation("Out of reach", Glyph.BROKEN_ARC, Tone.AMBER)
+            if reason is Reason.OVERDUE:
+                return Presentation("Over its time, being stopped", Glyph.RINGED_SQUARE, Tone.AMBER)
+            word = f"Running, attempt {attempt}" if attempt > 1 else "Running"
+            return Presentation(word, Glyph.TURNING_ARC, Tone.BLUE)
+        case TaskState.CANCELLING:
+            return Presentation("Stopping, not yet confirmed", Glyph.RINGED_SQUARE, Tone.BLUE)
+        case TaskState.UNKNOWN:
+            return Presentation("Unknown: may have happened", Glyph.QUESTION, Tone.AMBER)
+        case TaskState.SUCCEEDED:
+            if checked:
+                return Presentation("Done, checked", Glyph.DOUBLE_TICK, Tone.TEAL)
+            return Presentation("Done", Glyph.TICK, Tone.TEAL)
+        case TaskState.FAILED:
+            return Presentation("Failed", Glyph.CROSS, Tone.VERMILION)
+        case TaskState.SKIPPED:
+            return Presentation(SKIP_WORDS.get(reason, "Skipped") if reason else "Skipped", Glyph.CHEVRONS, Tone.GREY)
+        case TaskState.CANCELLED:
+            return Presentation("Cancelled", Glyph.SQUARE, Tone.GREY)

@@ -1,0 +1,20 @@
+"""What every record of state is, and the fault that many of them may hold. Owns no entity."""
+
+from __future__ import annotations
+
+import msgspec
+
+from starloom_protocol.vocabulary import Code
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What every entity and its parts are: frozen, strict, defaults left out."""
+
+
+class Fault(Record, frozen=True, kw_only=True):
+    """One thing that is wrong: a code, a sentence, the place, the way out."""
+
+    code: Code
+    hint: str = ""
+    place: str = ""
+    reason: str
