@@ -13,8 +13,19 @@ from pathlib import Path
 import msgspec
 
 from starloom.core import inputs as i
+from starloom.core.timeouts import passed
 from starloom_protocol.edits import AddDependency, AddTask, DropItems, RemoveTask, SetPolicy
-from starloom_protocol.entities import Choice, Condition, Enrollment, ForEach, Offer, Policy, ResultSpec, RuleRecord
+from starloom_protocol.entities import (
+    Choice,
+    Condition,
+    Enrollment,
+    ForEach,
+    Offer,
+    Policy,
+    ResultSpec,
+    RuleRecord,
+    Timeouts,
+)
 from starloom_protocol.feed import FLEET, encode_event, state_hash
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Op, Outcome, Profile
@@ -261,6 +272,44 @@ def fleet() -> Driver:
     return driver
 
 
+def list_made_anew() -> Driver:
+    """A list made anew, a plan within the plan, an attempt over its time, a pause, a draft."""
+    driver = Driver("one", slots=4)
+    each = ForEach(source="list", output="/l")
+    driver.submit(
+        plan(
+            task("list"),
+            task("g", for_each=each),
+            task("outer", nested=True, tool=None),
+            task("outer.rows", "rows=g", group="outer", timeouts=Timeouts(start_to_close_s=60)),
+            results=[ResultSpec(source="g", title="Each")],
+            name="A list made anew",
+        )
+    )
+    driver.run(
+        value=lambda dispatch: {"l": ["a", "b", "c"]} if dispatch.at.task == "list" else {"of": dispatch.at.task}
+    )
+    driver.control("retry_from", "list", reason="there are new ones")
+    drafted = i.DraftOpened(id=driver.ident(), by="person:ann", constellation="c1", tasks=["outer.rows"], ttl_s=60)
+    driver.do(drafted)
+    (listing,) = driver.take()
+    driver.control("pause")
+    driver.now_ms += 9_000
+    driver.control("resume")
+    driver.result(listing, {"l": ["a", "B"]})
+    (changed,) = driver.take()
+    driver.result(changed, {"of": "B"})
+    (rows,) = driver.take()
+    driver.started(rows)
+    driver.now_ms += 80_000
+    for timer in list(passed(driver.shard, driver.now_ms)):
+        driver.fire(timer)
+    driver.receipt(rows)
+    driver.fire(driver.timers[-1])
+    driver.run(value={"ok": True})
+    return driver
+
+
 SCENARIOS: dict[str, tuple[Callable[[], Driver], str]] = {
     "chain": (chain, "c1"),
     "failure-and-skip": (failure_and_skip, "c1"),
@@ -269,6 +318,7 @@ SCENARIOS: dict[str, tuple[Callable[[], Driver], str]] = {
     "retry-round": (retry_round, "c1"),
     "unknown": (unknown, "c1"),
     "rejected-rule-and-removal": (rejected_rule_and_removal, "c1"),
+    "list-made-anew": (list_made_anew, "c1"),
     "fleet": (fleet, FLEET),
 }
 

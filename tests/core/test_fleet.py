@@ -37,6 +37,26 @@ def ask(driver: Driver, code: str = "e1", device: str = "d-new", name: str = "bo
     )
 
 
+def test_a_new_device_takes_the_place_of_an_old_one() -> None:
+    driver = Driver("one")
+    control(driver, "label", value='["den"]')
+    open_code(driver, replaces="d-one")
+    assert ask(driver, name="box").value["name"] == "one"
+    assert not driver.shard.fleet.devices["d-one"].revoked
+    do(driver, i.EnrollmentDecided, allow=True, enrollment="e1")
+    fleet = driver.shard.fleet
+    assert (fleet.devices["d-new"].name, fleet.devices["d-new"].labels) == ("one", ["den"])
+    assert fleet.devices["d-one"].revoked
+    assert fleet.by_name["one"] == "d-new"
+    assert [effect.code for effect in driver.sent if isinstance(effect, CloseDevice)] == [Code.DEVICE_REVOKED]
+
+
+def test_only_a_device_of_the_fleet_can_be_replaced() -> None:
+    driver = Driver()
+    gone = Enrollment(id="e1", code_hash="x", created_ms=0, expires_ms=9_000_000, owner="ann", replaces="d-gone")
+    assert do(driver, i.EnrollmentOpened, enrollment=gone).faults[0].code is Code.UNKNOWN_DEVICE
+
+
 def control(driver: Driver, action: str, device: str = "d-one", **fields: Any) -> Answer:
     return do(driver, i.DeviceControlled, action=action, device=device, **fields)
 

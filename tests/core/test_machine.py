@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from starloom.core import inputs as i
 from starloom.core.effects import SendDispatch
 from starloom.core.model import Constellation
+from starloom.core.timeouts import passed
 from starloom.core.why import explain
 from starloom_protocol.edits import (
     AddDependency,
@@ -314,7 +315,13 @@ class Machine(RuleBasedStateMachine):
         self.driver.fire(self.driver.timers[number % len(self.driver.timers)])
         self._gather()
 
-    @rule(ms=st.sampled_from([1, 1000, 40_000]))
+    @rule()
+    def sweep(self) -> None:
+        for timer in list(passed(self.driver.shard, self.driver.now_ms)):
+            self.driver.fire(timer)
+        self._gather()
+
+    @rule(ms=st.sampled_from([1, 1000, 40_000, 1_000_000]))
     def time_passes(self, ms: int) -> None:
         self.driver.now_ms += ms
 
@@ -485,7 +492,7 @@ class Machine(RuleBasedStateMachine):
                 return True
             if found.open_questions:
                 question = next(iter(found.open_questions))
-                self._answer(name, question, "allow" if question == "approve-plan" else "go")
+                self._answer(name, question, "allow" if question.startswith("approve-plan") else "go")
                 return True
             for task_id, record in found.tasks.items():
                 if record.held:

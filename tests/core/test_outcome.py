@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from starloom_protocol.entities import Answer, ForEach, Policy, ResultSpec
@@ -124,3 +125,50 @@ def test_a_value_too_long_to_show_is_named_by_its_artifact() -> None:
     (item,) = answer(driver).items
     assert (item.value, item.artifact) == (None, "a" * 64)
     assert len(canonical(text)) > 4096
+
+
+def told(driver: Driver) -> list[Answer]:
+    """Return the partial answers so far, as events told them."""
+    found = [event for event in driver.events if event.kind == "answer_grew"]
+    return [msgspec.json.decode(event.puts["answer"] or b"null", type=Answer) for event in found]
+
+
+def test_the_answer_grows_as_tasks_end_named_or_not() -> None:
+    driver = WatchedDriver("one", "two", slots=1)
+    driver.submit(
+        plan(task("a", device="one"), task("b", device="two"), task("c", "x=a"), task("d", "x=c"), name="Work")
+    )
+    taken = {item.at.task: item for item in driver.take()}
+    driver.result(taken["a"], 1, verified=True)
+    assert answer(driver).sentence == "Work: 1 of 4 tasks done so far on one. 1 result was checked."
+    assert (answer(driver).state, answer(driver).items) == ("partial", [])
+    driver.result(taken["b"], outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
+    assert answer(driver).sentence.endswith("First cause: b - the tool failed: boom.")
+    driver.run()
+    assert [item.ended for item in told(driver)] == [1, 2, 3]
+    assert answer(driver).state == "final"
+
+
+def test_a_wide_group_is_told_of_a_few_times_and_at_no_more_cost_a_child() -> None:
+    driver = Driver("one", slots=500, whole=False)
+    each = ForEach(source="l", output="/l")
+    results = [ResultSpec(source="g", title="Each")]
+    driver.submit(plan(task("l"), task("g", for_each=each), results=results))
+    driver.run(value={"l": list(range(400))})
+    answers = told(driver)
+    assert len(answers) < 40
+    assert sum(len(item.items) for item in answers) < 6 * 400
+    assert len(answer(driver).items) == 400
+
+
+def test_what_is_counted_as_ended_follows_a_new_round() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a"), task("b", "x=a"), task("w", device="nobody")))
+    for dispatch in driver.take():
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    found = driver.shard.constellations["c1"]
+    assert (found.progress.ended, list(found.progress.failed)) == (2, ["a"])
+    driver.control("retry", "a")
+    assert (found.progress.ended, list(found.progress.failed)) == (0, [])
+    driver.result(driver.take()[0], 1)
+    assert answer(driver).sentence == "test: 1 of 3 tasks done so far on one."

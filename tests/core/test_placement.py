@@ -98,7 +98,7 @@ def test_a_restart_arms_what_state_says_is_due() -> None:
     for name in ("b", "n"):
         driver.control("cancel", name)
     due = {(timer.entity, timer.kind) for timer in due_moments(driver.shard)}
-    assert due == {("", "deadline"), ("a", "backoff"), ("b", "fence"), ("w", "waits_long")}
+    assert due == {("", "deadline"), ("", "tidy"), ("a", "backoff"), ("b", "fence"), ("w", "waits_long")}
     driver.restart()
     assert {(timer.entity, timer.kind) for timer in driver.timers} == due
 

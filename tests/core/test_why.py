@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from starloom.core import inputs as i
-from starloom.core.why import Why, explain, shard_of
+from starloom.core.apply import load
+from starloom.core.why import TAB_OS, Why, explain, shard_of
 from starloom_protocol.entities import Choice, ForEach, ToolOffer, encode_entity
-from starloom_protocol.vocabulary import Code, Outcome, Reason
+from starloom_protocol.feed import FLEET
+from starloom_protocol.vocabulary import Code, DeviceLink, Outcome, Reason
 from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task
 
 
@@ -61,6 +64,22 @@ def test_a_task_that_waits_for_a_device_that_is_off_names_every_candidate() -> N
     assert {item.device for item in found.candidates} == {"d-off", "d-bare", "d-asks"}
     assert all(item.words and not item.fits for item in found.candidates)
     assert "off is off or out of reach" in found.sentence
+
+
+@pytest.mark.parametrize("link", [DeviceLink.OFFLINE, DeviceLink.SUSPENDED])
+def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: DeviceLink) -> None:
+    driver = Driver("pocket")
+    driver.submit(plan(task("a", tool="t.never")))
+    device = driver.shard.fleet.devices["d-pocket"]
+    load(driver.shard, FLEET, 0, {"device/d-pocket": msgspec.structs.replace(device, os=TAB_OS, link=link)})
+    driver.submit(plan(task("a", tool="t.never")), name="c2")
+    begun = explain(driver.shard, "c1", "a")
+    assert begun.sentence == "a is on pocket, which is asleep - open it; it goes on there where it was."
+    assert (begun.asleep, begun.actions) == (["d-pocket"], ["open"])
+    waits = explain(driver.shard, "c2", "a")
+    assert waits.reason is Reason.DEVICE_AWAY
+    assert "pocket is asleep - open it" in waits.sentence
+    assert (waits.asleep, waits.actions) == (["d-pocket"], ["open", "reassign"])
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from starloom.core import inputs as i
-from starloom.engine.loop import Engine, EngineSettings
+from starloom.engine.finished import Keeping
+from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
+from starloom.engine.settings import EngineSettings
 from starloom.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from starloom_protocol.entities import Enrollment, Offer
 from starloom_protocol.frames import Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
@@ -151,17 +153,19 @@ class Hub:
         self.engine.inbox.post(i.ResultReported(id="x", by=f"device:{device}", device=device, frame=frame))
 
 
-async def build(clock: TurningClock, redis: MemoryRedis, history: MemoryHistory, wires: Wires) -> Hub:
+async def build(
+    clock: TurningClock, redis: MemoryRedis, history: MemoryHistory, wires: Wires, keeping: Keeping | None = None
+) -> Hub:
     store = MemoryStore(redis, history, sleep=lambda seconds: clock.wait(int(seconds * 1000)))
     engine = Engine(
         store=store,
-        remote=None,
+        remote=store.inbox,
         clock=clock,
         sender=wires,
         live=wires,
         jobs=wires,
         values=wires,
-        settings=EngineSettings(owner="hub", check_every=1),
+        settings=EngineSettings(owner="hub", check_every=1, keeping=keeping or Keeping()),
         chance=random.Random(1),
     )
     await engine.start()

@@ -176,4 +176,11 @@ BUGS = [
         "    if False:\n",
         SIM,
     ),
+    Bug(
+        "a finished constellation leaves before it is durable",
+        "backend/starloom/engine/finished.py",
+        "            if pos > safe_pos or not may_retire(shard, constellation):\n",
+        "            if not may_retire(shard, constellation):\n",
+        SIM,
+    ),
 ]

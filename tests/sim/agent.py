@@ -247,7 +247,7 @@ class SimAgent:
                 call.effect = EffectSeen.MAYBE
             if call.fence_at is not None and self._now() >= call.fence_at:
                 call.stop = call.stop or "fence"
-            if call.stop:
+            if call.stop and not (call.stop == "cancel" and args.get("deaf")):
                 break
         if life != self._life:
             return

@@ -6,13 +6,16 @@ What was answered without a fault was promised; the oracle holds the hub to it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from dataclasses import dataclass, field
 from typing import Any
 
 from starloom.core import inputs as i
+from starloom.store.memory import MemoryStore
+from starloom.store.port import Unavailable
 from starloom_protocol.edits import AddDependency, AddTask, EditOperation, LoweredPlan, RemoveTask
-from starloom_protocol.entities import Check, Dependency, ForEach, OnAbsence, Policy, TaskSpec
+from starloom_protocol.entities import Check, Dependency, ForEach, OnAbsence, Policy, TaskSpec, Timeouts
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Gate, Op, TaskState
 from tests.builders import edge, plan, task, when
@@ -66,7 +69,12 @@ def make_task(chance: random.Random, devices: list[str]) -> dict[str, Any]:
         "transient": chance.random() < 0.8,
         "value": {"n": chance.randint(1, 2), "l": list(range(chance.randint(0, 3)))},
     }
-    fields: dict[str, Any] = {"tool": chance.choice(["t.pure", "t.idem", "t.never"]), "args": canonical(args)}
+    fields: dict[str, Any] = {"tool": chance.choice(["t.pure", "t.idem", "t.never"])}
+    if args["s"] == 12.0 and not args["transient"]:
+        # It outlasts its time and its device does not end it: the hub must, and some do not even listen.
+        args |= {"s": 90.0, "deaf": args["fails"] > 0}
+        fields["timeouts"] = Timeouts(start_to_close_s=5)
+    fields["args"] = canonical(args)
     if chance.random() < 0.3:
         fields["device"] = chance.choice(devices)
     if chance.random() < 0.2:
@@ -105,6 +113,8 @@ class Client:
                 await self.edit()
             elif kind < 0.8:
                 await self.control()
+            elif kind < 0.95:
+                await self.return_to()
 
     async def submit(self) -> None:
         """Submit under an idempotency key and try again until told; a second acceptance must name the same one."""
@@ -191,6 +201,27 @@ class Client:
         )
         if action == "cancel" and reply is not None and not reply.faults:
             self._told.cancelled.add(found.name)
+
+    async def return_to(self) -> None:
+        """Read one that has ended, whether it is still held or not, and perhaps do something of it again."""
+        engine, store = self.site.engine, self.site.store
+        ended = [name for name in self._told.accepted if engine and name not in engine.shard.live]
+        if store is None or not ended:
+            return
+        name = self._chance.choice(ended)
+        with contextlib.suppress(Unavailable):
+            await self._read(store, name)
+        await asyncio.sleep(self._chance.choice([0.0, 0.0, 1.0]))
+        names = [spec.id for spec in self._told.accepted[name].specs]
+        if names and self._chance.random() < 0.6:
+            await self._do(name, self._chance.choice(["retry", "retry_from", "mark"]), self._chance.choice(names))
+
+    async def _read(self, store: MemoryStore, name: str) -> None:
+        found = await store.entities(name)
+        if found is None:
+            self._told.problems.append(f"{name} was accepted and cannot be read")
+        elif self.site.store is store and found[1] != await store.entities_at(name, found[0]):
+            self._told.problems.append(f"what is read of {name} is not the fold of its log")
 
     async def finish(self) -> None:
         """One round of a patient person after the chaos: let go of what is held, say what became of the unknown."""

@@ -8,14 +8,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
 
 from starloom.core import inputs as i
-from starloom.engine.loop import Engine, EngineSettings
+from starloom.engine.finished import Keeping
+from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
+from starloom.engine.settings import EngineSettings
 from starloom.store.history import PastCommit
 from starloom.store.memory import MemoryHistory, MemoryRedis, MemoryStore
 from starloom.store.port import Commit, Ownership, Unavailable
@@ -45,9 +47,18 @@ class SlowStore(MemoryStore):
         await super().commit(commit)
         await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
 
-    async def take(self, owner: str, at_ms: int) -> Ownership:
+    async def take(self, owner: str, at_ms: int, keep: Collection[str] = ()) -> Ownership:
         await asyncio.sleep(0.01)
-        return await super().take(owner, at_ms)
+        return await super().take(owner, at_ms, keep)
+
+    async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
+        return await super().recall(streams)
+
+    async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
+        await asyncio.sleep(self._chance.choice([0.0, 0.001]))
+        await super().retire(streams)
+        await asyncio.sleep(self._chance.choice([0.0, 0.001]))
 
     async def _project(self, batch: Sequence[PastCommit]) -> None:
         await asyncio.sleep(self._chance.choice([0.001, 0.05, 0.2]))
@@ -75,6 +86,11 @@ class Site:
 
     def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
         self.chance = chance
+        self.keeping = Keeping(
+            quiet_ms=chance.choice([0, 2_000, 15_000]),
+            constellations_most=chance.choice([0, 1, 9]),
+            tasks_most=chance.choice([5, 1_000]),
+        )
         self.clock = SimClock()
         self.redis = MemoryRedis()
         self.history = MemoryHistory()
@@ -108,7 +124,7 @@ class Site:
             live=Nothing(),
             jobs=Nothing(),
             values=Nothing(),
-            settings=EngineSettings(owner=f"hub{self.lives}", check_every=1),
+            settings=EngineSettings(owner=f"hub{self.lives}", check_every=1, keeping=self.keeping),
             chance=random.Random(self.chance.getrandbits(32)),
         )
         while True:

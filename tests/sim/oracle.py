@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.core.apply import full_key
+from starloom.core.apply import full_key, load
 from starloom.core.model import Shard
 from starloom.store.memory import MemoryHistory, MemoryRedis
-from starloom_protocol.entities import Attempt, encode_entity
-from starloom_protocol.feed import decode_event, fold, state_hash
+from starloom_protocol.entities import Attempt, Record, decode_entity, encode_entity
+from starloom_protocol.feed import ACCESS, FLEET, decode_event, fold, state_hash
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.vocabulary import REPEATABLE, AttemptEnd, Outcome, Repeatability
 from tests.sim.agent import World
@@ -16,9 +16,10 @@ from tests.sim.client import Told
 
 
 def judge(shard: Shard, redis: MemoryRedis, history: MemoryHistory, world: World, told: Told) -> Iterator[str]:
-    """Yield every violation, in words."""
+    """Yield every violation, in words. The shard is completed with what has left it."""
     yield from told.problems
     yield from _log(shard, redis, history)
+    yield from _left(shard, redis, history)
     yield from _promises(shard, told)
     yield from _devices(shard, world)
     for name in shard.live:
@@ -38,12 +39,36 @@ def _log(shard: Shard, redis: MemoryRedis, history: MemoryHistory) -> Iterator[s
         if [event.seq for event in events] != list(range(1, len(events) + 1)):
             yield f"the log of {stream} has gaps"
         folded = fold({}, events)
-        if folded != redis.entities.get(stream, {}):
+        if stream in redis.heads and folded != redis.entities.get(stream, {}):
             yield f"the history and Redis differ in {stream}"
+        if stream not in (ACCESS, FLEET, *shard.constellations):
+            continue
         found = shard.stream(stream)
         live = {full_key(kind, key): encode_entity(record) for kind, key, record in found.records()}
         if state_hash(live) != state_hash(folded):
             yield f"the engine's {stream} is not the fold of its log"
+
+
+def _left(shard: Shard, redis: MemoryRedis, history: MemoryHistory) -> Iterator[str]:
+    """Whatever is over and quiet has left memory and Redis, and nothing else has."""
+    held = {ACCESS, FLEET, *shard.constellations}
+    for name in shard.constellations:
+        if name not in shard.live:
+            yield f"{name} has ended and is still held"
+    for stream in redis.heads:
+        if stream not in held:
+            yield f"{stream} has left memory and is still in Redis"
+    for stream in sorted(history.streams.keys() - held):
+        load(shard, stream, *_records(history, stream))
+        if stream in shard.live:
+            yield f"{stream} is not over and is not held"
+    for stream in held & history.streams.keys() - redis.heads.keys():
+        yield f"{stream} is held and not in Redis"
+
+
+def _records(history: MemoryHistory, stream: str) -> tuple[int, dict[str, Record]]:
+    whole = history.whole(stream)
+    return whole.seq, {key: decode_entity(key, raw) for key, raw in whole.entities.items()}
 
 
 def _promises(shard: Shard, told: Told) -> Iterator[str]:

@@ -78,11 +78,11 @@ class Chaos:
                     site.history.down = False
                     if fault != "hub_crash":
                         # A whole machine: Redis forgets what was not synced, whether SQL has it or not.
-                        site.redis.restart(lose_commits=chance.randint(0, 30))
+                        site.redis.restart(lose_commits=chance.randint(0, 30), lose_moves=chance.random() < 0.5)
                     await asyncio.sleep(chance.choice([0.1, 2.0, 25.0]))
                     await site.start_hub()
             case "redis_restart":
-                site.redis.restart()
+                site.redis.restart(lose_moves=chance.random() < 0.5)
             case "redis_cut":
                 site.redis.restart(lose_commits=chance.randint(1, 6))
             case "redis_wipe":

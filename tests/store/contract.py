@@ -8,10 +8,10 @@ import pytest
 
 from starloom.store.memory import CommitFailure
 from starloom.store.port import Commit, Ownership, Refused, Unavailable
-from starloom_protocol.feed import decode_event
 from starloom_protocol.vocabulary import ConstellationState
+from tests.store.contract_retired import RetiredContract
 from tests.store.harness import Store, World
-from tests.store.sample import attempt, commit, head, task
+from tests.store.sample import attempt, commit, head, seqs, task
 
 
 async def fill(store: Store, own: Ownership, last: int, *, first: int = 1, sent_pos: int = 0) -> list[Commit]:
@@ -24,11 +24,7 @@ async def fill(store: Store, own: Ownership, last: int, *, first: int = 1, sent_
     return made
 
 
-def seqs(events: list[bytes]) -> list[int]:
-    return [decode_event(raw).seq for raw in events]
-
-
-class StoreContract:
+class StoreContract(RetiredContract):
     """Mixed into a test class that has a `world` fixture."""
 
     # -- commits

@@ -8,7 +8,7 @@ import msgspec
 
 from starloom.store.port import Commit, Ownership
 from starloom_protocol.entities import Attempt, Head, encode_entity
-from starloom_protocol.feed import Event, encode_event
+from starloom_protocol.feed import Event, decode_event, encode_event
 from starloom_protocol.vocabulary import ConstellationState, Repeatability
 
 Puts = dict[str, bytes | None]
@@ -89,3 +89,7 @@ def commit(
         sent_pos=sent_pos,
         term=own.term if term is None else term,
     )
+
+
+def seqs(events: list[bytes]) -> list[int]:
+    return [decode_event(raw).seq for raw in events]

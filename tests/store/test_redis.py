@@ -20,9 +20,9 @@ from starloom.store.link import ReplyError, open_link, place_of
 from starloom.store.opening import open_store
 from starloom.store.port import Damaged, Refused, Unavailable
 from starloom.store.redis import TRIM_MARGIN, RedisStore
-from tests.store.contract import fill, seqs
+from tests.store.contract import fill
 from tests.store.harness import RedisWorld
-from tests.store.sample import commit, task
+from tests.store.sample import commit, seqs, task
 
 P = ParamSpec("P")
 T = TypeVar("T")

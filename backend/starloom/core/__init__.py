@@ -7,18 +7,26 @@ step         one input to its events, effects and answer: the agenda and its bou
 tables       every (state, trigger) pair of a task: a handler, an ignore with its reason, or never
 gates        when a dependency is open, shut or undecided
 graph        order, cycles, ranks, what is downstream
+installing   a lowered plan becomes version 1
 edits        structure edits: one atomic batch from version n to n+1
+drafting     what a person is editing is left alone by others
 groups       families: expansion, what a group needs of its children
+relisting    a family whose list is made anew expands again
 rules        edits that a recipe makes by itself
 controls     pause, resume, cancel, retry, skip, mark, hold and release; rounds
 asking       facts asked of a device after the end
 attempts     leases, reports, absence, cancel receipts
 recovery     what becomes of an attempt that did not succeed: the ladder
 placement    which device takes a ready task, and why
+conduct      what a call may do to the world: its tool's effects, narrowed by its arguments
 waiting      ready tasks that nobody can take, and when a person should know
 requests     constellations from request to first version; jobs and questions
+schedules    work on a clock: due moments, firings, notices    scheduling   what people do to schedules
+library      recipes that people save here, by version
+moments      when a clock strikes    consent   what was approved for a schedule, and what goes beyond it
 fleet        devices, offers, enrollments       access   principals, tokens, sign-in links
 outcome      when a constellation is over, and its answer     story   the answer's sentence
+timeouts     what open attempts may take: start to close, over all attempts, unheard
 timers       due moments computed from state    why       one sentence for whatever does not move
 invariants   I1-I13 over a whole shard, and over what a step touched
 """

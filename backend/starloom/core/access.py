@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from starloom.core.effects import CloseToken
 from starloom.core.inputs import PrincipalAdded, SignInOpened, SignInUsed, TokenAdded, TokenRevoked
+from starloom.core.once import made_before, note_made
 from starloom.core.work import Put, Refusal, Work, fault
 from starloom_protocol.vocabulary import Code
 
@@ -22,10 +23,21 @@ def on_principal(work: Work, item: PrincipalAdded) -> None:
 
 
 def on_token(work: Work, item: TokenAdded) -> None:
-    """A new token of an existing principal."""
+    """A new token of an existing principal, once a key."""
+    before = made_before(work, item.token.principal, "token", item.idempotency)
+    if before is not None:
+        raise Refusal(
+            fault(
+                Code.CONFLICT,
+                f"this key has made the token {before}; its text was shown then and is not kept",
+                "",
+                f"Revoke {before} if you do not have it, and ask again with a new key.",
+            )
+        )
     if item.token.principal not in work.shard.access.principals:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no principal {item.token.principal}"))
     work.emit(work.shard.access, "token_added", item.token.id, [("token", item.token.id, item.token)])
+    note_made(work, item.token.principal, "token", item.idempotency, item.token.id)
     work.answer({"id": item.token.id})
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from starloom.core.gates import decide
+from starloom.core.gates import decide, stale
 from starloom.core.graph import set_ranks
 from starloom.core.model import Access, Constellation, Fleet, Shard, Stream, Tally
 from starloom.core.queues import dequeue, enqueue, queueable
+from starloom.core.wants import ITEMS
 from starloom_protocol.entities import (
     Attempt,
     Dependency,
@@ -87,7 +88,7 @@ def _index_spec(
 ) -> None:
     old_group, new_group = (old.group if old else None), (new.group if new else None)
     if old_group != new_group:
-        record = constellation.tasks.get(key)
+        record = constellation.tasks.get(key) or constellation.groups.get(key)
         if old_group:
             constellation.children[old_group].pop(key, None)
             _count_child(constellation, old_group, record, -1)
@@ -111,16 +112,16 @@ def _index_spec(
     shard.touched[(constellation.name, key)] = None
 
 
-def _count_child(constellation: Constellation, group: str, record: TaskRecord | None, step: int) -> None:
+def _count_child(constellation: Constellation, group: str, record: TaskRecord | GroupRecord | None, step: int) -> None:
     if record is None:
         return
     tally = constellation.tally.setdefault(group, Tally())
     tally.children += step
     if record.state not in FINAL_TASK_STATES:
         tally.unfinished += step
-    elif record.state is TaskState.SUCCEEDED:
+    elif record.state == "succeeded":
         tally.succeeded += step
-    elif record.state is TaskState.SKIPPED and record.reason in _EXCUSED:
+    elif record.state == "skipped" and record.reason in _EXCUSED:
         tally.excused += step
     if record.state in _HOLDS_SLOT:
         tally.held_slots += step
@@ -157,8 +158,29 @@ def _index_task(
         # Between two states that are not final every gate stays undecided.
         if was_final or is_final:
             _regate(shard, constellation, key)
+            if old is not None and was_final:
+                _count_end(constellation, key, old, -1)
+            if new is not None and is_final:
+                _count_end(constellation, key, new, +1)
+            if old is not None and new is not None and old.round != new.round:
+                _relist_after(shard, constellation, key)
         if now in _UNSTARTED:
             shard.touched[(name, key)] = None
+
+
+def _count_end(constellation: Constellation, key: str, record: TaskRecord, step: int) -> None:
+    progress = constellation.progress
+    progress.ended += step
+    if record.state is TaskState.SUCCEEDED:
+        progress.succeeded += step
+        progress.checked += step * record.checked
+        if record.device is not None:
+            progress.devices[record.device] = progress.devices.get(record.device, 0) + step
+    elif record.state is TaskState.FAILED:
+        if step > 0:
+            progress.failed[key] = None
+        else:
+            progress.failed.pop(key, None)
 
 
 def _index_slots(shard: Shard, name: str, key: str, old: TaskRecord | None, new: TaskRecord | None) -> None:
@@ -186,6 +208,37 @@ def _index_group(
     if old is None or new is None or old.state is not new.state:
         _regate(shard, constellation, key)
         shard.touched[(constellation.name, key)] = None
+    spec = constellation.specs.get(key)
+    if spec is None:
+        return
+    if spec.group:
+        _count_child(constellation, spec.group, old, -1)
+        _count_child(constellation, spec.group, new, +1)
+        shard.touched[(constellation.name, spec.group)] = None
+    if spec.family:
+        _relist(shard, constellation, spec.family)
+
+
+def _relist_after(shard: Shard, constellation: Constellation, source: str) -> None:
+    for dependency in constellation.outgoing.get(source, {}).values():
+        if dependency.input == ITEMS:
+            _relist(shard, constellation, dependency.target)
+
+
+def _relist(shard: Shard, constellation: Constellation, root: str) -> None:
+    """Note whether a family's list is being made anew; what hangs on its old children is decided again."""
+    now = stale(constellation, root)
+    if now == (root in constellation.relisting):
+        return
+    if now:
+        constellation.relisting[root] = None
+    else:
+        del constellation.relisting[root]
+    for member in constellation.families.get(root, {}):
+        shard.touched[(constellation.name, member)] = None
+        for child in constellation.children.get(member, {}):
+            _regate(shard, constellation, child)
+            shard.touched[(constellation.name, child)] = None
 
 
 def _index_dep(

@@ -115,9 +115,9 @@ def _input_names(spec: TaskSpec) -> list[str]:
 def _input_plan(constellation: Constellation, spec: TaskSpec, name: str) -> InputPlan:
     item = next(item for item in spec.inputs if item.name == name)
     if item.source in constellation.groups:
-        children = sorted(
-            constellation.children.get(item.source, ()), key=lambda child: _key_order(constellation, child)
-        )
+        children = constellation.leaves(item.source)
+        if not constellation.specs[item.source].nested:
+            children.sort(key=lambda child: _key_order(constellation, child))
         sources = [
             _source(constellation, child, item.output)
             for child in children
@@ -307,12 +307,16 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
     if found is None:
         return
     constellation, spec, record, attempt = found
-    row = look_up(record.state, Trigger.RECEIPT)
+    overdue = record.reason is Reason.OVERDUE
+    row = look_up(record.state, Trigger.ENDED_OVERDUE if overdue else Trigger.RECEIPT)
     if row.verdict is not Verdict.ACT:
         work.ignore(row.reason)
         return
     ended = replace(attempt, ended_ms=work.at_ms, effect=item.frame.effect)
-    _stopped(work, constellation, spec, record, ended)
+    if overdue:
+        recovery.timed_out(work, constellation, spec, record, ended)
+    else:
+        _stopped(work, constellation, spec, record, ended)
 
 
 def on_ledger(work: Work, item: LedgerReported) -> None:
@@ -413,7 +417,8 @@ def heard(work: Work, constellation: Constellation, task: str) -> None:
     """An absent attempt's device has answered again before it was given away."""
     record = constellation.tasks[task]
     if record.absent_since_ms and look_up(record.state, Trigger.HEARD).verdict is Verdict.ACT:
-        back = replace(record, reason=None, absent_since_ms=0)
+        stood_ms = record.stood_ms + work.at_ms - record.absent_since_ms
+        back = replace(record, reason=None, absent_since_ms=0, stood_ms=stood_ms)
         change_task(work, constellation, task, "task_heard", back, by="engine")
 
 

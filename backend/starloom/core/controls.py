@@ -10,13 +10,15 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from starloom.core import timeouts
 from starloom.core.attempts import ask_to_stop
-from starloom.core.graph import downstream
+from starloom.core.graph import redone
 from starloom.core.inputs import ControlRequested
 from starloom.core.model import Constellation
 from starloom.core.placement import requeue
+from starloom.core.relisting import open_round as next_round
 from starloom.core.tables import Trigger, Verdict, look_up
-from starloom.core.work import Refusal, Work, change_task, close_question, fault, moved, unattend
+from starloom.core.work import Put, Refusal, Work, change_task, close_question, fault, moved, unattend
 from starloom_protocol.entities import Attempt, TaskRecord
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -66,7 +68,7 @@ def _pause(work: Work, constellation: Constellation, item: ControlRequested) -> 
     head = constellation.head
     if head.state is not _STATE.ACTIVE:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"only an active constellation can pause; it is {head.state}"))
-    paused = replace(head, state=_STATE.PAUSED)
+    paused = replace(head, state=_STATE.PAUSED, paused_since_ms=work.at_ms)
     work.emit(constellation, "paused", "", [("head", "", paused)], note=item.reason)
 
 
@@ -79,8 +81,13 @@ def _resume(work: Work, constellation: Constellation, item: ControlRequested) ->
 
 def activate(work: Work, constellation: Constellation, kind: str, note: str) -> None:
     """Make a constellation active and put its ready tasks back into their queues."""
-    active = replace(constellation.head, state=_STATE.ACTIVE, ended_ms=0)
-    work.emit(constellation, kind, "", [("head", "", active)], note=note)
+    head = constellation.head
+    active = replace(head, state=_STATE.ACTIVE, ended_ms=0, paused_since_ms=0)
+    if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
+        # Opened again by a person after its time: the deadline is behind it.
+        active = replace(active, deadline_s=0)
+    puts: list[Put] = [*timeouts.stood_still(constellation, work.at_ms), ("head", "", active)]
+    work.emit(constellation, kind, "", puts, note=note)
     for task in constellation.tasks:
         requeue(work.shard, constellation, task)
         if constellation.specs[task].person is not None:
@@ -246,7 +253,7 @@ _TASK_ACTIONS: dict[str, Callable[[Work, Constellation, str, TaskRecord, Control
 
 
 def _on_group(work: Work, constellation: Constellation, item: ControlRequested, group: str) -> None:
-    children = list(constellation.children.get(group, {}))
+    children = constellation.leaves(group)
     if item.action in ("retry", "retry_from"):
         wanted = [
             child
@@ -267,12 +274,14 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         if look_up(record.state, trigger).verdict is Verdict.ACT:
             _TASK_ACTIONS[item.action](work, constellation, child, record, item)
             acted = True
-    record_of_group = constellation.groups[group]
-    if not children and record_of_group.state is GroupState.WAITING and item.action in ("skip", "cancel"):
+    for name in (group, *constellation.within(group)) if item.action in ("skip", "cancel") else ():
+        found = constellation.groups.get(name)
+        if found is None or found.state is not GroupState.WAITING:
+            continue
         state = GroupState.SKIPPED if item.action == "skip" else GroupState.CANCELLED
         reason = Reason.SKIPPED_BY_PERSON if item.action == "skip" else None
-        ended = replace(record_of_group, state=state, reason=reason, cause="not_chosen", since_ms=work.at_ms)
-        work.emit(constellation, f"group_{state}", group, [("group", group, ended)], note=item.reason)
+        ended = replace(found, state=state, reason=reason, cause="not_chosen", since_ms=work.at_ms)
+        work.emit(constellation, f"group_{state}", name, [("group", name, ended)], note=item.reason)
         acted = True
     if not acted:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {group} is in a state where {item.action} is possible"))
@@ -291,8 +300,8 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     if head.state is _STATE.CANCELLED or head.state is _STATE.CANCELLING:
         reason = f"the constellation is {head.state}"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", "Start it again as a new constellation."))
-    part = downstream(constellation, starts)
-    busy = [task for task in part if _under_way(constellation, task, starts)]
+    part, kept = redone(constellation, starts)
+    busy = [task for task in (*part, *kept) if _under_way(constellation, task, starts)]
     if busy:
         raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {', '.join(busy)}"))
     again = [
@@ -300,24 +309,17 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     ]
     # A marked task is not run, only what follows it.
     runs = [task for task in again if item.action != "mark" or task not in starts]
-    _need_confirm(work, constellation, runs, item)
+    _need_confirm(work, constellation, [*runs, *(task for task in kept if _is_final(constellation, task))], item)
     confirmed = dict.fromkeys(item.confirm)
     for task in again:
         record = constellation.tasks[task]
-        fresh = moved(
-            work,
-            record,
-            TaskState.WAITING,
-            round=record.round + 1,
-            started=0,
-            refusals=0,
-            checked=False,
-            cause=None,
-            code=None,
-            marked=None,
-            confirmed=task in confirmed,
-        )
+        fresh = next_round(record, work.at_ms, confirmed=task in confirmed)
         change_task(work, constellation, task, "round_opened", fresh, note=item.reason)
+    for task in kept:
+        if task in confirmed and _is_final(constellation, task):
+            # Whether it runs again is seen when its family's list is known; what the person allowed waits with it.
+            allowed = replace(constellation.tasks[task], confirmed=True)
+            change_task(work, constellation, task, "task_confirmed", allowed, note=item.reason)
     for group in part:
         found = constellation.groups.get(group)
         if found is None or found.state not in FINAL_GROUP_STATES:
@@ -332,21 +334,28 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         activate(work, constellation, "reopened", item.reason)
 
 
+def _is_final(constellation: Constellation, task: str) -> bool:
+    return constellation.tasks[task].state in FINAL_TASK_STATES
+
+
 def _under_way(constellation: Constellation, task: str, starts: list[str]) -> bool:
     record = constellation.tasks.get(task)
     return record is not None and task not in starts and record.state in STARTED_TASK_STATES
+
+
+def _may_have_run(attempt: Attempt) -> bool:
+    begun = attempt.end not in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
+    return begun and attempt.repeatability not in REPEATABLE
 
 
 def _need_confirm(work: Work, constellation: Constellation, tasks: list[str], item: ControlRequested) -> None:
     unsafe = []
     for task in tasks:
         record = constellation.tasks[task]
-        attempt = constellation.last_attempt(task)
-        if attempt is None or record.started == 0 or attempt.repeatability in REPEATABLE:
-            continue
-        if attempt.end in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED) or task in item.confirm:
-            continue
-        unsafe.append(task)
+        # Of any round: work that was marked or skipped since has still been begun.
+        tried = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
+        if task not in item.confirm and any(attempt is not None and _may_have_run(attempt) for attempt in tried):
+            unsafe.append(task)
     if unsafe:
         names = ", ".join(unsafe)
         raise Refusal(fault(Code.NEEDS_CONFIRM, f"would run again: {names}", "confirm", f"Send confirm: [{names}]."))

@@ -13,10 +13,12 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.asking import ask
-from starloom.core.graph import find_cycle, raise_ranks, set_ranks
+from starloom.core.drafting import close, held_back
+from starloom.core.graph import find_cycle, raise_ranks
 from starloom.core.groups import data_edges
 from starloom.core.inputs import EditProposed
 from starloom.core.model import Constellation
+from starloom.core.once import made_before, note_made
 from starloom.core.wants import ITEMS
 from starloom.core.work import Put, Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.edits import (
@@ -25,7 +27,6 @@ from starloom_protocol.edits import (
     DropItems,
     EditOperation,
     Expand,
-    LoweredPlan,
     Reassign,
     RemoveDependency,
     RemoveTask,
@@ -110,6 +111,8 @@ class Draft:
 def started(constellation: Constellation, task: str) -> bool:
     """Whether a task counts as started: not waiting, and not ready without an attempt in this round."""
     group = constellation.groups.get(task)
+    if group is not None and constellation.specs[task].nested:
+        return any(started(constellation, name) for name in constellation.within(task))
     if group is not None:
         return group.state is not GroupState.WAITING
     record = constellation.tasks.get(task)
@@ -138,6 +141,10 @@ def apply_edit(
     for position, operation in enumerate(operations):
         _OPERATIONS[type(operation)](draft, operation, f"operations[{position}]")
     _check_edges(draft)
+    if constellation.drafts:
+        sources = [item.source for item in draft.deps.values() if item is not None]
+        named = [*draft.changed, *draft.removed, *sources]
+        draft.faults.extend(held_back(constellation, author, named, work.at_ms))
     if draft.faults:
         raise Refusal(*draft.faults)
     note = "; ".join([reason, *draft.notes]) if draft.notes else reason
@@ -150,6 +157,11 @@ def on_edit(work: Work, item: EditProposed) -> None:
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    scope = f"edit/{constellation.name}"
+    before = made_before(work, item.principal, scope, item.idempotency)
+    if before is not None:
+        work.answer({"version": int(before)})
+        return
     if constellation.name not in work.shard.live or constellation.head.state is ConstellationState.CANCELLING:
         state = constellation.head.state
         raise Refusal(
@@ -167,6 +179,8 @@ def on_edit(work: Work, item: EditProposed) -> None:
         trigger=item.trigger,
         base_version=item.base_version,
     )
+    note_made(work, item.principal, scope, item.idempotency, str(number))
+    close(work, constellation, work.by)
     work.answer({"version": number})
 
 
@@ -196,12 +210,13 @@ def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
 
 
 def _remove_task(draft: Draft, operation: RemoveTask, place: str) -> None:
-    if draft.editable(operation.id, place) is None:
-        return
-    draft.specs[operation.id] = None
-    draft.removed[operation.id] = None
-    for key in draft.constellation.incoming.get(operation.id, {}):
-        draft.deps[key] = None
+    for task in (operation.id, *draft.constellation.within(operation.id)):
+        if draft.editable(task, place) is None:
+            return
+        draft.specs[task] = None
+        draft.removed[task] = None
+        for key in draft.constellation.incoming.get(task, {}):
+            draft.deps[key] = None
 
 
 def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
@@ -256,8 +271,22 @@ def _add_dependency(draft: Draft, operation: AddDependency, place: str) -> None:
     if draft.dep(dependency_id(dependency)) is not None:
         draft.refuse(Code.DUPLICATE_ID, f"{dependency_id(dependency)} exists", place)
         return
-    if _touch_target(draft, dependency.target, f"{place}.to"):
-        draft.put_dep(dependency)
+    for target in _reached(draft, dependency.target):
+        if _touch_target(draft, target, f"{place}.to"):
+            draft.put_dep(replace(dependency, target=target))
+
+
+def _reached(draft: Draft, target: str) -> list[str]:
+    """Return what a gate of `target` holds back: itself and, of a plan within the plan, all that is in it."""
+    spec = draft.spec(target)
+    if spec is None or not spec.nested:
+        return [target]
+    inside = dict.fromkeys(name for name in draft.constellation.within(target) if draft.spec(name) is not None)
+    for name in draft.added:
+        added = draft.spec(name)
+        if added is not None and (added.group == target or added.group in inside):
+            inside[name] = None
+    return [target, *inside]
 
 
 def _remove_dependency(draft: Draft, operation: RemoveDependency, place: str) -> None:
@@ -280,6 +309,11 @@ def _remove_dependency(draft: Draft, operation: RemoveDependency, place: str) ->
         target = replace(target, inputs=[item for item in target.inputs if item.name != dependency.input])
     draft.put_spec(target)
     draft.deps[operation.id] = None
+    if target.nested:
+        for name in draft.constellation.within(target.id):
+            copy = dependency_id(replace(dependency, target=name))
+            if draft.dep(copy) is not None:
+                _remove_dependency(draft, RemoveDependency(id=copy), place)
 
 
 def _update_dependency(draft: Draft, operation: UpdateDependency, place: str) -> None:
@@ -387,6 +421,8 @@ def _check_edges(draft: Draft) -> None:
 
 def first_record(constellation: Constellation, spec: TaskSpec, at_ms: int) -> Put:
     """Return the first record of an added task or group; attempt numbers go on from a removed one's."""
+    if spec.nested:
+        return "group", spec.id, GroupRecord(state=GroupState.EXPANDED, since_ms=at_ms)
     if spec.for_each is not None:
         return "group", spec.id, GroupRecord(state=GroupState.WAITING, since_ms=at_ms)
     last = 0
@@ -406,7 +442,7 @@ def _commit(
 ) -> None:
     constellation, work = draft.constellation, draft.work
     puts: list[Put] = [("dep", key, None) for key, item in draft.deps.items() if item is None]
-    puts.extend(("item", key, None) for key in draft.items)
+    puts.extend(("item", key, replace(constellation.items[key], dropped=True)) for key in draft.items)
     for task in draft.removed:
         kind = "group" if task in constellation.groups else "task"
         puts.append((kind, task, None))
@@ -447,69 +483,3 @@ def _commit(
         if close_question(work, constellation, task) and task in constellation.tasks:
             waiting = moved(work, constellation.tasks[task], TaskState.WAITING)
             change_task(work, constellation, task, "task_waiting", waiting, by="engine")
-
-
-def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *, author: str, trigger: str) -> None:
-    """Make a lowered plan version 1 of an empty constellation, as one event.
-
-    Raises:
-        Refusal: with every fault that the graph itself has.
-    """
-    faults: list[Fault] = []
-    ids: dict[str, None] = {}
-    for spec in plan.specs:
-        if spec.id in ids:
-            faults.append(fault(Code.DUPLICATE_ID, f"two tasks are called {spec.id}", f"tasks.{spec.id}"))
-        ids[spec.id] = None
-    edges: dict[str, Dependency] = {}
-    for spec in plan.specs:
-        if spec.inputs or spec.for_each is not None:
-            edges.update((dependency_id(edge), edge) for edge in data_edges(spec, 1))
-    for dependency in plan.dependencies:
-        edges.setdefault(dependency_id(dependency), dependency)
-    for key, dependency in edges.items():
-        if dependency.source in ids and dependency.target in ids:
-            continue
-        for end, task in (("from", dependency.source), ("to", dependency.target)):
-            if task not in ids:
-                faults.append(fault(Code.UNKNOWN_TASK, f"{task} does not exist", f"{key}.{end}"))
-    settings = work.shard.settings
-    if len(plan.specs) > settings.tasks_most or len(edges) > settings.dependencies_most:
-        most = f"{settings.tasks_most} tasks and {settings.dependencies_most} dependencies"
-        faults.append(fault(Code.PLAN_TOO_BIG, f"a plan has at most {most}", "plan"))
-    if faults:
-        raise Refusal(*faults)
-    puts: list[Put] = []
-    fresh = TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms)
-    for spec in plan.specs:
-        puts.append(("spec", spec.id, spec))
-        puts.append(
-            ("task", spec.id, fresh) if spec.for_each is None else first_record(constellation, spec, work.at_ms)
-        )
-    puts.extend(("dep", key, dependency) for key, dependency in edges.items())
-    puts.extend(("rule", rule.name, rule) for rule in plan.rules)
-    count = len(plan.specs)
-    version = Version(
-        added=list(ids),
-        at_ms=work.at_ms,
-        author=author,
-        number=1,
-        reason=f"{plan.name}: {count} task{'s' if count != 1 else ''}",
-        trigger=trigger,
-    )
-    head = replace(
-        constellation.head,
-        version=1,
-        name=constellation.head.name or plan.name,
-        policy=plan.policy,
-        results=plan.results,
-        plan_hash=plan.hash,
-        recipe=plan.recipe or constellation.head.recipe,
-        params=plan.params,
-    )
-    puts.append(("version", "1", version))
-    puts.append(("head", "", head))
-    work.emit(constellation, "plan_made", "", puts, note=version.reason, by=author)
-    if not set_ranks(constellation):
-        cycle = find_cycle(constellation, ids) or []
-        raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, *cycle[:1]]), "dependencies"))

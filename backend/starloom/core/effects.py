@@ -73,6 +73,14 @@ class SendFetch(Effect, frozen=True, kw_only=True, tag="fetch"):
     wants: list[str]
 
 
+class SendResume(Effect, frozen=True, kw_only=True, tag="resume"):
+    """Restate one open attempt to its device, which answers with what became of it; `action` as in a resume plan."""
+
+    action: str
+    at: LeaseRef
+    device: str
+
+
 class CloseDevice(Effect, frozen=True, kw_only=True, tag="close_device"):
     """Cut the device's open connection (revoked, or taken over by a newer one when `session` is given)."""
 
@@ -112,5 +120,5 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     value: Any = None
 
 
-OutboxEffect = SendDispatch | SendCancel | SendFetch | CloseDevice | CloseToken | StartJob
+OutboxEffect = SendDispatch | SendCancel | SendFetch | SendResume | CloseDevice | CloseToken | StartJob
 AnyEffect = OutboxEffect | ArmTimer

@@ -55,8 +55,10 @@ def _put_device(work: Work, kind: str, device: Device, note: str = "", also: lis
 
 
 def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
-    """A person made a code."""
+    """A person made a code, for a further device or in the place of one."""
     enrollment = item.enrollment
+    if enrollment.replaces and _replaced(work, enrollment) is None:
+        raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {enrollment.replaces} to replace", "replaces"))
     work.emit(work.shard.fleet, "enrollment_opened", enrollment.id, [("enrollment", enrollment.id, enrollment)])
     work.answer({"id": enrollment.id})
 
@@ -69,17 +71,22 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         why = "is used" if enrollment is not None and enrollment.state != "open" else "has expired"
         raise Refusal(fault(Code.BAD_CODE, f"the code {why}"))
     existing = shard.fleet.devices.get(item.device)
-    if existing is not None and not existing.revoked:
+    if existing is not None and existing.revoked:
+        # Whoever else has the key would come back with it.
+        why = f"this key was revoked here, as {existing.name}; make another: starloom-agent leave, then join again"
+        raise Refusal(fault(Code.DEVICE_REVOKED, why))
+    if existing is not None:
         raise Refusal(fault(Code.CONFLICT, f"this key has joined as {existing.name}; leave first"))
     wrong = name_fault(item.name, most=63)
     if wrong is not None:
         raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
+    before = _replaced(work, enrollment)
     asking = replace(
         enrollment,
         state="asking",
         device=item.device,
         key=item.key,
-        name=_free_name(work, enrollment.label or item.name),
+        name=before.name if before is not None else _free_name(work, enrollment.label or item.name),
         os=item.os,
         words=item.words,
         attempts=enrollment.attempts + 1,
@@ -100,13 +107,23 @@ def _free_name(work: Work, wanted: str) -> str:
     return name
 
 
+def _replaced(work: Work, enrollment: Enrollment) -> Device | None:
+    """Return the device whose place this one takes, if it is still in the fleet."""
+    found = work.shard.fleet.devices.get(enrollment.replaces)
+    return None if found is None or found.revoked else found
+
+
 def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSERVE) -> None:
     approved = replace(enrollment, state="approved")
+    before = _replaced(work, enrollment)
+    if before is not None:
+        _revoke(work, before, "another device took its place")
     device = Device(
         demo=enrollment.demo,
         id=enrollment.device or "",
         joined_ms=work.at_ms,
         key=enrollment.key or "",
+        labels=before.labels if before is not None else [],
         link_since_ms=work.at_ms,
         name=_free_name(work, enrollment.name),
         os=enrollment.os,
@@ -185,7 +202,7 @@ def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: 
     record = constellation.tasks[task]
     attempt = constellation.attempt(task, record.attempt)
     at: LeaseRef = lease_ref(constellation, task, record.attempt, attempt)
-    if record.state is TaskState.CANCELLING:
+    if record.state is TaskState.CANCELLING or record.reason is Reason.OVERDUE:
         return {"action": "cancel", "at": at}
     heard(work, constellation, task)
     record = constellation.tasks[task]
@@ -210,8 +227,14 @@ def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
     _put_device(work, "device_offline", offline, note=item.reason)
 
 
+_WAITS_FOR_OWNER = (
+    (Reason.MISSING_GRANT, Attention.MISSING_GRANT),
+    (Reason.OWNER_ASKED, Attention.OWNER_ASKED),
+)
+
+
 def on_offer(work: Work, item: OfferReceived) -> None:
-    """What a device says it can do now; tasks that waited for a grant look again."""
+    """What a device says it can do now; tasks that waited for its owner look again."""
     device = _device(work, item.device)
     if device.session != item.session:
         work.ignore("a newer session has taken over")
@@ -223,12 +246,24 @@ def on_offer(work: Work, item: OfferReceived) -> None:
     _put_device(work, "device_offer", changed, also=[("offer", device.id, item.offer)])
     for name in list(work.shard.live):
         constellation = work.shard.constellations[name]
-        if Attention.MISSING_GRANT in constellation.head.attention:
-            for task, record in list(constellation.tasks.items()):
-                if record.reason is Reason.MISSING_GRANT:
-                    free = replace(record, reason=Reason.HELD if record.held else None)
-                    change_task(work, constellation, task, "task_ready", free, by="engine")
-            unattend(work, constellation, Attention.MISSING_GRANT)
+        for reason, attention in _WAITS_FOR_OWNER:
+            if attention in constellation.head.attention:
+                _look_again(work, constellation, device.id, reason, attention)
+
+
+def _look_again(work: Work, constellation: Constellation, device: str, reason: Reason, attention: Attention) -> None:
+    """Let tasks that wait for a device's owner be placed again; a grant may have been given on any device."""
+    others = False
+    for task, record in list(constellation.tasks.items()):
+        if record.reason is not reason:
+            continue
+        if reason is Reason.OWNER_ASKED and record.device != device:
+            others = True
+            continue
+        free = replace(record, reason=Reason.HELD if record.held else None)
+        change_task(work, constellation, task, "task_ready", free, by="engine")
+    if not others:
+        unattend(work, constellation, attention)
 
 
 def on_condition(work: Work, item: ConditionReceived) -> None:

@@ -22,11 +22,31 @@ def excused(constellation: Constellation, task: str, record: TaskRecord | GroupR
     return spec is not None and spec.optional and record.state in ("failed", "skipped")
 
 
+def stale(constellation: Constellation, root: str) -> bool:
+    """Whether a family stands over a list of an earlier round than its source's present one."""
+    spec = constellation.specs.get(root)
+    if spec is None or spec.for_each is None or spec.for_each.source is None:
+        return False
+    source = constellation.tasks.get(spec.for_each.source)
+    if source is None:
+        return False
+    records = (constellation.groups.get(member) for member in constellation.families.get(root, ()))
+    return any(record is not None and record.count and record.list_round != source.round for record in records)
+
+
+def of_old_list(constellation: Constellation, task: str) -> bool:
+    """Whether a task is a child of a family whose list is being made anew: nobody knows whether it stays."""
+    spec = constellation.specs.get(task)
+    return spec is not None and spec.key is not None and spec.family in constellation.relisting
+
+
 def decide(constellation: Constellation, dependency: Dependency) -> GateState:
     """Return the state of one gate now."""
     source = dependency.source
     record = constellation.tasks.get(source) or constellation.groups.get(source)
     if record is None or record.state not in _FINAL:
+        return GateState.UNDECIDED
+    if constellation.relisting and of_old_list(constellation, source):
         return GateState.UNDECIDED
     state = record.state
     match dependency.gate:

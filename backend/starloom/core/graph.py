@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from starloom.core.model import Constellation
+from starloom.core.wants import ITEMS
 
 
 def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str, None]:
@@ -27,8 +28,53 @@ def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str,
     return found
 
 
+def redone(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:
+    """Return what a new round of `starts` reaches, and the children among it that may keep their round.
+
+    These are the children of a family whose list is made anew; whether they keep it is seen when the list is known,
+    so what follows on them is among the former.
+    """
+    opened: dict[str, None] = {}
+    kept: dict[str, None] = {}
+    stack: list[str] = []
+
+    def open_now(task: str) -> None:
+        if task not in opened:
+            opened[task] = None
+            kept.pop(task, None)
+            stack.append(task)
+
+    for start in starts:
+        open_now(start)
+    while stack:
+        task = stack.pop()
+        spec = constellation.specs[task]
+        family = spec.family if task in kept else None
+        for dependency in constellation.outgoing.get(task, {}).values():
+            target = constellation.specs[dependency.target]
+            if family is None or target.key is None or target.family != family:
+                open_now(dependency.target)
+            if dependency.input != ITEMS:
+                continue
+            for member in constellation.families.get(dependency.target, {}):
+                open_now(member)
+                for child in constellation.children.get(member, {}):
+                    if child not in opened and child not in kept:
+                        kept[child] = None
+                        stack.append(child)
+        if spec.group:
+            open_now(spec.group)
+    return opened, kept
+
+
 def _following(constellation: Constellation, task: str) -> list[str]:
-    after = [dependency.target for dependency in constellation.outgoing.get(task, {}).values()]
+    after = []
+    for dependency in constellation.outgoing.get(task, {}).values():
+        after.append(dependency.target)
+        if dependency.input == ITEMS:
+            # A list stands before all that is made from it.
+            for member in constellation.families.get(dependency.target, ()):
+                after.extend(constellation.children.get(member, ()))
     spec = constellation.specs.get(task)
     if spec is not None and spec.group:
         after.append(spec.group)

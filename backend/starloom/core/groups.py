@@ -6,10 +6,13 @@ one from child to child with the same key; from anything else it stands for the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
+
 from msgspec.structs import replace
 
 from starloom.core.attempts import ask_to_stop
-from starloom.core.gates import asked, fact, shut_cause
+from starloom.core.gates import asked, excused, fact, shut_cause
 from starloom.core.graph import raise_ranks
 from starloom.core.model import Constellation, Tally
 from starloom.core.placement import selects
@@ -17,6 +20,7 @@ from starloom.core.wants import ITEMS
 from starloom.core.work import Put, Work, change_task, close_question, moved
 from starloom_protocol.entities import (
     Dependency,
+    ForEach,
     Input,
     Item,
     Selector,
@@ -40,17 +44,20 @@ from starloom_protocol.vocabulary import (
 
 def reconsider_group(work: Work, constellation: Constellation, group: str) -> None:
     """Derive what a group should be now: skipped, expanded, or final by its children."""
+    if constellation.specs[group].nested:
+        _judge_nested(work, constellation, group)
+        return
     if constellation.groups[group].state is GroupState.WAITING and constellation.shut.get(group):
         _skip(work, constellation, group, group)
     root = constellation.specs[group].family or group
-    list_gate = _list_gate(constellation, root)
-    if list_gate is GateState.SHUT:
+    gate_of_list = list_gate(constellation, root)
+    if gate_of_list is GateState.SHUT:
         # Only the root has the gate of the list; without a list no member of the family can be.
         for member in _waiting_members(constellation, root):
             _skip(work, constellation, member, root)
-    elif list_gate is not GateState.UNDECIDED and _waiting_members(constellation, root):
+    elif gate_of_list is not GateState.UNDECIDED and _waiting_members(constellation, root):
         _try_expand(work, constellation, root)
-    if list_gate is GateState.UNDECIDED:
+    if gate_of_list is GateState.UNDECIDED:
         # The list is being made anew: what it will say decides whether the children that stand are all.
         return
     for member in list(constellation.families[root]) if group == root else [group]:
@@ -58,7 +65,14 @@ def reconsider_group(work: Work, constellation: Constellation, group: str) -> No
             _judge(work, constellation, member)
 
 
-def _list_gate(constellation: Constellation, root: str) -> GateState | None:
+def list_of(constellation: Constellation, group: str) -> ForEach:
+    """Return what a group is made over; a plan within the plan is over nothing and never asked."""
+    for_each = constellation.specs[group].for_each
+    assert for_each is not None  # noqa: S101 - a member of a family has it, and nested plans are judged apart
+    return for_each
+
+
+def list_gate(constellation: Constellation, root: str) -> GateState | None:
     """Return the gate of a family's list; None where the list is the fleet."""
     for key, dependency in constellation.incoming.get(root, {}).items():
         if dependency.input == ITEMS:
@@ -68,10 +82,10 @@ def _list_gate(constellation: Constellation, root: str) -> GateState | None:
 
 def _skip(work: Work, constellation: Constellation, group: str, because_of: str) -> None:
     reason, cause = shut_cause(constellation, because_of)
-    _end(work, constellation, group, GroupState.SKIPPED, "group_skipped", reason=reason, cause=cause)
+    end_group(work, constellation, group, GroupState.SKIPPED, "group_skipped", reason=reason, cause=cause)
 
 
-def _end(
+def end_group(
     work: Work,
     constellation: Constellation,
     group: str,
@@ -82,9 +96,13 @@ def _end(
     cause: str | None = None,
     code: Code | None = None,
     note: str = "",
+    list_round: int | None = None,
 ) -> None:
+    """Emit the end of a group; `list_round` where it ends over another list than it stood on."""
     record = constellation.groups[group]
     ended = replace(record, state=state, reason=reason, cause=cause, code=code, since_ms=work.at_ms)
+    if list_round is not None:
+        ended = replace(ended, list_round=list_round)
     work.emit(constellation, kind, group, [("group", group, ended)], by="engine", note=note)
 
 
@@ -96,9 +114,7 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
     if stored is not None and any(constellation.children.get(member) for member in constellation.families[root]):
         _expand(work, constellation, root, _waiting_members(constellation, root), stored, keep=True)
         return
-    source = constellation.specs[root].for_each
-    if source is None:
-        return
+    source = list_of(constellation, root)
     if source.devices is not None:
         if constellation.head.version:
             _expand_over_devices(work, constellation, root, source.devices)
@@ -118,8 +134,7 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
 
 def _stored_items(constellation: Constellation, root: str) -> list[Item] | None:
     prefix = f"{root}/"
-    keys = [key for key in constellation.items if key.startswith(prefix)]
-    return [constellation.items[key] for key in keys] or None
+    return [item for key, item in constellation.items.items() if key.startswith(prefix) and not item.dropped] or None
 
 
 def _waiting_members(constellation: Constellation, root: str) -> list[str]:
@@ -150,7 +165,7 @@ def _expand_over_devices(work: Work, constellation: Constellation, root: str, se
 
 def _fail_family(work: Work, constellation: Constellation, root: str, code: Code, note: str) -> None:
     for member in _waiting_members(constellation, root):
-        _end(work, constellation, member, GroupState.FAILED, "group_failed", code=code, note=note)
+        end_group(work, constellation, member, GroupState.FAILED, "group_failed", code=code, note=note)
 
 
 def _expand(
@@ -161,12 +176,14 @@ def _expand(
         most = work.shard.settings.tasks_most
         note = f"{len(items)} items in {len(members)} groups make more than {most} tasks"
         for member in members:
-            _end(work, constellation, member, GroupState.FAILED, "group_failed", code=Code.PLAN_TOO_BIG, note=note)
+            end_group(work, constellation, member, GroupState.FAILED, "group_failed", code=Code.PLAN_TOO_BIG, note=note)
         return
     head = constellation.head
     number = head.version + 1
     by_device = constellation.specs[root].for_each
     over_devices = by_device is not None and by_device.devices is not None
+    source = by_device.source if by_device is not None else None
+    of_round = constellation.tasks[source].round if source else 1
     expanded = [name for name in constellation.families[root] if name in members or constellation.children.get(name)]
     puts: list[Put] = [] if keep else [("item", f"{root}/{item.key}", item) for item in items]
     edges: list[Put] = []
@@ -175,14 +192,18 @@ def _expand(
         for item in items:
             if not _siblings_stand(constellation, member, item.key, members, expanded):
                 continue
-            child = _child(constellation, member, item.key, number, expanded, over_devices)
+            child = child_of(constellation, member, item.key, number, expanded, over_devices=over_devices)
             puts.append(("spec", child.id, child))
-            puts.append(("task", child.id, _fresh(work, constellation, child.id)))
+            puts.append(("task", child.id, fresh_record(work, constellation, child.id)))
             added.append(child.id)
-            edges.extend(_child_edges(constellation, member, child, item.key, number, expanded))
+            edges.extend(child_edges(constellation, member, child, item.key, number, expanded))
         state = GroupState.EXPANDED if items else GroupState.SUCCEEDED
-        grown = replace(constellation.groups[member], state=state, count=len(items), since_ms=work.at_ms)
+        grown = replace(
+            constellation.groups[member], state=state, count=len(items), list_round=of_round, since_ms=work.at_ms
+        )
         puts.append(("group", member, grown))
+    if by_device is not None and by_device.in_turn and not keep:
+        edges.extend(turns(constellation, members, items, number))
     version = Version(
         added=added,
         at_ms=work.at_ms,
@@ -211,17 +232,19 @@ def _siblings_stand(constellation: Constellation, group: str, key: str, members:
     return all(f"{source}.{key}" in constellation.specs for source in followed)
 
 
-def _fresh(work: Work, constellation: Constellation, task: str) -> TaskRecord:
-    """Return a task's first record; its attempts go on from whatever an earlier task of that id left."""
-    last = 0
+def fresh_record(work: Work, constellation: Constellation, task: str) -> TaskRecord:
+    """Return a task's first record; attempts and rounds go on from what an earlier task of that id left."""
+    last, of_round = 0, 1
     while f"{task}/{last + 1}" in constellation.attempts:
         last += 1
-    return TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms, attempt=last)
+        of_round = constellation.attempts[f"{task}/{last}"].round + 1
+    return TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms, attempt=last, round=of_round)
 
 
-def _child(
-    constellation: Constellation, group: str, key: str, number: int, family: list[str], over_devices: bool
+def child_of(
+    constellation: Constellation, group: str, key: str, number: int, family: list[str], *, over_devices: bool
 ) -> TaskSpec:
+    """Return the spec of one child."""
     spec = constellation.specs[group]
     inputs = [
         replace(item, source=f"{item.source}.{key}") if item.source in family and not item.all else item
@@ -243,9 +266,10 @@ def _child(
     )
 
 
-def _child_edges(
+def child_edges(
     constellation: Constellation, group: str, child: TaskSpec, key: str, number: int, family: list[str]
 ) -> list[Put]:
+    """Return the gates of one child: those of its group, from its sibling where they come from the family."""
     edges: list[Put] = []
     for dependency in constellation.incoming.get(group, {}).values():
         if dependency.input == ITEMS:
@@ -257,14 +281,33 @@ def _child_edges(
     return edges
 
 
+def turns(constellation: Constellation, members: list[str], items: list[Item], number: int) -> list[Put]:
+    """Return the gates that let an item begin when all of the one before it has ended well."""
+    first = [
+        member
+        for member in members
+        if not any(gate.source in members and not gate.all for gate in constellation.incoming.get(member, {}).values())
+    ]
+    edges: list[Put] = []
+    for before, item in pairwise(items):
+        for source in members:
+            for target in first:
+                edge = Dependency(
+                    changed_in=number,
+                    gate=Gate.UNLESS_FAILED,
+                    source=f"{source}.{before.key}",
+                    target=f"{target}.{item.key}",
+                )
+                edges.append(("dep", dependency_id(edge), edge))
+    return edges
+
+
 # -- what a group needs
 
 
 def _judge(work: Work, constellation: Constellation, group: str) -> None:
-    for_each = constellation.specs[group].for_each
+    for_each = list_of(constellation, group)
     tally = constellation.tally.get(group) or Tally()
-    if for_each is None:
-        return
     enough = {Need.ANY: 1, Need.AT_LEAST: for_each.need_count}.get(for_each.need, 0)
     if enough and tally.succeeded >= enough and tally.unfinished:
         _enough(work, constellation, group)
@@ -279,25 +322,55 @@ def _judge(work: Work, constellation: Constellation, group: str) -> None:
         Need.BEST_EFFORT: True,
     }[for_each.need]
     if met:
-        _end(work, constellation, group, GroupState.SUCCEEDED, "group_succeeded")
+        end_group(work, constellation, group, GroupState.SUCCEEDED, "group_succeeded")
         return
-    state, reason, cause = _cause(constellation, group)
+    state, reason, cause = _cause(constellation, group, constellation.children.get(group, {}))
     kind = {GroupState.FAILED: "group_failed", GroupState.CANCELLED: "group_cancelled"}.get(state, "group_skipped")
     code = Code.GROUP_NEED if state is GroupState.FAILED else None
     note = f"{tally.succeeded} of {counted} succeeded; first cause: {cause}"
-    _end(work, constellation, group, state, kind, reason=reason, cause=cause, code=code, note=note)
+    end_group(work, constellation, group, state, kind, reason=reason, cause=cause, code=code, note=note)
 
 
-def _cause(constellation: Constellation, group: str) -> tuple[GroupState, Reason | None, str]:
+def _judge_nested(work: Work, constellation: Constellation, group: str) -> None:
+    """End a plan within a plan once all of it has ended: it needs all but what is optional or was not chosen."""
+    tally = constellation.tally.get(group) or Tally()
+    if constellation.groups[group].state is not GroupState.EXPANDED or tally.unfinished:
+        return
+    children = constellation.children.get(group, {})
+    unmet = [
+        child
+        for child in children
+        if (record := constellation.record(child)).state != "succeeded" and not excused(constellation, child, record)
+    ]
+    if unmet:
+        state, reason, cause = _cause(constellation, group, unmet)
+        code = Code.GROUP_NEED if state is GroupState.FAILED else None
+        note = f"{tally.succeeded} of {tally.children} succeeded; first cause: {cause}"
+        end_group(work, constellation, group, state, f"group_{state}", reason=reason, cause=cause, code=code, note=note)
+    elif tally.excused == tally.children:
+        end_group(
+            work,
+            constellation,
+            group,
+            GroupState.SKIPPED,
+            "group_skipped",
+            reason=Reason.NOT_CHOSEN,
+            cause="not_chosen",
+        )
+    else:
+        end_group(work, constellation, group, GroupState.SUCCEEDED, "group_succeeded")
+
+
+def _cause(constellation: Constellation, group: str, children: Iterable[str]) -> tuple[GroupState, Reason | None, str]:
     """Return how an unmet group ends: failed by a child's failure, else cancelled, else skipped with its cause."""
     cancelled = skipped = None
-    for child in constellation.children.get(group, {}):
-        record = constellation.tasks[child]
-        if record.state is TaskState.FAILED:
+    for child in children:
+        record = constellation.record(child)
+        if record.state == "failed":
             return GroupState.FAILED, None, child
-        if record.state is TaskState.CANCELLED:
+        if record.state == "cancelled":
             cancelled = cancelled or child
-        elif record.state is TaskState.SKIPPED and record.cause != "not_chosen":
+        elif record.state == "skipped" and record.cause != "not_chosen":
             skipped = skipped or (record.reason, record.cause or child)
     if cancelled:
         return GroupState.CANCELLED, None, cancelled

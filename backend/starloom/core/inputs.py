@@ -10,15 +10,9 @@ from __future__ import annotations
 import msgspec
 
 from starloom_protocol.edits import EditOperation, LoweredPlan
-from starloom_protocol.entities import (
-    Enrollment,
-    Fault,
-    Offer,
-    Principal,
-    SignIn,
-    Token,
-)
+from starloom_protocol.entities import Enrollment, Fault, Offer, Principal, SignIn, Token
 from starloom_protocol.frames import ArtifactReady, FactsFrame, LeaseRef, Propose, Receipt, ResultFrame, Started
+from starloom_protocol.schedule_records import Schedule
 from starloom_protocol.vocabulary import Profile
 
 
@@ -62,21 +56,66 @@ class JobClaimed(Input, frozen=True, kw_only=True, tag="job_claimed"):
 
 
 class PlanProposed(Input, frozen=True, kw_only=True, tag="plan_proposed"):
-    """The planner's plan for version 0, or why there is none."""
+    """The planner's plan for version 0, a question that it must have answered first, or why there is neither.
 
+    `by_model` says that a model wrote the plan: it has less right than a person's.
+    """
+
+    by_model: bool = False
     constellation: str
     fault: Fault | None = None
     job: str
     plan: LoweredPlan | None = None
+    question: str = ""
+    worker: str
+
+
+class ModelUsed(Input, frozen=True, kw_only=True, tag="model_used"):
+    """A worker asks a model (`calls`), or tells what that took: `micros` are millionths of a dollar."""
+
+    calls: int = 0
+    constellation: str
+    job: str
+    micros: int = 0
+    tokens: int = 0
+    worker: str
+
+
+class ReviewProposed(Input, frozen=True, kw_only=True, tag="review_proposed"):
+    """The reviewer's edit of the plan; without operations, no change.
+
+    `wish` is told to a person: what it would do if it were allowed to.
+    """
+
+    base_version: int = 0
+    constellation: str
+    job: str
+    operations: list[EditOperation] = []
+    reason: str = ""
+    wish: str = ""
     worker: str
 
 
 class EditProposed(Input, frozen=True, kw_only=True, tag="edit"):
     base_version: int
     constellation: str
+    idempotency: tuple[str, str] | None = None
     operations: list[EditOperation]
+    principal: str = ""
     reason: str = ""
     trigger: str = "edit"
+
+
+class DraftOpened(Input, frozen=True, kw_only=True, tag="draft"):
+    """Who asks is editing these tasks; said again before `ttl_s` is over, it goes on."""
+
+    constellation: str
+    tasks: list[str]
+    ttl_s: int
+
+
+class DraftClosed(Input, frozen=True, kw_only=True, tag="draft_closed"):
+    constellation: str
 
 
 class ControlRequested(Input, frozen=True, kw_only=True, tag="control"):
@@ -101,6 +140,13 @@ class QuestionAnswered(Input, frozen=True, kw_only=True, tag="answer"):
     question: str
     reason: str = ""
     value: str
+
+
+class StandingRevoked(Input, frozen=True, kw_only=True, tag="standing_revoked"):
+    """A person takes back what was allowed for good."""
+
+    reason: str = ""
+    standing: str
 
 
 # -- devices
@@ -209,6 +255,55 @@ class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
     value: str = ""
 
 
+# -- recipes
+
+
+class RecipeSaved(Input, frozen=True, kw_only=True, tag="recipe_saved"):
+    """A recipe whose text was checked at the door; `base_version` is the version that its writer saw, 0 for none."""
+
+    base_version: int = 0
+    name: str
+    reason: str = ""
+    text: str
+    title: str
+
+
+class RecipeRemoved(Input, frozen=True, kw_only=True, tag="recipe_removed"):
+    name: str
+    reason: str = ""
+
+
+# -- schedules
+
+
+class ScheduleSaved(Input, frozen=True, kw_only=True, tag="schedule"):
+    """A schedule, new or (`change`) in place of the one with its id; `plan` is what it would run today.
+
+    Of `schedule` only what a person chooses counts. `keep_plan`: it runs this very plan, not what words or a recipe
+    give then. `plan_hash` says "I approve what the preview showed".
+    """
+
+    change: bool = False
+    keep_plan: bool = False
+    plan: LoweredPlan
+    plan_hash: str | None = None
+    schedule: Schedule
+
+
+class ScheduleControlled(Input, frozen=True, kw_only=True, tag="schedule_control"):
+    """`action`: pause resume run seen remove. Whoever resumes a schedule owns it from then on."""
+
+    action: str
+    owner: str = ""
+    reason: str = ""
+    schedule: str
+    token: str | None = None
+
+
+class SchedulesPoked(Input, frozen=True, kw_only=True, tag="schedules_poked"):
+    """A hint from outside that schedules may be due; state decides, so any number of them fires nothing twice."""
+
+
 # -- time
 
 
@@ -237,6 +332,9 @@ class PrincipalAdded(Input, frozen=True, kw_only=True, tag="principal"):
 
 
 class TokenAdded(Input, frozen=True, kw_only=True, tag="token"):
+    """A token; its text is not here, so a repeated key is told which one it made and no more."""
+
+    idempotency: tuple[str, str] | None = None
     token: Token
 
 
@@ -269,9 +367,14 @@ AnyInput = (
     RequestReceived
     | JobClaimed
     | PlanProposed
+    | ReviewProposed
+    | ModelUsed
     | EditProposed
     | ControlRequested
+    | DraftOpened
+    | DraftClosed
     | QuestionAnswered
+    | StandingRevoked
     | EnrollmentOpened
     | EnrollmentAsked
     | EnrollmentDecided
@@ -287,6 +390,11 @@ AnyInput = (
     | LedgerReported
     | FactsReported
     | DeviceControlled
+    | RecipeSaved
+    | RecipeRemoved
+    | ScheduleSaved
+    | ScheduleControlled
+    | SchedulesPoked
     | TimerFired
     | LeaseExpired
     | PrincipalAdded

@@ -122,18 +122,20 @@ def check_indexes(constellation: Constellation) -> None:
     ) + sum(1 for record in constellation.groups.values() if record.state not in FINAL_GROUP_STATES)
     _need(constellation.unfinished_top == top, "I10", f"{constellation.name}: unfinished miscounted")
     for group in constellation.groups:
-        children = [constellation.tasks[child] for child in constellation.children.get(group, ())]
+        children = [constellation.record(child) for child in constellation.children.get(group, ())]
         tally = constellation.tally.get(group)
         unfinished = sum(1 for child in children if child.state not in FINAL_TASK_STATES)
         _need((tally.unfinished if tally else 0) == unfinished, "I10", f"{group}: children miscounted")
 
 
 def check_moving(shard: Shard, constellation: Constellation) -> None:
-    """I11: a live constellation has ready work, a live lease, an open question or a stored reason."""
+    """I11: a live constellation has ready work, a live lease, an open question or review, or a stored reason."""
     head = constellation.head
     if constellation.name not in shard.live:
         return
     if head.state is not ConstellationState.ACTIVE or head.attention or constellation.open_questions:
+        return
+    if any(job.kind == "review" and job.state != "done" for job in constellation.jobs.values()):
         return
     moving = any(
         record.state in _LIVE or (record.state is TaskState.READY) or record.reason in (Reason.HELD, Reason.BACKOFF)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
+from starloom_protocol.approval_records import Standing
 from starloom_protocol.entities import (
     Attempt,
     Dependency,
     Device,
+    Draft,
     Enrollment,
     GroupRecord,
     Head,
@@ -22,6 +24,7 @@ from starloom_protocol.entities import (
     Offer,
     Principal,
     Question,
+    RecipeVersion,
     Record,
     RuleRecord,
     SignIn,
@@ -31,6 +34,7 @@ from starloom_protocol.entities import (
     ToolOffer,
     Version,
 )
+from starloom_protocol.schedule_records import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import GateState
 
 CONSTELLATION_KINDS = (
@@ -46,8 +50,9 @@ CONSTELLATION_KINDS = (
     "question",
     "version",
     "job",
+    "draft",
 )
-FLEET_KINDS = ("device", "offer", "enrollment")
+FLEET_KINDS = ("device", "offer", "enrollment", "schedule", "scheduled_plan", "recipe", "standing", "model_day")
 ACCESS_KINDS = ("principal", "token", "signin", "idem")
 
 
@@ -81,18 +86,32 @@ class Tally:
         self.held_slots = 0
 
 
+class Progress:
+    """How the tasks of a constellation have ended so far; `devices` counts the successful ones of each."""
+
+    __slots__ = ("checked", "devices", "ended", "failed", "succeeded")
+
+    def __init__(self) -> None:
+        self.ended = 0
+        self.succeeded = 0
+        self.checked = 0
+        self.failed: dict[str, None] = {}
+        self.devices: dict[str, int] = {}
+
+
 class Constellation(Stream):
     """A constellation's entities and indexes.
 
     Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency; `unasked` those
     that hang on a finished result whose fact only its device can tell. `head` is the constellation's own record,
-    there from its first event on.
+    there from its first event on. `relisting` has the roots of families whose list is being made anew.
     """
 
     __slots__ = (
         "attempts",
         "children",
         "deps",
+        "drafts",
         "families",
         "gate",
         "groups",
@@ -104,8 +123,10 @@ class Constellation(Stream):
         "open_questions",
         "outgoing",
         "parked",
+        "progress",
         "questions",
         "rank",
+        "relisting",
         "rules",
         "rules_by_task",
         "shut",
@@ -132,6 +153,7 @@ class Constellation(Stream):
         self.questions = cast(dict[str, Question], tables["question"])
         self.versions = cast(dict[str, Version], tables["version"])
         self.jobs = cast(dict[str, Job], tables["job"])
+        self.drafts = cast(dict[str, Draft], tables["draft"])
         self.head: Head
         self.outgoing: dict[str, dict[str, Dependency]] = {}
         self.incoming: dict[str, dict[str, Dependency]] = {}
@@ -142,13 +164,33 @@ class Constellation(Stream):
         self.families: dict[str, dict[str, None]] = {}
         self.tally: dict[str, Tally] = {}
         self.parked: dict[str, dict[str, None]] = {}
+        self.progress = Progress()
         self.rank: dict[str, int] = {}
+        self.relisting: dict[str, None] = {}
         self.rules_by_task: dict[str, dict[str, None]] = {}
         self.open_attempts: dict[str, None] = {}
         self.open_questions: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
         self.unasked: dict[str, None] = {}
         self.unfinished_top = 0
+
+    def record(self, name: str) -> TaskRecord | GroupRecord:
+        """Return where a task or a group stands."""
+        return self.tasks.get(name) or self.groups[name]
+
+    def within(self, group: str) -> list[str]:
+        """Return everything inside a group in order: tasks, and groups before what is in them."""
+        found: list[str] = []
+        stack = list(reversed(self.children.get(group, {})))
+        while stack:
+            name = stack.pop()
+            found.append(name)
+            stack.extend(reversed(self.children.get(name, {})))
+        return found
+
+    def leaves(self, group: str) -> list[str]:
+        """Return the tasks of a group in order, those of the groups within it included."""
+        return [name for name in self.within(group) if name in self.tasks]
 
     def attempt(self, task: str, number: int) -> Attempt:
         """Return attempt `number` of a task."""
@@ -161,15 +203,33 @@ class Constellation(Stream):
 
 
 class Fleet(Stream):
-    """Devices and what they offer; `used` counts slots, `tools` is each device's offer by tool name."""
+    """Devices and what they offer, and schedules; `used` counts slots, `tools` is each device's offer by tool name."""
 
-    __slots__ = ("by_key", "by_name", "devices", "enrollments", "holders", "offers", "revision", "tools", "used")
+    __slots__ = (
+        "by_key",
+        "by_name",
+        "devices",
+        "enrollments",
+        "holders",
+        "offers",
+        "recipes",
+        "revision",
+        "scheduled_plans",
+        "schedules",
+        "standing",
+        "tools",
+        "used",
+    )
 
     def __init__(self, name: str) -> None:
         super().__init__(name, FLEET_KINDS)
         self.devices = cast(dict[str, Device], self.tables["device"])
         self.offers = cast(dict[str, Offer], self.tables["offer"])
         self.enrollments = cast(dict[str, Enrollment], self.tables["enrollment"])
+        self.recipes = cast(dict[str, RecipeVersion], self.tables["recipe"])
+        self.schedules = cast(dict[str, Schedule], self.tables["schedule"])
+        self.scheduled_plans = cast(dict[str, ScheduledPlan], self.tables["scheduled_plan"])
+        self.standing = cast(dict[str, Standing], self.tables["standing"])
         self.by_name: dict[str, str] = {}
         self.tools: dict[str, dict[str, ToolOffer]] = {}
         self.used: dict[str, int] = {}
@@ -260,6 +320,7 @@ class ShardSettings:
 
     __slots__ = (
         "absence_margin_ms",
+        "approval_ms",
         "attempts_default",
         "backoff_first_ms",
         "backoff_most_ms",
@@ -267,6 +328,9 @@ class ShardSettings:
         "grace_ms",
         "refusals_most",
         "rule_firings_most",
+        "schedule_apart_ms",
+        "schedules_most",
+        "standing_most",
         "tasks_most",
         "ttl_ms",
     )
@@ -279,12 +343,19 @@ class ShardSettings:
         absence_margin_ms: int = 2_000,
         backoff_first_ms: int = 1_000,
         backoff_most_ms: int = 30_000,
+        schedule_apart_ms: int = 60_000,
+        schedules_most: int = 200,
+        approval_ms: int = 86_400_000,
     ) -> None:
         self.ttl_ms = ttl_ms
         self.grace_ms = grace_ms
         self.absence_margin_ms = absence_margin_ms
         self.backoff_first_ms = backoff_first_ms
         self.backoff_most_ms = backoff_most_ms
+        self.schedule_apart_ms = schedule_apart_ms
+        self.schedules_most = schedules_most
+        self.approval_ms = approval_ms
+        self.standing_most = 500
         self.attempts_default = 3
         self.refusals_most = 10
         self.rule_firings_most = 100

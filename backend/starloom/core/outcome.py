@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from starloom.core import review
 from starloom.core.gates import fact
-from starloom.core.model import Constellation
-from starloom.core.story import sentence
+from starloom.core.model import Constellation, Fleet
+from starloom.core.story import called, sentence, so_far
 from starloom.core.work import Work
 from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
 from starloom_protocol.values import MISSING, canonical
@@ -20,6 +21,7 @@ from starloom_protocol.vocabulary import (
 _STATE = ConstellationState
 _CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON})
 _SHOWN_BYTES_MAX = 4096
+GROWTH_PART = 4
 
 
 def settle(work: Work, name: str) -> None:
@@ -32,9 +34,13 @@ def settle(work: Work, name: str) -> None:
         return
     if head.state not in (_STATE.ACTIVE, _STATE.CANCELLING):
         return
+    if head.state is _STATE.CANCELLING:
+        review.abandon(work, constellation)
+    elif any(review.open_jobs(constellation)):
+        return
     state = _STATE.CANCELLED if head.state is _STATE.CANCELLING else judge(constellation)
     ended = replace(head, state=state, ended_ms=work.at_ms, attention=[])
-    answer = answer_of(work, constellation, state, final=True)
+    answer = answer_of(work, constellation, state)
     work.emit(
         constellation,
         "ended",
@@ -65,23 +71,34 @@ def judge(constellation: Constellation) -> ConstellationState:
 
 
 def grow(work: Work, constellation: Constellation, task: str) -> None:
-    """Add a finished task's part to the answer, if the plan names it as a result."""
-    owner = constellation.specs[task].group or task
-    if not any(result.source in (task, owner) for result in constellation.head.results):
+    """Bring the partial answer up to what has ended, `task` last.
+
+    At once when the plan names the task as a result; else when a quarter more has ended than it tells of, so that all
+    answers of a run together cost no more than a few looks at each task.
+    """
+    if not constellation.unfinished_top:
         return
-    answer = answer_of(work, constellation, constellation.head.state, final=False)
+    head = constellation.head
+    told = constellation.tables["answer"].get("")
+    told_of = told.ended if told is not None else 0
+    ended = constellation.progress.ended
+    named = bool(head.results) and any(result.source == task for result in head.results)
+    if not named and abs(ended - told_of) < told_of // GROWTH_PART:
+        return
+    answer = Answer(
+        ended=ended,
+        items=[item for result in head.results for item in _items(constellation, work.shard.fleet, result)],
+        sentence=so_far(constellation, work.shard.fleet),
+        state="partial",
+    )
     work.emit(constellation, "answer_grew", task, [("answer", "", answer)], by="engine")
 
 
-def answer_of(work: Work, constellation: Constellation, state: ConstellationState, *, final: bool) -> Answer:
-    """Return the answer as it stands: items in the plan's order, and the sentence."""
+def answer_of(work: Work, constellation: Constellation, state: ConstellationState) -> Answer:
+    """Return the final answer: items in the plan's order, and the sentence."""
     results = constellation.head.results or _leaves(constellation)
-    items = [item for result in results for item in _items(constellation, result)]
-    return Answer(
-        items=items,
-        sentence=sentence(constellation, work.shard.fleet, state),
-        state="final" if final else ("partial" if items else "none"),
-    )
+    items = [item for result in results for item in _items(constellation, work.shard.fleet, result)]
+    return Answer(items=items, sentence=sentence(constellation, work.shard.fleet, state), state="final")
 
 
 def _leaves(constellation: Constellation) -> list[ResultSpec]:
@@ -94,10 +111,12 @@ def _leaves(constellation: Constellation) -> list[ResultSpec]:
     return [ResultSpec(source=task, title=task) for task in leaves[:100]]
 
 
-def _items(constellation: Constellation, result: ResultSpec) -> list[AnswerItem]:
+def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:
     if result.source in constellation.groups:
-        children = list(constellation.children.get(result.source, ()))
-        made = [_item(constellation, result, child, f"{result.title}, {child}") for child in children[:1000]]
+        children = constellation.leaves(result.source)
+        names = [called(constellation, fleet, child) for child in children[:1000]]
+        titles = [f"{result.title}, {name}" for name in names]
+        made = [_item(constellation, result, child, title) for child, title in zip(children, titles, strict=False)]
         return [item for item in made if item is not None]
     item = _item(constellation, result, result.source, result.title)
     return [] if item is None else [item]

@@ -32,6 +32,11 @@ _CODE_OF_END = {
     AttemptEnd.LOST: Code.LOST,
     AttemptEnd.REFUSED: Code.POLICY_REFUSED,
 }
+# What the owner of a device types there lets it go on: the device's next offer says so.
+_WAITS_FOR_OWNER = {
+    Code.MISSING_GRANT: (Reason.MISSING_GRANT, Attention.MISSING_GRANT),
+    Code.NEEDS_APPROVAL: (Reason.OWNER_ASKED, Attention.OWNER_ASKED),
+}
 _AT_ONCE = frozenset({AttemptEnd.INTERRUPTED, AttemptEnd.LOST})
 
 
@@ -72,6 +77,13 @@ def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         _fail(work, constellation, spec, record, ended)
 
 
+def timed_out(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
+    """An attempt that went past its time is over: the ladder goes on as if its device had ended it."""
+    detail = f"{spec.tool} took longer than its {spec.timeouts.start_to_close_s} s and was ended by the hub"
+    ended = replace(attempt, end=AttemptEnd.TIMEOUT, ended_ms=work.at_ms, code=Code.TIMED_OUT, detail=detail)
+    broke(work, constellation, spec, record, ended)
+
+
 def _kills_agents(constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> bool:
     if ended.end not in _AT_ONCE:
         return False
@@ -91,17 +103,21 @@ def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     code = ended.code or (Code.POLICY_REFUSED if ended.end is AttemptEnd.REFUSED else None)
     ended = replace(ended, code=code)
     record = replace(record, started=max(record.started - 1, 0), refusals=refusals)
-    if refusals >= work.shard.settings.refusals_most:
+    if code is Code.NEEDS_APPROVAL:
+        # A person takes as long as a person takes: looking again meanwhile counts for nothing.
+        record = replace(record, refusals=refusals - 1)
+    elif refusals >= work.shard.settings.refusals_most:
         _fail(work, constellation, spec, record, ended)
+        return
+    if code in _WAITS_FOR_OWNER:
+        reason, attention = _WAITS_FOR_OWNER[code]
+        key = f"{spec.id}/{record.attempt}"
+        held = moved(work, record, TaskState.READY, reason=reason)
+        change_task(work, constellation, spec.id, "attempt_refused", held, ("attempt", key, ended), note=ended.detail)
+        attend(work, constellation, attention, note=ended.detail)
         return
     if code is not None and CODES[code].code_class is CodeClass.PERMANENT:
         _fail(work, constellation, spec, record, ended)
-        return
-    if code is Code.MISSING_GRANT:
-        key = f"{spec.id}/{record.attempt}"
-        held = moved(work, record, TaskState.READY, reason=Reason.MISSING_GRANT)
-        change_task(work, constellation, spec.id, "attempt_refused", held, ("attempt", key, ended), note=ended.detail)
-        attend(work, constellation, Attention.MISSING_GRANT, note=ended.detail)
         return
     if code is not None and _all_refused(work, constellation, spec, record, ended):
         _fail(work, constellation, spec, record, ended)
@@ -157,6 +173,8 @@ def _again(
     at_once: bool,
 ) -> None:
     key = f"{spec.id}/{record.attempt}"
+    if record.absent_since_ms:
+        record = replace(record, stood_ms=record.stood_ms + work.at_ms - record.absent_since_ms)
     if at_once:
         ready = moved(work, record, TaskState.READY)
     else:

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.controls import activate, stop_all
-from starloom.core.edits import install_plan
+from starloom.core import approvals, clarifying
 from starloom.core.effects import DURABLE, ArmTimer, StartJob
 from starloom.core.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
-from starloom.core.model import Constellation, Fleet
-from starloom.core.work import Put, Refusal, Work, attend, change_task, fault, moved, unattend
+from starloom.core.installing import install_plan
+from starloom.core.model import Constellation
+from starloom.core.work import Refusal, Work, attend, change_task, fault, moved, unattend
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
-    RISKY_EFFECTS,
     Approval,
     Attention,
     Code,
     ConstellationState,
-    Effect,
     Reason,
     TaskState,
 )
 
 _STATE = ConstellationState
-_PLAN_JOB = "plan"
-_APPROVAL = "approval"
+_PLAN_JOB = clarifying.PLAN_JOB
 _PERSON = "person"
 
 
@@ -41,12 +38,22 @@ def on_request(work: Work, item: RequestReceived) -> None:
                 raise Refusal(fault(Code.IDEMPOTENCY_MISMATCH, f"the key {key} was used for another request"))
             _answer(work, shard.constellations[used.made])
             return
+    _answer(work, open_request(work, item, author=work.by))
+
+
+def open_request(work: Work, item: RequestReceived, *, author: str, schedule: str | None = None) -> Constellation:
+    """Open the constellation of a request, which `author` asked for; `schedule` names the clock that did it.
+
+    Raises:
+        Refusal: it exists, or its plan cannot be installed; nothing of it may be kept then.
+    """
+    shard = work.shard
     if item.constellation in shard.constellations:
         raise Refusal(fault(Code.CONFLICT, f"a constellation {item.constellation} exists"))
     constellation = shard.stream(item.constellation)
     assert isinstance(constellation, Constellation)  # noqa: S101 - its name is no stream of the fleet
     head = Head(
-        author=work.by,
+        author=author,
         created_ms=work.at_ms,
         deadline_s=item.deadline_s,
         hold=item.hold,
@@ -57,6 +64,7 @@ def on_request(work: Work, item: RequestReceived) -> None:
         plan_hash=item.plan_hash,
         recipe=item.recipe,
         request=item.request,
+        schedule=schedule,
         state=_STATE.PLANNING,
     )
     work.emit(constellation, "request_accepted", "", [("head", "", head)])
@@ -65,7 +73,7 @@ def on_request(work: Work, item: RequestReceived) -> None:
         entry = Idempotency(at_ms=work.at_ms, body_hash=body_hash, made=item.constellation)
         work.emit(shard.access, "key_used", item.constellation, [("idem", f"{item.principal}/{key}", entry)])
     if item.plan is not None:
-        _install(work, constellation, item.plan, item.plan_hash, author=work.by, asked_in_words=False)
+        _install(work, constellation, item.plan, item.plan_hash, author=author, asked_in_words=False)
     else:
         job = Job(id="plan-1", kind=_PLAN_JOB, opened_ms=work.at_ms)
         work.emit(constellation, "job_opened", job.id, [("job", job.id, job)])
@@ -73,23 +81,12 @@ def on_request(work: Work, item: RequestReceived) -> None:
     if item.deadline_s:
         due = work.at_ms + item.deadline_s * 1000
         work.order(ArmTimer(constellation=item.constellation, due_ms=due, entity="", kind="deadline"))
-    _answer(work, constellation)
+    return constellation
 
 
 def _answer(work: Work, constellation: Constellation) -> None:
     head = constellation.head
     work.answer({"id": head.id, "state": str(head.state), "version": head.version})
-
-
-def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
-    """Return what the tools of a plan may do to the world, as the devices declare them."""
-    found: dict[Effect, None] = {}
-    for tool in dict.fromkeys(spec.tool or "" for spec in plan.specs):
-        for tools in fleet.tools.values():
-            offer = tools.get(tool)
-            if offer is not None:
-                found.update(dict.fromkeys(offer.effects))
-    return sorted(found)
 
 
 def _install(
@@ -106,33 +103,8 @@ def _install(
             fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {approved_hash}", "plan_hash")
         )
     install_plan(work, constellation, plan, author=author, trigger="request")
-    effects = plan_effects(work.shard.fleet, plan)
-    head = constellation.head
-    if approved_hash is None and _needs_approval(plan, effects, asked_in_words=asked_in_words, hold=head.hold):
-        question = Question(
-            action=plan.hash,
-            effects=effects,
-            id="approve-plan",
-            kind=_APPROVAL,
-            opened_ms=work.at_ms,
-            text=f"Run {plan.name}? It may {', '.join(effects) or 'do nothing to the world'}.",
-            version=1,
-        )
-        waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
-        puts: list[Put] = [("question", question.id, question), ("head", "", waiting)]
-        work.emit(constellation, "approval_asked", question.id, puts, by="engine")
-        attend(work, constellation, Attention.QUESTION_OPEN)
-    else:
-        activate(work, constellation, "started", "")
-
-
-def _needs_approval(plan: LoweredPlan, effects: list[Effect], *, asked_in_words: bool, hold: bool) -> bool:
-    if hold or plan.policy.approval is Approval.ALWAYS:
-        return True
-    if plan.policy.approval is Approval.NEVER:
-        return False
-    risky = any(effect in RISKY_EFFECTS or effect is Effect.REACH for effect in effects)
-    return risky or (asked_in_words and any(effect is not Effect.READ for effect in effects))
+    approved = approved_hash is not None
+    approvals.ask_or_start(work, constellation, plan, approved=approved, words=asked_in_words)
 
 
 # -- jobs
@@ -174,14 +146,22 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
     done = replace(job, state="done", claimed_by=item.worker, fault=item.fault)
     work.emit(constellation, "job_done", job.id, [("job", job.id, done)])
-    if item.plan is None:
+    if item.question and item.plan is None and clarifying.may_ask(constellation):
+        clarifying.ask_person(work, constellation, item.question)
+    elif item.plan is None and item.question:
+        asked = f"the model asks too often; its last question was: {item.question}"
+        _planning_failed(work, constellation, fault(Code.MODEL_ANSWER, asked))
+    elif item.plan is None:
         missing = fault(Code.INTERNAL, "the planner gave neither a plan nor a reason")
         _planning_failed(work, constellation, item.fault or missing)
     else:
         head = constellation.head
-        words = bool(head.request) and head.recipe is None
+        words = item.by_model or (bool(head.request) and head.recipe is None)
+        author = "model" if item.by_model else "planner"
+        if item.by_model and item.plan.policy.approval is Approval.NEVER:
+            raise Refusal(fault(Code.PLAN_INVALID, "a model's plan may not set approval aside", "policy.approval"))
         try:
-            _install(work, constellation, item.plan, head.plan_hash, author="planner", asked_in_words=words)
+            _install(work, constellation, item.plan, head.plan_hash, author=author, asked_in_words=words)
         except Refusal as refusal:
             if refusal.faults[0].code is Code.PLAN_HASH_MISMATCH:
                 _planning_failed(work, constellation, refusal.faults[0])
@@ -228,11 +208,18 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
     question = constellation.questions.get(item.question) if constellation else None
     if constellation is None or question is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no question {item.question}"))
+    if not work.by.startswith("person:"):
+        raise Refusal(fault(Code.FORBIDDEN, f"only a person answers a question, not {work.by}"))
     if question.answer is not None:
-        by = question.answered_by or "the engine"
-        raise Refusal(fault(Code.CONFLICT, f"the question was answered by {by} with {question.answer or 'nothing'}"))
-    if question.kind == _APPROVAL:
-        _decide_approval(work, constellation, question, item)
+        if (question.answer, question.answered_by) != (item.value, work.by):
+            raise Refusal(fault(Code.CONFLICT, _how_answered(constellation, question)))
+        # Said again by the same person, for example because the first reply was lost.
+        work.answer({"answer": item.value})
+        return
+    if question.kind == clarifying.KIND:
+        clarifying.on_answered(work, constellation, question, item)
+    elif question.kind == approvals.KIND:
+        approvals.decide(work, constellation, question, item)
     else:
         _decide_person(work, constellation, question, item)
     if not constellation.open_questions:
@@ -240,23 +227,16 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
     work.answer({"answer": item.value})
 
 
-def _answered(work: Work, question: Question, value: str) -> Question:
-    return replace(question, answer=value, answered_by=work.by, answered_ms=work.at_ms)
+def _how_answered(constellation: Constellation, question: Question) -> str:
+    if question.answer:
+        return f"the question was answered by {question.answered_by or 'the engine'} with {question.answer}"
+    why = question.reason or "nobody needs its answer any more"
+    asked = ", ".join(f"{constellation.name}:{key}" for key in constellation.open_questions)
+    return f"the question is void: {why}{'; asked now: ' + asked if asked else ''}"
 
 
-def _decide_approval(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
-    if item.value not in ("allow", "deny"):
-        raise Refusal(fault(Code.BAD_REQUEST, f"an approval is answered allow or deny, not {item.value}", "value"))
-    answered = _answered(work, question, item.value)
-    work.emit(constellation, "approval_answered", question.id, [("question", question.id, answered)], note=item.reason)
-    if item.value == "allow":
-        activate(work, constellation, "started", "approved")
-        return
-    head = constellation.head
-    reason = f"the plan was denied{': ' + item.reason if item.reason else ''}"
-    denied = replace(head, state=_STATE.CANCELLING, cancelled_by=work.by, fault=fault(Code.DECLINED, reason))
-    work.emit(constellation, "denied", "", [("head", "", denied)], note=reason)
-    stop_all(work, constellation, reason)
+def _answered(work: Work, question: Question, item: QuestionAnswered) -> Question:
+    return replace(question, answer=item.value, answered_by=work.by, answered_ms=work.at_ms, reason=item.reason)
 
 
 def _decide_person(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
@@ -269,7 +249,7 @@ def _decide_person(work: Work, constellation: Constellation, question: Question,
     if choice is None:
         names = ", ".join(choices)
         raise Refusal(fault(Code.BAD_REQUEST, f"{item.value} is not one of the choices: {names}", "value"))
-    also = ("question", question.id, _answered(work, question, item.value))
+    also = ("question", question.id, _answered(work, question, item))
     value = canonical({"by": work.by, "text": item.reason, "value": item.value})
     if choice.fails:
         failed = moved(work, record, TaskState.FAILED, code=Code.DECLINED, marked=value)

@@ -40,7 +40,7 @@ def fire_due(work: Work, name: str, task: str, event: str) -> None:
     due = sorted((constellation.rules[rule] for rule in names), key=lambda rule: rule.order)
     for rule in due:
         of_child = spec.group is not None and rule.task == spec.group
-        if (of_child and rule.whole) or (spec.for_each is not None and not rule.whole):
+        if (of_child and rule.whole) or (task in constellation.groups and not rule.whole):
             continue
         if _matches(work, constellation, rule, task, record, event):
             _fire(work, constellation, rule, task, spec.key if of_child else None, record)

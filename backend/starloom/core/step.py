@@ -8,16 +8,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from starloom.core import access, asking, attempts, controls, edits, fleet, requests, waiting
+from starloom.core import (
+    access,
+    approvals,
+    asking,
+    attempts,
+    controls,
+    drafting,
+    edits,
+    fleet,
+    library,
+    requests,
+    review,
+    schedules,
+    scheduling,
+    spending,
+    tidying,
+    timeouts,
+    waiting,
+)
 from starloom.core import inputs as i
 from starloom.core.edits import apply_edit
 from starloom.core.effects import Answer
-from starloom.core.gates import shut_cause
+from starloom.core.gates import of_old_list, shut_cause
 from starloom.core.groups import reconsider_group
 from starloom.core.inputs import AnyInput, ProposalReported, TimerFired
 from starloom.core.model import Constellation
 from starloom.core.outcome import grow, settle
 from starloom.core.placement import next_lease, requeue
+from starloom.core.relisting import expand_again
 from starloom.core.rules import fire_due
 from starloom.core.work import Refusal, Work, change_task, close_question, moved
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
@@ -62,7 +81,8 @@ def _settle(work: Work) -> None:
             # Rules first: they edit what a cascade would otherwise skip or start.
             for due in _taken(work.rules_due):
                 fire_due(work, *due)
-                if due[2] == "succeeded":
+                review.begin(work, *due)
+                if due[2] != "attempt_ended":
                     _grow(work, due[0], due[1])
             touched, shard.touched = shard.touched, {}
             for name, key in touched:
@@ -76,6 +96,7 @@ def _settle(work: Work) -> None:
     waiting.watch(work)
     for name in list(shard.settled):
         settle(work, name)
+        schedules.ended(work, name)
     shard.settled.clear()
     shard.touched.clear()
 
@@ -88,7 +109,7 @@ def _taken(due: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
 
 def _grow(work: Work, name: str, task: str) -> None:
     constellation = work.shard.constellations.get(name)
-    if constellation is not None and constellation.head.results and name in work.shard.live:
+    if constellation is not None and name in work.shard.live and task in constellation.specs:
         grow(work, constellation, task)
 
 
@@ -98,6 +119,10 @@ def _reconsider(work: Work, name: str, key: str) -> None:
     if constellation is None:
         return
     if key in constellation.groups:
+        if review.holds(constellation.groups[key]) and constellation.head.state is not _STATE.CANCELLING:
+            return
+        if constellation.relisting and expand_again(work, constellation, key):
+            return
         state = constellation.groups[key].state
         reconsider_group(work, constellation, key)
         _unpark(work, constellation, key)
@@ -111,11 +136,13 @@ def _reconsider(work: Work, name: str, key: str) -> None:
     if constellation.head.state is _STATE.CANCELLING:
         attempts.ask_to_stop(work, constellation, key, "the constellation was cancelled")
     elif constellation.shut.get(key):
+        if review.holds(record):
+            return
         close_question(work, constellation, key)
         reason, cause = shut_cause(constellation, key)
         skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
         change_task(work, constellation, key, "task_skipped", skipped, by="engine")
-    elif constellation.undecided.get(key):
+    elif constellation.undecided.get(key) or (constellation.relisting and of_old_list(constellation, key)):
         if record.state is TaskState.READY:
             close_question(work, constellation, key)
             closed = moved(work, record, TaskState.WAITING)
@@ -123,10 +150,12 @@ def _reconsider(work: Work, name: str, key: str) -> None:
     elif record.state is TaskState.WAITING:
         spec = constellation.specs[key]
         if spec.person is not None:
+            if review.holds(record):
+                return
             if constellation.head.state is not _STATE.AWAITING_APPROVAL:
                 requests.open_person_task(work, constellation, spec)
             return
-        reason_now = Reason.HELD if record.held else None
+        reason_now = Reason.REVIEW if review.holds(record) else Reason.HELD if record.held else None
         # Its event is told with all others that became ready in this step and were not leased in it.
         work.quietly(constellation, "task", key, moved(work, record, TaskState.READY, reason=reason_now))
         work.ready[(name, key)] = None
@@ -194,6 +223,21 @@ def _on_proposal(work: Work, item: ProposalReported) -> None:
 
 
 def _on_timer(work: Work, item: TimerFired) -> None:
+    if item.kind == tidying.TIDY:
+        tidying.on_timer(work)
+        return
+    if item.kind in schedules.TIMERS:
+        schedules.on_timer(work, item)
+        return
+    if item.kind in review.TIMERS:
+        review.on_timer(work, item)
+        return
+    if item.kind in timeouts.KINDS:
+        timeouts.on_timer(work, item)
+        return
+    if item.kind == approvals.TIMER:
+        approvals.on_timer(work, item)
+        return
     if item.kind != "deadline":
         attempts.on_timer(work, item)
         return
@@ -209,6 +253,19 @@ def _on_timer(work: Work, item: TimerFired) -> None:
         controls.on_control(work, request)
 
 
+def _on_edit(work: Work, item: i.EditProposed) -> None:
+    found = work.shard.constellations.get(item.constellation)
+    before = found.head.version if found is not None else 0
+    edits.on_edit(work, item)
+    if found is not None and found.head.version != before:
+        approvals.plan_changed(work, found)
+
+
+def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
+    access.on_token_revoked(work, item)
+    schedules.judge_rights(work)
+
+
 def _on_artifact(work: Work, _item: i.ArtifactReported) -> None:
     work.ignore("artifacts are known by their bytes in the store")
 
@@ -217,10 +274,15 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.RequestReceived: requests.on_request,
     i.JobClaimed: requests.on_job_claimed,
     i.PlanProposed: requests.on_plan_proposed,
+    i.ReviewProposed: review.on_proposed,
+    i.ModelUsed: spending.on_used,
     i.QuestionAnswered: requests.on_answer,
+    i.StandingRevoked: approvals.on_standing_revoked,
     i.FaultNoted: requests.on_fault_noted,
-    i.EditProposed: edits.on_edit,
+    i.EditProposed: _on_edit,
     i.ControlRequested: controls.on_control,
+    i.DraftOpened: drafting.on_opened,
+    i.DraftClosed: drafting.on_closed,
     i.EnrollmentOpened: fleet.on_enrollment_opened,
     i.EnrollmentAsked: fleet.on_enrollment_asked,
     i.EnrollmentDecided: fleet.on_enrollment_decided,
@@ -237,10 +299,15 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.LeaseExpired: attempts.on_lease_expired,
     i.ProposalReported: _on_proposal,
     i.ArtifactReported: _on_artifact,
+    i.RecipeSaved: library.on_recipe_saved,
+    i.RecipeRemoved: library.on_recipe_removed,
+    i.ScheduleSaved: scheduling.on_saved,
+    i.ScheduleControlled: scheduling.on_controlled,
+    i.SchedulesPoked: schedules.on_poked,
     i.TimerFired: _on_timer,
     i.PrincipalAdded: access.on_principal,
     i.TokenAdded: access.on_token,
-    i.TokenRevoked: access.on_token_revoked,
+    i.TokenRevoked: _on_token_revoked,
     i.SignInOpened: access.on_signin,
     i.SignInUsed: access.on_signin_used,
 }

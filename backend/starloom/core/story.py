@@ -13,13 +13,32 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     total = len(constellation.tasks)
     parts = [_opening(constellation.head.name, state, len(done), total, _where(constellation, fleet, done))]
     checked = sum(1 for task in done if constellation.tasks[task].checked)
-    if checked:
-        parts.append(f"{checked} {'result was' if checked == 1 else 'results were'} checked.")
-    parts.extend(_failures(constellation))
-    parts.extend(_recoveries(constellation))
+    parts.extend(_checks(checked))
+    parts.extend(
+        _failures(
+            constellation, fleet, [t for t, record in constellation.tasks.items() if record.state is TaskState.FAILED]
+        )
+    )
+    parts.extend(_recoveries(constellation, fleet))
     parts.extend(_changes(constellation))
-    parts.extend(_skips(constellation))
+    parts.extend(_skips(constellation, fleet))
     return " ".join(parts)
+
+
+def so_far(constellation: Constellation, fleet: Fleet) -> str:
+    """Return what is done while it goes on, from counts that are kept: the cost does not grow with the graph."""
+    progress = constellation.progress
+    devices = [device for device, count in progress.devices.items() if count]
+    total = len(constellation.tasks)
+    where = _named(sorted(_name(fleet, device) for device in devices))
+    parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
+    parts.extend(_checks(progress.checked))
+    parts.extend(_failures(constellation, fleet, list(progress.failed)))
+    return " ".join(parts)
+
+
+def _checks(checked: int) -> list[str]:
+    return [f"{checked} {'result was' if checked == 1 else 'results were'} checked."] if checked else []
 
 
 def _opening(name: str, state: ConstellationState, done: int, total: int, where: str) -> str:
@@ -43,9 +62,16 @@ def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:
     for task in done:
         device = constellation.tasks[task].device
         if device is not None:
-            known = fleet.devices.get(device)
-            devices[known.name if known else device] = None
-    names = list(devices)
+            devices[_name(fleet, device)] = None
+    return _named(list(devices))
+
+
+def _name(fleet: Fleet, device: str) -> str:
+    known = fleet.devices.get(device)
+    return known.name if known else device
+
+
+def _named(names: list[str]) -> str:
     if not names:
         return ""
     if len(names) > 4:
@@ -53,8 +79,14 @@ def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:
     return " on " + (names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1])
 
 
-def _failures(constellation: Constellation) -> list[str]:
-    failed = [task for task, record in constellation.tasks.items() if record.state is TaskState.FAILED]
+def called(constellation: Constellation, fleet: Fleet, task: str) -> str:
+    """Return what people call a task: a child for a device has the device's name where its id has the device's id."""
+    spec = constellation.specs.get(task)
+    device = fleet.devices.get(spec.key) if spec is not None and spec.key is not None else None
+    return f"{spec.group} on {device.name}" if spec is not None and device is not None else task
+
+
+def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> list[str]:
     if not failed:
         return []
     first = failed[0]
@@ -63,7 +95,7 @@ def _failures(constellation: Constellation) -> list[str]:
     title = CODES[record.code].title.lower() if record.code else "failed"
     detail = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
     more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
-    said = f"First cause: {first} - {title}{detail}{more}"
+    said = f"First cause: {called(constellation, fleet, first)} - {title}{detail}{more}"
     return [said if said.endswith(" ...") else f"{said}."]
 
 
@@ -77,13 +109,14 @@ def _shortened(detail: str, most: int = 160) -> str:
     return line.removesuffix(".")
 
 
-def _recoveries(constellation: Constellation) -> list[str]:
+def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
     again = []
     for task, record in constellation.tasks.items():
         if record.state is not TaskState.SUCCEEDED or record.started < 2:
             continue
         how = _broken_by(constellation, task, record)
-        again.append(f"{task} ({how})" if how else task)
+        named = called(constellation, fleet, task)
+        again.append(f"{named} ({how})" if how else named)
     if not again:
         return []
     shown = ", ".join(again[:3]) + (f" and {len(again) - 3} more" if len(again) > 3 else "")
@@ -111,24 +144,26 @@ def _changes(constellation: Constellation) -> list[str]:
     return said[:3]
 
 
-def _skips(constellation: Constellation) -> list[str]:
+def _skips(constellation: Constellation, fleet: Fleet) -> list[str]:
     by_cause: dict[str, list[str]] = {}
     for task, record in constellation.tasks.items():
         if record.state is TaskState.SKIPPED:
-            by_cause.setdefault(_skip_words(record), []).append(task)
+            by_cause.setdefault(_skip_words(constellation, fleet, record), []).append(task)
     said = []
     for words, tasks in by_cause.items():
-        shown = ", ".join(tasks[:3]) + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")
-        said.append(f"Skipped {words}: {shown}.")
+        shown = ", ".join(called(constellation, fleet, task) for task in tasks[:3])
+        more = f" and {len(tasks) - 3} more" if len(tasks) > 3 else ""
+        said.append(f"Skipped {words}: {shown}{more}.")
     return said[:3]
 
 
-def _skip_words(record: TaskRecord) -> str:
+def _skip_words(constellation: Constellation, fleet: Fleet, record: TaskRecord) -> str:
+    cause = called(constellation, fleet, record.cause or "")
     match record.reason:
         case Reason.UPSTREAM_FAILED:
-            return f"because {record.cause} failed"
+            return f"because {cause} failed"
         case Reason.UPSTREAM_CANCELLED:
-            return f"because {record.cause} was cancelled"
+            return f"because {cause} was cancelled"
         case Reason.ENOUGH:
             return "because enough was done"
         case Reason.SKIPPED_BY_PERSON:

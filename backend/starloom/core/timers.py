@@ -1,14 +1,19 @@
-"""Every due moment that state implies: what a starting owner must arm again."""
+"""Every due moment that state implies: what a starting owner must arm again, and what nobody waits for any more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from starloom.core import approvals, review, tidying
 from starloom.core.attempts import absence_of, fence_after_ms
 from starloom.core.effects import ArmTimer
 from starloom.core.model import Constellation, Shard
+from starloom.core.schedules import due_moments as of_schedules
 from starloom.core.work import Work
+from starloom_protocol.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import Reason, TaskState
+
+_OF_ATTEMPTS = frozenset({"backoff", "absence", "fence", "waits_long"})
 
 
 def due_moments(shard: Shard) -> Iterator[ArmTimer]:
@@ -20,7 +25,31 @@ def due_moments(shard: Shard) -> Iterator[ArmTimer]:
         if head.deadline_s:
             due = head.created_ms + head.deadline_s * 1000
             yield ArmTimer(constellation=name, due_ms=due, entity="", kind="deadline")
+        for key in constellation.open_questions:
+            question = constellation.questions[key]
+            if question.expires_ms:
+                yield approvals.due_moment(constellation, question)
         yield from _of_tasks(work, constellation)
+        yield from review.due_moments(constellation)
+    yield from of_schedules(shard)
+    yield tidying.due_moment(0)
+
+
+def is_stale(shard: Shard, timer: ArmTimer) -> bool:
+    """Whether a moment can find nothing to do any more, so that it need not be kept; in doubt it is kept."""
+    if timer.constellation in (FLEET, ACCESS):
+        return False
+    constellation = shard.constellations.get(timer.constellation)
+    if constellation is None or constellation.name not in shard.live:
+        return True
+    if timer.kind == approvals.TIMER:
+        return timer.entity not in constellation.open_questions
+    if timer.kind not in _OF_ATTEMPTS:
+        return False
+    record = constellation.tasks.get(timer.entity)
+    if record is None or (record.attempt, record.round) != (timer.attempt, timer.round):
+        return True
+    return timer.kind == "waits_long" and record.state is not TaskState.READY
 
 
 def _of_tasks(work: Work, constellation: Constellation) -> Iterator[ArmTimer]:

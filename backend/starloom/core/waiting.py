@@ -85,7 +85,9 @@ def granted(work: Work, constellation: Constellation) -> None:
     if not any(reason in constellation.head.attention for reason in _ABOUT_DEVICES):
         return
     waits = any(
-        record.state is TaskState.READY and record.reason is None and constellation.specs[task].tool is not None
+        record.state is TaskState.READY
+        and record.reason in (None, Reason.MISSING_GRANT)
+        and constellation.specs[task].tool is not None
         for task, record in constellation.tasks.items()
     )
     if not waits:

@@ -6,27 +6,35 @@ Works on entities alone, so that the edge can explain committed state without th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from starloom.core.apply import load
 from starloom.core.model import Constellation, Shard
 from starloom.core.placement import Candidate, full, judge
-from starloom_protocol.entities import Record, Selector, TaskSpec, decode_entity
+from starloom.core.story import called
+from starloom_protocol.entities import Device, Record, Selector, TaskSpec, decode_entity
+from starloom_protocol.presentation import Presentation, presentation
 from starloom_protocol.vocabulary import (
     CODES,
     FINAL_TASK_STATES,
     ConstellationState,
+    DeviceLink,
     GateState,
-    Presentation,
     Reason,
     TaskState,
-    presentation,
 )
+
+TAB_OS: Final = "browser"
+_ASLEEP: Final = "is asleep - open it"
 
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The explanation of one task. `actions` are controls or lines to type, most useful first."""
+    """The explanation of one task. `actions` are controls or lines to type, most useful first.
+
+    `asleep` are the browser tabs that the task waits for: a person wakes them by opening their page.
+    """
 
     task: str
     state: str
@@ -36,6 +44,7 @@ class Why:
     candidates: list[Candidate] = field(default_factory=list)
     waits_for: list[str] = field(default_factory=list)
     actions: list[str] = field(default_factory=list)
+    asleep: list[str] = field(default_factory=list)
 
 
 def shard_of(fleet: Mapping[str, bytes], constellation: str, entities: Mapping[str, bytes]) -> Shard:
@@ -76,12 +85,16 @@ def explain(shard: Shard, name: str, task: str) -> Why:
     candidates: list[Candidate] = []
     waits = []
     actions: list[str] = []
+    asleep: list[str] = []
     if record.state is TaskState.WAITING:
         waits = _waits(constellation, task)
         sentence = f"{task} waits{_for(waits)}."
     elif record.state is TaskState.READY:
         candidates = [] if spec.person else candidates_of(shard, spec)
         sentence, actions = _ready(shard, constellation, spec, reason, candidates)
+        if reason is Reason.DEVICE_AWAY:
+            asleep = [item.device for item in candidates if _sleeps(shard, item.device) and item.reason is reason]
+            actions = ["open", *actions] if asleep else actions
     elif record.state in FINAL_TASK_STATES:
         sentence, actions = _ended(constellation, task)
     else:
@@ -96,11 +109,28 @@ def explain(shard: Shard, name: str, task: str) -> Why:
                 f"Look there, then mark it, or retry it with confirm."
             )
             actions = ["mark", "retry"]
+        elif _sleeps(shard, attempt.device):
+            sentence = f"{task} is on {where}, which {_ASLEEP}; it goes on there where it was."
+            asleep, actions = [attempt.device], ["open"]
         elif record.absent_since_ms:
             sentence = f"{task} is on {where}, which does not answer; its work {_absent_words(spec)}."
+        elif record.reason is Reason.OVERDUE:
+            most_s = spec.timeouts.start_to_close_s
+            sentence = f"{task} runs on {where} for longer than its {most_s} s; {where} was told to stop it."
         elif record.state is TaskState.CANCELLING:
             sentence = f"{task} is being stopped on {where}; it counts as cancelled once {where} confirms."
-    return Why(task, str(record.state), reason, shown, sentence, candidates, waits, actions)
+    sentence = sentence.replace(task, called(constellation, shard.fleet, task), 1)
+    return Why(task, str(record.state), reason, shown, sentence, candidates, waits, actions, asleep)
+
+
+def sleeps(device: Device) -> bool:
+    """Say whether this device is a browser tab that nobody looks at: its page is to be opened, then it is back."""
+    return device.os == TAB_OS and device.link is not DeviceLink.ONLINE and not device.revoked
+
+
+def _sleeps(shard: Shard, device: str) -> bool:
+    known = shard.fleet.devices.get(device)
+    return known is not None and sleeps(known)
 
 
 def _absent_words(spec: TaskSpec) -> str:
@@ -148,6 +178,10 @@ def candidates_of(shard: Shard, spec: TaskSpec) -> list[Candidate]:
         for device in shard.fleet.devices.values()
         if not device.revoked
     ]
+    found = [
+        replace(item, words=_ASLEEP) if item.reason is Reason.DEVICE_AWAY and _sleeps(shard, item.device) else item
+        for item in found
+    ]
     return sorted(found, key=lambda candidate: (not candidate.fits, shard.fleet.devices[candidate.device].name))
 
 
@@ -177,6 +211,9 @@ def _ready(
             return f"{spec.id} waits because its group runs as many at once as it may.", []
         case Reason.MISSING_GRANT:
             return f"{spec.id} waits for a grant: {near}.", [item.words for item in candidates if item.reason is reason]
+        case Reason.OWNER_ASKED:
+            asked = constellation.attempt(spec.id, record.attempt)
+            return f"{spec.id} waits for the owner of {names[asked.device]}: {asked.detail}.", []
         case Reason.DEVICE_AWAY:
             return f"{spec.id} waits for a device that is away: {near}.", ["reassign"]
         case Reason.NO_CAPABLE_DEVICE:

@@ -4,4 +4,5 @@ loop     take inputs, step, commit, then act          inbox    bounded; requests
 pump     effects to frames and wake-ups               leases   when leases run out; renewed by `alive`, never events
 acks     what devices may forget                        remote   inputs that other processes post
 timers   the heap of due moments                      ports    what the engine needs from others and gives them
+retiring finished constellations leave and come back    jobs     those that nobody works on
 """

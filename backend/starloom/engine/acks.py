@@ -32,6 +32,7 @@ class Acknowledgements:
         self._waiting: dict[str, deque[tuple[int, int]]] = {}
         self._durable: dict[str, int] = {}
         self._ledgers: dict[str, str] = {}
+        self._held: dict[str, set[int]] = {}
 
     def durable(self, device: str) -> int:
         """Return the highest report of a device that is durable, as far as this hub knows."""
@@ -42,7 +43,12 @@ class Acknowledgements:
         if self._ledgers.get(item.device, item.ledger) != item.ledger:
             self._durable.pop(item.device, None)
             self._waiting.pop(item.device, None)
+            self._held.pop(item.device, None)
         self._ledgers[item.device] = item.ledger
+
+    def hold(self, device: str, report: int) -> None:
+        """A report could not be stepped yet: nothing of its device is acknowledged until it was noted."""
+        self._held.setdefault(device, set()).add(report)
 
     def note(self, pos: int, items: Iterable[AnyInput]) -> bool:
         """Note the reports of a commit at `pos`; True if there were any."""
@@ -50,13 +56,22 @@ class Acknowledgements:
         for item in items:
             if isinstance(item, REPORTS):
                 heard[item.device] = max(heard.get(item.device, 0), item.frame.report)
+                if item.device in self._held:
+                    self._held[item.device].discard(item.frame.report)
         for device, number in heard.items():
-            self._waiting.setdefault(device, deque()).append((pos, number))
+            waiting = self._waiting.setdefault(device, deque())
+            highest = number
+            if self._held.get(device) == set():
+                # What was stepped meanwhile is acknowledged together with what was held.
+                del self._held[device]
+                highest = max([number, *(before for _pos, before in waiting)])
+                waiting.clear()
+            waiting.append((pos, highest))
         return bool(heard)
 
     def send(self, watermark: int) -> None:
         """Tell each device with reports in question what the hub has and what is durable."""
-        for device in [name for name, waiting in self._waiting.items() if waiting]:
+        for device in [name for name, waiting in self._waiting.items() if waiting and name not in self._held]:
             waiting = self._waiting[device]
             before = durable = self._durable.get(device, 0)
             while waiting and waiting[0][0] <= watermark:

@@ -1,12 +1,16 @@
 """When leases run out: receipt of the last `alive` + ttl + grace, credited with the loop's own lag.
 
-Renewals are not events. Expiry is an input, judged by the core; this module decides nothing about a task.
+Also what a device that talks does not name (`heartbeat_s`), and whatever else of an open lease has passed its time.
+Renewals are not events. Each finding is an input, judged by the core; this module decides nothing about a task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from starloom.core import timeouts
+from starloom.core.attempts import timer
+from starloom.core.effects import ArmTimer
 from starloom.core.inputs import LeaseExpired, TimerFired
 from starloom.core.model import Shard
 from starloom.engine.ports import Clock
@@ -26,6 +30,8 @@ class Leases:
         self._sweep_ms = max(ttl_ms // 15, 20)
         self._expiry: dict[Key, int] = {}
         self._said: dict[Key, None] = {}
+        self._heard: dict[str, int] = {}
+        self._missed: dict[Key, None] = {}
         self._swept_ms = clock.now_ms()
         self._ids = 0
         self.shard: Shard | None = None
@@ -43,11 +49,14 @@ class Leases:
         """Give every open lease a full span: this hub has just started and heard nobody yet."""
         self._expiry.clear()
         self._said.clear()
+        self._heard.clear()
+        self._missed.clear()
         self._swept_ms = self._clock.now_ms()
 
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> tuple[Renew, list[TimerFired]]:
         """Renew what this device still has; return the answer, and inputs for those it was absent from."""
-        due = self._clock.now_ms() + self._span_ms
+        self._heard[device] = now = self._clock.now_ms()
+        due = now + self._span_ms
         granted: list[LeaseRef] = []
         gone: list[LeaseRef] = []
         heard: list[TimerFired] = []
@@ -59,7 +68,7 @@ class Leases:
             self._expiry[key] = due
             granted.append(at)
             if self._said.pop(key, 0) is None:
-                heard.append(self._heard(at))
+                heard.append(self._back(at))
         return Renew(granted=granted, gone=gone, sent_ms=sent_ms), heard
 
     def _holds(self, device: str, at: LeaseRef) -> bool:
@@ -69,25 +78,34 @@ class Leases:
             return False
         return attempt.end is None and attempt.device == device and attempt.incarnation == at.incarnation
 
-    def _heard(self, at: LeaseRef) -> TimerFired:
-        assert self.shard is not None  # noqa: S101 - `_holds` looked into it
-        record = self.shard.constellations[at.constellation].tasks[at.task]
+    def _back(self, at: LeaseRef) -> TimerFired:
+        return self._fired(self._timer(at, "heard"))
+
+    def _timer(self, at: LeaseRef, kind: str) -> ArmTimer:
+        assert self.shard is not None  # noqa: S101 - the lease was found in it
+        constellation = self.shard.constellations[at.constellation]
+        return timer(constellation, at.task, kind, constellation.tasks[at.task], self._clock.now_ms())
+
+    def _fired(self, due: ArmTimer) -> TimerFired:
         return TimerFired(
-            id=self._next_id("heard"),
+            id=self._next_id(due.kind),
             by="engine",
-            constellation=at.constellation,
-            entity=at.task,
-            kind="heard",
-            attempt=at.attempt,
-            round=record.round,
+            constellation=due.constellation,
+            entity=due.entity,
+            kind=due.kind,
+            attempt=due.attempt,
+            round=due.round,
         )
 
     def _next_id(self, kind: str) -> str:
         self._ids += 1
         return f"{kind}-{self._ids}"
 
-    def expired(self) -> list[LeaseExpired]:
-        """Return an input for every lease that ran out since it was last asked; each lease once until renewed."""
+    def expired(self) -> list[LeaseExpired | TimerFired]:
+        """Return an input for every lease that ran out, went unnamed or passed its time since it was last asked.
+
+        Each lease runs out and goes unnamed once until it is renewed.
+        """
         now = self._clock.now_ms()
         lag = now - self._swept_ms - self._sweep_ms
         self._swept_ms = now
@@ -95,20 +113,30 @@ class Leases:
             # The loop itself stood still: nobody's `alive` could have been heard meanwhile.
             self._expiry = {key: due + lag for key, due in self._expiry.items()}
         kept: dict[Key, int] = {}
-        out: list[LeaseExpired] = []
-        for key, at in self._open():
+        out: list[LeaseExpired | TimerFired] = []
+        missed: dict[Key, None] = {}
+        for key, at, device, heartbeat_ms in self._open():
             due = kept[key] = self._expiry.get(key, now + self._span_ms)
+            named_ms = due - self._span_ms
+            if self._heard.get(device, 0) > named_ms and now - named_ms >= heartbeat_ms:
+                missed[key] = None
+                if key not in self._missed:
+                    out.append(self._fired(self._timer(at, timeouts.UNNAMED)))
             if due <= now and key not in self._said:
                 self._said[key] = None
                 out.append(LeaseExpired(id=self._next_id("expired"), by="engine", at=at))
         self._expiry = kept
         self._said = {key: None for key in self._said if key in kept}
+        self._missed = missed
+        if self.shard is not None:
+            out.extend(self._fired(due) for due in timeouts.passed(self.shard, now))
         return out
 
-    def _open(self) -> Iterator[tuple[Key, LeaseRef]]:
+    def _open(self) -> Iterator[tuple[Key, LeaseRef, str, int]]:
+        """Yield every open lease with its device and the milliseconds that it may go unnamed while that talks."""
         if self.shard is None:
             return
-        for holders in self.shard.fleet.holders.values():
+        for device, holders in self.shard.fleet.holders.items():
             for name, task in holders:
                 constellation = self.shard.constellations[name]
                 record = constellation.tasks[task]
@@ -116,4 +144,4 @@ class Leases:
                     continue
                 attempt = constellation.attempt(task, record.attempt)
                 at = LeaseRef(attempt=record.attempt, constellation=name, incarnation=attempt.incarnation, task=task)
-                yield (name, task, record.attempt), at
+                yield (name, task, record.attempt), at, device, constellation.specs[task].timeouts.heartbeat_s * 1000

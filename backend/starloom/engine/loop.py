@@ -13,8 +13,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -27,61 +26,35 @@ from starloom.core.inputs import (
 )
 from starloom.core.invariants import Violated, check
 from starloom.core.model import Shard, ShardSettings
+from starloom.core.retire import missing
 from starloom.core.step import step
-from starloom.core.timers import due_moments
+from starloom.core.timers import due_moments, is_stale
 from starloom.core.work import Work
 from starloom.engine.acks import REPORTS, Acknowledgements
+from starloom.engine.counts import Counts, Measured
 from starloom.engine.inbox import EngineInbox, Entry
+from starloom.engine.jobs import JOB_SWEEP_MS, unworked
 from starloom.engine.leases import Leases
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Reply, ValueStore
 from starloom.engine.pump import Pump
 from starloom.engine.remote import take_remote
+from starloom.engine.retiring import Retiring, decode_entities
+from starloom.engine.settings import EngineSettings
 from starloom.engine.timers import Timers
-from starloom.store.port import Commit, CommitPort, InboxPort, Ownership, Refused, Unavailable
-from starloom_protocol.entities import Fault, decode_entity
-from starloom_protocol.vocabulary import CODES, Code, ConstellationState
+from starloom.store.port import Commit, CommitPort, Damaged, InboxPort, Ownership, Refused, Unavailable
+from starloom_protocol.entities import Fault
+from starloom_protocol.vocabulary import CODES, Code
 
 log = logging.getLogger("starloom.engine")
 
 SLOW_STEP_MS = 50
 LAG_MOST_MS = 2_000
 RETRY_MS = 200
-JOB_SWEEP_MS = 5_000
 OWNER_RENEW_MS = 5_000
+RETIRE_SWEEP_MS = 1_000
 
 _encode_effect = msgspec.json.Encoder().encode
 _decode_effect = msgspec.json.Decoder(OutboxEffect)
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """Durations in milliseconds; `check_every` commits the whole shard is checked against its invariants, 0 never."""
-
-    owner: str
-    lease_ttl_ms: int = 15_000
-    lease_grace_ms: int = 5_000
-    backoff_first_ms: int = 1_000
-    backoff_most_ms: int = 30_000
-    check_every: int = 0
-
-
-@dataclass(slots=True)
-class Counts:
-    """What the engine has done, for `/metrics`."""
-
-    commits: int = 0
-    inputs: int = 0
-    events: int = 0
-    slow_steps: int = 0
-    failed_steps: int = 0
-    retaken: int = 0
-    ignored: dict[str, int] = field(default_factory=dict)
-
-
-class Measured(Protocol):
-    """A clock of which spans can be measured, in seconds."""
-
-    def __call__(self) -> float: ...
 
 
 class Engine:
@@ -113,7 +86,7 @@ class Engine:
         self._measure = measure
         self._leases = Leases(clock, ttl_ms=settings.lease_ttl_ms, grace_ms=settings.lease_grace_ms)
         self.inbox = EngineInbox(self._leases)
-        self._timers = Timers(clock, self.inbox.post)
+        self._timers = Timers(clock, self.inbox.post, lambda timer: is_stale(self._shard, timer))
         self._pump = Pump(
             sender=sender, live=live, jobs=jobs, leases=self._leases, timers=self._timers, values=values, secrets=secret
         )
@@ -125,6 +98,8 @@ class Engine:
         self._now_ms = 0
         self._later: deque[tuple[int, list[AnyEffect], list[tuple[asyncio.Future[Reply], Reply]]]] = deque()
         self._acks = Acknowledgements(sender)
+        self.retiring = Retiring(store, clock, settings.keeping, self._acks)
+        self._turn = asyncio.Lock()  # one at a time: a batch with its commit, or what leaves and comes back
         self._tasks: list[asyncio.Task[None]] = []
         self._committed = asyncio.Event()
         self.counts = Counts()
@@ -150,8 +125,9 @@ class Engine:
         self._spawn(self._sweep_leases(), "leases")
         self._spawn(self._sweep_jobs(), "jobs")
         self._spawn(self._keep_owning(), "owner")
+        self._spawn(self._sweep_finished(), "finished")
         if self._remote is not None:
-            self._spawn(take_remote(self._remote, self.inbox, self._clock), "remote")
+            self._spawn(take_remote(self._remote, self.inbox, self._clock, self._bring), "remote")
         self.ready = True
 
     async def stop(self) -> None:
@@ -197,8 +173,7 @@ class Engine:
         shard.incarnation = own.incarnation
         order = sorted(loaded.entities, key=lambda name: (name not in ("fleet", "access"), name))
         for stream in order:
-            entities = {key: decode_entity(key, raw) for key, raw in loaded.entities[stream].items()}
-            load(shard, stream, loaded.heads.get(stream, 0), entities)
+            load(shard, stream, loaded.heads.get(stream, 0), decode_entities(loaded.entities[stream]))
         shard.touched.clear()
         shard.settled.clear()
         self._own = own
@@ -206,6 +181,7 @@ class Engine:
         self._pos = loaded.pos
         self._sent_pos = loaded.sent_pos
         self._watermark = own.watermark
+        self.retiring.reload(shard, loaded.pos)
         self._leases.grant_all()
         self._timers.replace(due_moments(shard))
         for _pos, raw in loaded.outbox:
@@ -224,12 +200,15 @@ class Engine:
     async def _run(self) -> None:
         while True:
             batch = await self.inbox.batch()
-            work = self._step_all(batch)
-            if work.events:
-                await self._commit(work, batch)
-            else:
-                self._shard.journal.clear()
-                self._act(work, batch)
+            async with self._turn:
+                if away := missing(self._shard, (item for item, _future in batch)):
+                    batch = await self._bring_for(away, batch)
+                work = self._step_all(batch)
+                if work.events:
+                    await self._commit(work, batch)
+                else:
+                    self._shard.journal.clear()
+                    self._act(work, batch)
 
     def _step_all(self, batch: list[Entry]) -> Work:
         shard = self._shard
@@ -294,6 +273,7 @@ class Engine:
             return
         self._pos += 1
         self._shard.journal.clear()
+        self.retiring.note(self._shard, heads, self._pos, self._now_ms)
         self.counts.commits += 1
         self.counts.events += len(events)
         if self._settings.check_every and self._pos % self._settings.check_every == 0:
@@ -338,33 +318,32 @@ class Engine:
         A replaced Redis was rebuilt from the history, which has every commit that this owner was told of: the
         refused one follows on it. If another owner has committed meanwhile, what was stepped here is void.
         """
+        own = await self._regain(commit.pos - 1)
+        if own is None:
+            return None
+        return replace(commit, incarnation=own.incarnation, term=own.term)
+
+    async def _regain(self, pos_here: int) -> Ownership | None:
+        """Take the shard again; None if the log is not at `pos_here`, and the shard was loaded anew."""
         self.counts.retaken += 1
         while True:
             try:
-                own = await self._store.take(self._settings.owner, self._clock.now_ms())
+                held = list(self._shard.constellations)
+                own = await self._store.take(self._settings.owner, self._clock.now_ms(), held)
                 pos, _term, _run = await self._store.position()
                 break
             except (Unavailable, Refused) as error:
                 # `Damaged` is not caught: Redis and history do not belong together, and only a person can say which.
                 log.warning("event=retake_failed reason=%s", error)
                 await self._clock.wait(RETRY_MS)
-        if pos != commit.pos - 1:
+        if pos != pos_here:
             await self._take_and_load()
             return None
         self._own = own
         self._shard.incarnation = own.incarnation
+        self.retiring.retaken(self._shard, own.heads)
         self._leases.grant_all()
-        return Commit(
-            at_ms=commit.at_ms,
-            entities=commit.entities,
-            events=commit.events,
-            heads=commit.heads,
-            incarnation=own.incarnation,
-            outbox=commit.outbox,
-            pos=commit.pos,
-            sent_pos=commit.sent_pos,
-            term=own.term,
-        )
+        return own
 
     def _drop(self, batch: list[Entry]) -> None:
         lost = Fault(
@@ -437,6 +416,8 @@ class Engine:
                 if not future.done():
                     future.set_result(reply)
             self._sent_pos = max(self._sent_pos, pos)
+        if not later:
+            self._sent_pos = self._pos
         self._acks.send(self._watermark)
 
     # -- sweeps
@@ -451,14 +432,8 @@ class Engine:
         """Wake a worker again for every job that nobody works on: a message may be lost."""
         while True:
             await self._clock.wait(JOB_SWEEP_MS)
-            now = self._clock.now_ms()
-            for name in list(self._shard.live):
-                constellation = self._shard.constellations[name]
-                if constellation.head.state is not ConstellationState.PLANNING:
-                    continue
-                for job in list(constellation.jobs.values()):
-                    if job.state != "done" and job.expires_ms <= now and job.opened_ms + JOB_SWEEP_MS <= now:
-                        self._jobs.wake(job.kind, name, job.id)
+            for name, job in unworked(self._shard, self._clock.now_ms()):
+                self._jobs.wake(job.kind, name, job.id)
 
     async def _keep_owning(self) -> None:
         while True:
@@ -473,6 +448,38 @@ class Engine:
             if not still:
                 # The next commit fails on its term and takes the shard again, or finds what the other did.
                 log.warning("event=owner_lost term=%d", self._own.term)
+
+    # -- finished constellations
+
+    async def _sweep_finished(self) -> None:
+        """Let finished constellations go; memory and Redis hold what is live and a bounded rest."""
+        while True:
+            await self._clock.wait(RETIRE_SWEEP_MS)
+            self.inbox.put_back(self.retiring.take_waiting())
+            some = True
+            while some:
+                async with self._turn:
+                    try:
+                        some = await self.retiring.let_go(self._shard, min(self._watermark, self._sent_pos))
+                    except Refused as refused:
+                        log.warning("event=retire_refused reason=%s", refused)
+                        some = refused.why != "term" and await self._regain(self._pos) is not None
+
+    async def _bring(self, name: str) -> None:
+        async with self._turn:
+            await self.retiring.bring(self._shard, [name], self._pos)
+
+    async def _bring_for(self, away: list[str], batch: list[Entry]) -> list[Entry]:
+        """Have in the shard what a batch is about, and return what can be stepped now."""
+        try:
+            await self.retiring.bring(self._shard, away, self._pos)
+        except Refused as refused:
+            log.warning("event=recall_refused reason=%s", refused)
+            await self._regain(self._pos)
+            batch = await self.retiring.bring_for(self._shard, batch, self._pos)
+        except (Unavailable, Damaged) as error:
+            batch = self.retiring.without(self._shard, batch, error)
+        return batch
 
     def _check(self) -> None:
         try:

@@ -20,13 +20,14 @@ from starloom.core.effects import (
     SendCancel,
     SendDispatch,
     SendFetch,
+    SendResume,
     StartJob,
 )
 from starloom.core.model import Constellation, Shard
 from starloom.engine.leases import Leases
 from starloom.engine.ports import DeviceSender, JobSender, LiveSink, ValueStore
 from starloom.engine.timers import Timers
-from starloom_protocol.frames import Cancel, Dispatch, DispatchInput, FetchFacts, InputPart
+from starloom_protocol.frames import Cancel, Dispatch, DispatchInput, FetchFacts, InputPart, PlanEntry, ResumePlan
 from starloom_protocol.values import MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code
 
@@ -67,6 +68,9 @@ class Pump:
                 self._sender.send(effect.device, [Cancel(at=effect.at, reason=effect.reason)])
             case SendFetch():
                 self._sender.send(effect.device, [FetchFacts(at=effect.at, wants=effect.wants)])
+            case SendResume():
+                entry = PlanEntry(action=effect.action, at=effect.at)
+                self._sender.send(effect.device, [ResumePlan(entries=[entry])])
             case ArmTimer():
                 self._timers.arm(effect)
             case StartJob():

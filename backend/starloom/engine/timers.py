@@ -10,13 +10,28 @@ from starloom.core.effects import ArmTimer
 from starloom.core.inputs import TimerFired
 from starloom.engine.ports import Clock
 
+# A machine that sleeps stops the clock by which a process waits, not the one by which people live.
+LOOK_AGAIN_MS = 30_000
+HELD_LEAST = 1_024
+
 
 class Timers:
-    """Posts a `TimerFired` at each moment that was armed; keeps no other state."""
+    """Posts a `TimerFired` at each moment that was armed; keeps no other state.
 
-    def __init__(self, clock: Clock, post: Callable[[TimerFired], None]) -> None:
+    Most moments never come: what waited was served long before. Each time the heap has doubled, those that `stale`
+    names are dropped, so it holds at most about twice as many as state implies.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        post: Callable[[TimerFired], None],
+        stale: Callable[[ArmTimer], bool] = lambda _timer: False,
+    ) -> None:
         self._clock = clock
         self._post = post
+        self._stale = stale
+        self._most = HELD_LEAST
         self._heap: list[tuple[int, int, ArmTimer]] = []
         self._count = 0
         self._changed = asyncio.Event()
@@ -25,14 +40,26 @@ class Timers:
         """Fire at `timer.due_ms`, or at once if that has passed."""
         self._count += 1
         heappush(self._heap, (timer.due_ms, self._count, timer))
-        if self._heap[0][2] is timer:
+        if len(self._heap) > self._most:
+            self._prune()
+        if self._heap and self._heap[0][2] is timer:
             self._changed.set()
 
     def replace(self, timers: Iterable[ArmTimer]) -> None:
         """Forget all and arm these: a starting owner."""
         self._heap = [(timer.due_ms, number, timer) for number, timer in enumerate(timers, self._count + 1)]
         self._count += len(self._heap)
+        self._most = max(HELD_LEAST, 2 * len(self._heap))
         heapify(self._heap)
+        self._changed.set()
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def _prune(self) -> None:
+        self._heap = [entry for entry in self._heap if not self._stale(entry[2])]
+        heapify(self._heap)
+        self._most = max(HELD_LEAST, 2 * len(self._heap))
         self._changed.set()
 
     async def run(self) -> None:
@@ -45,7 +72,7 @@ class Timers:
             if not self._heap:
                 await self._changed.wait()
                 continue
-            wait = asyncio.ensure_future(self._clock.wait(self._heap[0][0] - now))
+            wait = asyncio.ensure_future(self._clock.wait(min(self._heap[0][0] - now, LOOK_AGAIN_MS)))
             changed = asyncio.ensure_future(self._changed.wait())
             try:
                 await asyncio.wait({wait, changed}, return_when=asyncio.FIRST_COMPLETED)

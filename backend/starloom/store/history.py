@@ -6,18 +6,19 @@ the history itself knows: a paused owner that wakes cannot add a commit that was
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Dialect, Table, func, insert, or_, select, tuple_, update
+from sqlalchemy import Connection, Dialect, Table, bindparam, func, insert, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from starloom.store.port import Commit, StreamRow
 from starloom.store.scripts import LogEntry
 from starloom.store.tables import META_ID, CommitRow, ConstellationDeviceRow, ConstellationRow, EventRow, MetaRow
 from starloom_protocol.entities import Head
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
 META: Final[Table] = MetaRow.__table__  # type: ignore[attr-defined]
 COMMITS: Final[Table] = CommitRow.__table__  # type: ignore[attr-defined]
@@ -49,6 +50,8 @@ class _Line(msgspec.Struct):
 _attempt_decoder = msgspec.json.Decoder(_AttemptDevice)
 _line_decoder = msgspec.json.Decoder(_Line)
 _NULL: Final = msgspec.Raw(b"null")
+_FINAL: Final = sorted(str(state) for state in FINAL_CONSTELLATION_STATES)
+_PARAMETERS_MOST: Final = 500
 
 
 class Meta(msgspec.Struct, frozen=True):
@@ -69,6 +72,7 @@ EventTuple = tuple[str, int, str, int, bytes, str, str, int, int]
 class Projected(msgspec.Struct, frozen=True):
     """The rows of a batch of commits, made outside the transaction."""
 
+    answers: list[dict[str, Any]]
     commits: list[dict[str, Any]]
     devices: list[dict[str, str]]
     events: list[EventTuple]
@@ -107,6 +111,7 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
     commits: list[dict[str, Any]] = []
     events: list[EventTuple] = []
     heads: dict[str, bytes] = {}
+    answers: dict[str, bytes | None] = {}
     devices: dict[tuple[str, str], None] = {}
     for commit in batch:
         commits.append(
@@ -134,8 +139,9 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
                     commit.pos,
                 )
             )
-            _note_entities(event, heads, devices)
+            _note_entities(event, heads, answers, devices)
     return Projected(
+        answers=[{"stream": stream, "answer": answer} for stream, answer in answers.items()],
         commits=commits,
         devices=[{"constellation": stream, "device": device} for stream, device in devices],
         events=events,
@@ -145,11 +151,15 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
     )
 
 
-def _note_entities(event: _Line, heads: dict[str, bytes], devices: dict[tuple[str, str], None]) -> None:
+def _note_entities(
+    event: _Line, heads: dict[str, bytes], answers: dict[str, bytes | None], devices: dict[tuple[str, str], None]
+) -> None:
     for key, raw in event.puts.items():
         if key == "head":
             if raw != _NULL:
                 heads[event.stream] = bytes(raw)
+        elif key == "answer":
+            answers[event.stream] = None if raw == _NULL else bytes(raw)
         elif key.startswith("attempt/") and raw != _NULL:
             devices[event.stream, _attempt_decoder.decode(raw).device] = None
 
@@ -160,6 +170,7 @@ def _head_row(raw: bytes) -> dict[str, Any]:
         "id": head.id,
         "created_ms": head.created_ms,
         "ended_ms": head.ended_ms,
+        "head": raw,
         "name": head.name,
         "request": head.request,
         "state": str(head.state),
@@ -192,10 +203,17 @@ def write_commits(connection: Connection, rows: Projected, term: int) -> None:
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     if rows.heads:
         upsert = dialect.insert(CONSTELLATIONS)
-        changed = {c.name: upsert.excluded[c.name] for c in CONSTELLATIONS.c if c.name != "id"}
+        changed = {name: upsert.excluded[name] for name in rows.heads[0] if name != "id"}
         connection.execute(upsert.on_conflict_do_update(index_elements=["id"], set_=changed), rows.heads)
+    if rows.answers:
+        connection.execute(_SET_ANSWER, rows.answers)
     if rows.devices:
         connection.execute(dialect.insert(DEVICES).on_conflict_do_nothing(), rows.devices)
+
+
+_SET_ANSWER: Final = (
+    update(CONSTELLATIONS).where(CONSTELLATIONS.c.id == bindparam("stream")).values(answer=bindparam("answer"))
+)
 
 
 @cache
@@ -244,10 +262,48 @@ def read_events(connection: Connection, stream: str, after: int, limit: int) -> 
     return read_meta(connection).watermark, [(row.seq, bytes(row.body)) for row in rows]
 
 
-def read_streams(connection: Connection) -> list[tuple[str, int]]:
-    """Return every stream with its last seq."""
-    rows = connection.execute(select(EVENTS.c.stream, func.max(EVENTS.c.seq)).group_by(EVENTS.c.stream))
-    return [(row[0], row[1]) for row in rows]
+def read_live_streams(connection: Connection, keep: Collection[str]) -> list[tuple[str, int]]:
+    """Return, with its last seq, every stream that is no finished constellation, and those in `keep`.
+
+    Names are found by leaps over the index: the time it takes rises with the streams, not with their events.
+    """
+    first = select(func.min(EVENTS.c.stream).label("stream")).cte("names", recursive=True)
+    following = select(func.min(EVENTS.c.stream)).where(EVENTS.c.stream > first.c.stream).scalar_subquery()
+    names = first.union_all(select(following).where(first.c.stream.is_not(None)))
+    finished = select(CONSTELLATIONS.c.id).where(CONSTELLATIONS.c.state.in_(_FINAL))
+    live = connection.execute(
+        select(names.c.stream).where(names.c.stream.is_not(None), names.c.stream.not_in(finished))
+    ).scalars()
+    kept = read_known(connection, keep)
+    return [(stream, read_last_seq(connection, stream)) for stream in dict.fromkeys([*live, *kept])]
+
+
+def read_known(connection: Connection, streams: Collection[str]) -> list[str]:
+    """Return those of the streams that have events."""
+    found: list[str] = []
+    wanted = list(streams)
+    for at in range(0, len(wanted), _PARAMETERS_MOST):
+        some = wanted[at : at + _PARAMETERS_MOST]
+        found += connection.execute(
+            select(EVENTS.c.stream).where(EVENTS.c.seq == 1, EVENTS.c.stream.in_(some))
+        ).scalars()
+    return found
+
+
+def read_last_seq(connection: Connection, stream: str) -> int:
+    """Return the number of a stream's last event, 0 if it has none."""
+    query = select(EVENTS.c.seq).where(EVENTS.c.stream == stream).order_by(EVENTS.c.seq.desc()).limit(1)
+    found = connection.execute(query).scalar()
+    return 0 if found is None else int(found)
+
+
+def read_headline(connection: Connection, constellation: str) -> tuple[bytes, bytes | None] | None:
+    """Return head and answer of a constellation, None if it is unknown or its line is older than this column."""
+    query = select(CONSTELLATIONS.c.head, CONSTELLATIONS.c.answer).where(CONSTELLATIONS.c.id == constellation)
+    row = connection.execute(query).first()
+    if row is None or row.head is None:
+        return None
+    return bytes(row.head), None if row.answer is None else bytes(row.answer)
 
 
 def read_sent_pos(connection: Connection) -> int:

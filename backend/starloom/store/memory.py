@@ -1,127 +1,25 @@
 """The twin of the real store, in memory: the same ports and semantics, with failures on order.
 
 `MemoryRedis` and `MemoryHistory` are what outlives a hub; a `MemoryStore` is one hub's way to them. Tests and the
-simulator stop, wipe, shorten or silence either and hand both to the next store. Nothing here reads a clock.
+simulator hand both to the next store. Nothing here reads a clock.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Sequence
-from enum import StrEnum
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Final
 
 import msgspec
 
-from starloom.store.history import Meta, PastCommit, Projected, Superseded, past_of, rows_of
+from starloom.store.history import PastCommit, Superseded, past_of
 from starloom.store.inbox import INBOX_MOST
+from starloom.store.memory_servers import CommitFailure, Gone, MemoryHistory, MemoryRedis, Rebuilt, whole_of
 from starloom.store.port import Commit, Damaged, Loaded, Ownership, Refused, StreamRow, Unavailable
 from starloom.store.projector import Projector, Sleep
 from starloom_protocol.feed import decode_event, fold
 
-
-class CommitFailure(StrEnum):
-    """What goes wrong with a commit: it never arrives, or its reply does not come back."""
-
-    REQUEST_LOST = "request_lost"
-    REPLY_LOST = "reply_lost"
-
-
-class MemoryRedis:
-    """What Redis would hold. `down` makes every call `Unavailable`; `failures` are used up by the next commits."""
-
-    def __init__(self) -> None:
-        self.down = False
-        self.failures: deque[CommitFailure] = deque()
-        self.runs = 1
-        self.term = 0
-        self.incarnation = 0
-        self.pos = 0
-        self.sent_pos = 0
-        self.owner = ""
-        self.log: list[Commit] = []
-        self.heads: dict[str, int] = {}
-        self.entities: dict[str, dict[str, bytes]] = {}
-        self.inbox: dict[int, tuple[bytes, bool]] = {}
-        self.answers: dict[int, asyncio.Future[bytes]] = {}
-        self.arrived = asyncio.Event()
-        self.posted = 0
-
-    @property
-    def run_id(self) -> str:
-        return f"run-{self.runs}"
-
-    def restart(self, *, lose_commits: int = 0) -> None:
-        """Come back as another process, without the last commits if its append-only file was cut."""
-        self.runs += 1
-        self.down = False
-        kept = self.log[: max(0, len(self.log) - lose_commits)]
-        self._forget()
-        for commit in kept:
-            self.put(commit)
-
-    def wipe(self) -> None:
-        """Come back as another process with nothing."""
-        self.runs += 1
-        self.down = False
-        self.term = self.incarnation = 0
-        self.inbox.clear()
-        self._forget()
-
-    def put(self, commit: Commit) -> None:
-        self.log.append(commit)
-        self.pos = commit.pos
-        self.sent_pos = commit.sent_pos
-        self.heads.update(commit.heads)
-        for stream, key, raw in commit.entities:
-            entities = self.entities.setdefault(stream, {})
-            if raw is None:
-                entities.pop(key, None)
-            else:
-                entities[key] = raw
-
-    def reach(self) -> None:
-        if self.down:
-            raise Unavailable("Redis in memory is down")
-
-    def _forget(self) -> None:
-        self.pos = self.sent_pos = 0
-        self.log, self.heads, self.entities = [], {}, {}
-
-
-class MemoryHistory:
-    """What SQL would hold; what is in it is durable. `down` makes every call `Unavailable`."""
-
-    def __init__(self) -> None:
-        self.down = False
-        self.meta = Meta(0, "", 0, 0)
-        self.commits: list[PastCommit] = []
-        self.streams: dict[str, list[bytes]] = {}
-        self.rows: dict[str, StreamRow] = {}
-        self.devices: dict[str, set[str]] = {}
-
-    def reach(self) -> None:
-        if self.down:
-            raise Unavailable("the history in memory is down")
-
-    def write(self, batch: Sequence[PastCommit], term: int) -> None:
-        """Append commits, as `history.write_commits` does and with the same refusal."""
-        self.reach()
-        if term != self.meta.term or batch[0].pos != self.meta.watermark + 1:
-            raise Superseded(f"commit {batch[0].pos} of term {term} does not follow {self.meta}")
-        rows = rows_of(batch)
-        self.commits.extend(batch)
-        for event in rows.events:
-            self.streams.setdefault(event[0], []).append(event[4])
-        self._list(rows)
-        self.meta = msgspec.structs.replace(self.meta, watermark=rows.last)
-
-    def _list(self, rows: Projected) -> None:
-        for row in rows.heads:
-            self.rows[row["id"]] = StreamRow(**row)
-        for pair in rows.devices:
-            self.devices.setdefault(pair["device"], set()).add(pair["constellation"])
+__all__ = ["CommitFailure", "MemoryHistory", "MemoryInbox", "MemoryRedis", "MemoryStore"]
 
 
 class MemoryInbox:
@@ -192,7 +90,7 @@ class MemoryStore:
         self._doubt: Commit | None = None
         self._projector = Projector(self._project, sleep=sleep)
 
-    async def take(self, owner: str, at_ms: int) -> Ownership:
+    async def take(self, owner: str, at_ms: int, keep: Collection[str] = ()) -> Ownership:
         if self._own is not None:
             if self._projector.runs:
                 await self._projector.drained()
@@ -214,10 +112,14 @@ class MemoryStore:
         if rest:
             history.write(rest, redis.term)
         if redis.pos < meta.watermark:
-            for commit in history.commits[redis.pos :]:
-                redis.put(whole_of(commit))
+            brought = [history.whole(stream) for stream in history.live(keep)]
+            redis.put(Rebuilt([whole_of(commit) for commit in history.commits], brought))
+        for stream in keep:
+            if stream not in redis.heads and stream in history.streams:
+                redis.put(history.whole(stream))
         redis.incarnation = history.meta.incarnation
         self._own = Ownership(
+            heads=dict(redis.heads),
             incarnation=redis.incarnation,
             replaced=replaced,
             run_id=redis.run_id,
@@ -263,6 +165,39 @@ class MemoryStore:
             raise Unavailable("the reply of Redis in memory was lost")
         self._projector.add(past_of(commit))
 
+    async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
+        await asyncio.sleep(0)
+        self._owned()
+        for stream, seq in streams:
+            if self.redis.heads.get(stream) == seq:
+                self.redis.put(Gone(stream))
+
+    async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        await asyncio.sleep(0)
+        self.history.reach()
+        found: dict[str, tuple[int, dict[str, bytes]]] = {}
+        for stream in streams:
+            if stream in self.history.streams:
+                self._owned()
+                whole = self.history.whole(stream)
+                self.redis.put(whole)
+                found[stream] = (whole.seq, dict(whole.entities))
+        return found
+
+    def _owned(self) -> None:
+        """Refuse an owner whose shard another one has, or whose Redis is another."""
+        own, redis = self._own, self.redis
+        if own is None:
+            raise Refused("not_taken", found_pos=0, found_term=0)
+        redis.reach()
+        for why, mine, found in (
+            ("replaced", own.run_id, redis.run_id),
+            ("term", own.term, redis.term),
+            ("incarnation", own.incarnation, redis.incarnation),
+        ):
+            if mine != found:
+                raise Refused(why, found_pos=redis.pos, found_term=redis.term)
+
     async def position(self) -> tuple[int, int, str]:
         self.redis.reach()
         commit, self._doubt = self._doubt, None
@@ -297,6 +232,10 @@ class MemoryStore:
         self.history.reach()
         events = self.history.streams.get(stream)
         return (len(events), await self.entities_at(stream, len(events))) if events else None
+
+    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
+        found = await self.entities(stream)
+        return None if found is None or "head" not in found[1] else (found[1]["head"], found[1].get("answer"))
 
     async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
         events = await self.events(stream, 0, seq) if seq > 0 else []
@@ -355,25 +294,3 @@ class MemoryStore:
         if self._own is None:
             raise Superseded("the shard is not taken")
         self.history.write(batch, self._own.term)
-
-
-def whole_of(past: PastCommit) -> Commit:
-    """Return a durable commit as Redis had it: its entities are the fold of its events."""
-    heads: dict[str, int] = {}
-    entities: dict[tuple[str, str], bytes | None] = {}
-    for raw in past.events:
-        event = decode_event(raw)
-        heads[event.stream] = event.seq
-        for key, record in event.puts.items():
-            entities[event.stream, key] = None if record is None else bytes(record)
-    return Commit(
-        at_ms=past.at_ms,
-        entities=[(stream, key, record) for (stream, key), record in entities.items()],
-        events=list(past.events),
-        heads=list(heads.items()),
-        incarnation=past.incarnation,
-        outbox=list(past.outbox),
-        pos=past.pos,
-        sent_pos=past.sent_pos,
-        term=past.term,
-    )

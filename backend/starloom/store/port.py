@@ -6,7 +6,7 @@ written, its outbox kept - in one script, whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Protocol
 
 import msgspec
@@ -49,7 +49,10 @@ class Unavailable(Exception):
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is live: entities and last seq by stream, and the outbox entries after `sent_pos`."""
+    """All that is live: entities and last seq by stream, and the outbox entries after `sent_pos`.
+
+    Finished constellations that were retired are not among it; only the history has them.
+    """
 
     entities: dict[str, dict[str, bytes]]
     heads: dict[str, int]
@@ -59,8 +62,12 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ownership(msgspec.Struct, frozen=True, kw_only=True):
-    """What taking the shard gave: the new term, the incarnation, and whether Redis is another than before."""
+    """What taking the shard gave: the new term, the incarnation, and whether Redis is another than before.
 
+    `heads` are the live streams with their last seq: a Redis that has forgotten a retirement has more than its owner.
+    """
+
+    heads: dict[str, int] = {}
     incarnation: int
     replaced: bool
     run_id: str
@@ -71,11 +78,12 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
 class CommitPort(Protocol):
     """The engine's own port."""
 
-    async def take(self, owner: str, at_ms: int) -> Ownership:
+    async def take(self, owner: str, at_ms: int, keep: Collection[str] = ()) -> Ownership:
         """Take the shard: term + 1; incarnation + 1 (first in SQL) if Redis's run id changed or it lost commits.
 
         Before it returns, commits that Redis has and SQL lacks are projected, and a Redis that lacks what SQL has
-        is rebuilt from SQL, so that both reach equally far.
+        is rebuilt from SQL, so that both reach equally far. Finished constellations are not rebuilt but for those in
+        `keep`: what the owner still holds in memory. Redis then has every one of these that SQL knows.
         """
         ...
 
@@ -91,6 +99,27 @@ class CommitPort(Protocol):
         Raises:
             Refused: if it was not applied and will not be.
             Unavailable: if its fate is unknown.
+        """
+        ...
+
+    async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
+        """Drop the live copy of streams (name, its last seq) that are durable; their history stays.
+
+        A stream that stands at another seq, or is not live, is left as it is, so it may be tried again.
+
+        Raises:
+            Refused: if this owner does not have the shard any more; nothing was dropped.
+            Unavailable: if its fate is unknown; each stream is live whole or not at all.
+        """
+        ...
+
+    async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        """Make retired streams live again, from the history, and return (seq, entities) of those that it has.
+
+        Raises:
+            Refused: if this owner does not have the shard any more.
+            Unavailable: Redis or SQL does not answer; a stream is live whole or not at all, so it may be tried again.
+            Damaged: the history of a stream has a gap.
         """
         ...
 
@@ -136,6 +165,10 @@ class ReadPort(Protocol):
 
     async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
         """Return (seq, entities) of a stream as committed, from Redis or folded from SQL; None if unknown."""
+        ...
+
+    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
+        """Return the head and the answer of a constellation as committed, or None if it is unknown."""
         ...
 
     async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:

@@ -13,12 +13,11 @@ from typing import Any, Final, cast
 import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
-from sqlalchemy import Connection
 
 from starloom.store import history, keys
 from starloom.store.database import Database
 from starloom.store.link import place_of
-from starloom.store.port import StreamRow, Unavailable
+from starloom.store.port import Damaged, StreamRow, Unavailable
 from starloom.store.scripts import Arg, Script, decode_entry
 
 PAGE_EVENTS: Final = 5_000
@@ -57,10 +56,24 @@ class Reads:
             seq, found = await pipe.execute()
         if seq is not None:
             return int(seq), {key.decode(): raw for key, raw in found.items()}
-        last = await self._last_durable(stream)
+        # Not live: it was retired, or there is none.
+        last = await self._database.read(history.read_last_seq, stream)
         if last == 0:
             return None
         return last, await self.entities_at(stream, last)
+
+    async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
+        async with reaching(self._place, f"the headline of {stream}"), self._redis.pipeline(transaction=True) as pipe:
+            pipe.hget(keys.HEADS, stream)
+            pipe.hmget(keys.entities(stream), ["head", "answer"])
+            live, (head, answer) = await pipe.execute()
+        if live is not None and head is not None:
+            return head, answer
+        found = await self._database.read(history.read_headline, stream)
+        if found is not None:
+            return found
+        read = await self.entities(stream)
+        return None if read is None or "head" not in read[1] else (read[1]["head"], read[1].get("answer"))
 
     async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
         state: dict[str, bytes] = {}
@@ -93,9 +106,6 @@ class Reads:
         limit: int,
     ) -> list[StreamRow]:
         return await self._database.read(history.list_constellations, state, text, device, before, limit)
-
-    async def _last_durable(self, stream: str) -> int:
-        return await self._database.read(_last_seq, stream)
 
     async def _events(self, stream: str, after: int, limit: int) -> list[bytes] | None:
         """Return events, or None if the log was trimmed between the two looks."""
@@ -151,17 +161,6 @@ async def run_script(redis: Redis, script: Script, names: Sequence[str], args: S
         return await redis.eval(script.source, len(names), *names, *args)
 
 
-def _last_seq(connection: Connection, stream: str) -> int:
-    row: Any = connection.execute(
-        history.EVENTS.select()
-        .with_only_columns(history.EVENTS.c.seq)
-        .where(history.EVENTS.c.stream == stream)
-        .order_by(history.EVENTS.c.seq.desc())
-        .limit(1)
-    ).first()
-    return 0 if row is None else int(row.seq)
-
-
 def _fold(state: dict[str, bytes], events: list[bytes]) -> None:
     for raw in events:
         for key, record in _puts.decode(raw).puts.items():
@@ -176,3 +175,18 @@ def fold_events(events: list[bytes]) -> dict[str, bytes]:
     state: dict[str, bytes] = {}
     _fold(state, events)
     return state
+
+
+async def fold_stream(database: Database, stream: str, last: int) -> dict[str, bytes]:
+    """Return the entities of a stream at its event `last`, from the history alone.
+
+    Raises:
+        Damaged: an event is missing.
+    """
+    bodies: list[bytes] = []
+    while len(bodies) < last:
+        _, page = await database.read(history.read_events, stream, len(bodies), min(PAGE_EVENTS, last - len(bodies)))
+        if not page or page[0][0] != len(bodies) + 1 or page[-1][0] != len(bodies) + len(page):
+            raise Damaged(f"the history lacks an event of {stream} after {len(bodies)}; restore it from a backup")
+        bodies.extend(body for _, body in page)
+    return await asyncio.to_thread(fold_events, bodies)

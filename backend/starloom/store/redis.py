@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from redis.asyncio import BlockingConnectionPool, Redis
@@ -23,13 +23,14 @@ from starloom.store.inbox import RedisInbox
 from starloom.store.link import Link, ReplyError, open_link
 from starloom.store.port import Commit, Loaded, Ownership, Refused, Unavailable
 from starloom.store.projector import Projector, Sleep
-from starloom.store.reads import PAGE_COMMITS, Reads, reaching, run_script
+from starloom.store.reads import PAGE_COMMITS, Reads, fold_stream, reaching, run_script
 from starloom.store.takeover import take_over
 
-TRIM_MARGIN: Final = 1_000
+TRIM_MARGIN: Final = 256
 TRIM_EVERY: Final = 64
 ROWS_INLINE_MOST: Final = 500
 LOAD_PIPELINE: Final = 64
+RETIRE_AT_ONCE: Final = 100
 READ_CONNECTIONS: Final = 16
 INBOX_CONNECTIONS: Final = 256
 
@@ -85,7 +86,7 @@ class RedisStore(Reads):
 
     # -- ownership
 
-    async def take(self, owner: str, at_ms: int) -> Ownership:
+    async def take(self, owner: str, at_ms: int, keep: Collection[str] = ()) -> Ownership:
         async with self._opening:
             if self._own is not None:
                 # An owner that takes its shard again still has commits that perhaps only its projector holds.
@@ -104,6 +105,7 @@ class RedisStore(Reads):
                     owner_ttl_ms=self._owner_ttl_ms,
                     token=self._token,
                     write=self._write,
+                    keep=keep,
                 )
             except ReplyError as error:
                 self._drop_link()
@@ -155,7 +157,7 @@ class RedisStore(Reads):
             raise Refused("not_taken", found_pos=0, found_term=0)
         if self._doubt is not None:
             await self.position()
-        await self._apply(own, commit, commit.term, commit.incarnation)
+        await self._apply(commit, commit.term, commit.incarnation)
 
     async def position(self) -> tuple[int, int, str]:
         link = await self._live_link()
@@ -173,7 +175,24 @@ class RedisStore(Reads):
         pos, _, _ = await self.position()
         for commit in commits:
             if commit.pos > pos:
-                await self._apply(own, commit, own.term, own.incarnation)
+                await self._apply(commit, own.term, own.incarnation)
+
+    async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
+        own, link = await self._owned_link()
+        for at in range(0, len(streams), RETIRE_AT_ONCE):
+            names, args = scripts.retire_call(self._as_owner(own), streams[at : at + RETIRE_AT_ONCE])
+            scripts.read_commit_reply(await self._run(link, scripts.RETIRE, names, args))
+
+    async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        found: dict[str, tuple[int, dict[str, bytes]]] = {}
+        for stream in await self._database.read(history.read_known, streams):
+            last = await self._database.read(history.read_last_seq, stream)
+            entities = await fold_stream(self._database, stream, last)
+            own, link = await self._owned_link()
+            names, args = scripts.recall_call(self._as_owner(own), stream, last, entities)
+            scripts.read_commit_reply(await self._run(link, scripts.RECALL, names, args))
+            found[stream] = (last, entities)
+        return found
 
     async def watermark(self, after: int) -> int:
         return await self._projector.passed(after)
@@ -189,11 +208,8 @@ class RedisStore(Reads):
         await self._blocking.aclose()
         await self._database.close()
 
-    async def _apply(self, own: Ownership, commit: Commit, term: int, incarnation: int) -> None:
-        link = await self._live_link()
-        if link.run_id != own.run_id:
-            pos, found_term, _ = await self.position()
-            raise Refused("replaced", found_pos=pos, found_term=found_term)
+    async def _apply(self, commit: Commit, term: int, incarnation: int) -> None:
+        _, link = await self._owned_link()
         below = 0
         if commit.pos % TRIM_EVERY == 0:
             below = max(0, min(self._projector.watermark, self._sent_pos) - TRIM_MARGIN)
@@ -205,6 +221,20 @@ class RedisStore(Reads):
         self._doubt = None
         scripts.read_commit_reply(reply)
         self._applied(commit)
+
+    async def _owned_link(self) -> tuple[Ownership, Link]:
+        """Return the ownership with a connection to the Redis that it is of."""
+        own = self._own
+        if own is None:
+            raise Refused("not_taken", found_pos=0, found_term=0)
+        link = await self._live_link()
+        if link.run_id != own.run_id:
+            pos, found_term, _ = await self.position()
+            raise Refused("replaced", found_pos=pos, found_term=found_term)
+        return own, link
+
+    def _as_owner(self, own: Ownership) -> scripts.Owned:
+        return scripts.Owned(own.term, own.incarnation, self._token)
 
     def _settle_doubt(self, pos: int) -> None:
         """Decide the commit whose reply never came: a later link read `pos`, so it can no longer be applied."""

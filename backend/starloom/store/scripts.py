@@ -83,6 +83,45 @@ return 1
 """
 )
 
+_OWNED: Final = """
+local found = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
+local why = nil
+if found[1] ~= ARGV[1] then why = 'term'
+elseif found[2] ~= ARGV[2] then why = 'incarnation'
+elseif found[3] ~= ARGV[3] then why = 'link' end
+if why then return {why, found[4] or '0', found[1] or '0'} end
+"""
+
+# Drops the live copy of streams that stand where the owner left them.
+# KEYS: term incarnation link pos heads, then one entity hash a stream.
+# ARGV: term incarnation link, then for each stream its name and its seq.
+RETIRE: Final = _script(
+    _OWNED
+    + """
+for k = 6, #KEYS do
+  local at = 4 + (k - 6) * 2
+  if redis.call('HGET', KEYS[5], ARGV[at]) == ARGV[at + 1] then
+    redis.call('HDEL', KEYS[5], ARGV[at])
+    redis.call('UNLINK', KEYS[k])
+  end
+end
+return 1
+"""
+)
+
+# Makes one stream live again, whole.
+# KEYS: term incarnation link pos heads hash.  ARGV: term incarnation link stream seq, then the pairs.
+RECALL: Final = _script(
+    _CHUNKS
+    + _OWNED
+    + """
+redis.call('DEL', KEYS[6])
+put(KEYS[6], 6, #ARGV - 5)
+redis.call('HSET', KEYS[5], ARGV[4], ARGV[5])
+return 1
+"""
+)
+
 # Takes the shard: the term rises above both what Redis and what SQL has seen; whoever held the link loses it.
 # KEYS: term owner link pos sent_pos.  ARGV: floor owner ttl_ms link
 TAKE: Final = _script(
@@ -182,7 +221,7 @@ return ended
 """
 )
 
-ENGINE_SCRIPTS: Final = (COMMIT, TAKE, RENEW, OPEN, LOAD, CLEAR, RELOG, SETTLE)
+ENGINE_SCRIPTS: Final = (COMMIT, TAKE, RENEW, OPEN, LOAD, CLEAR, RELOG, SETTLE, RETIRE, RECALL)
 
 
 class LogEntry(msgspec.Struct, frozen=True, array_like=True):
@@ -277,8 +316,37 @@ def commit_call(
     return names, args
 
 
+class Owned(msgspec.Struct, frozen=True):
+    """By what a script knows the owner of the shard and its present connection."""
+
+    term: int
+    incarnation: int
+    link: str
+
+
+def retire_call(owned: Owned, streams: Sequence[tuple[str, int]]) -> tuple[list[str], list[Arg]]:
+    """Return keys and arguments of `RETIRE`."""
+    names = [*_OWNED_KEYS, *(keys.entities(stream) for stream, _seq in streams)]
+    args: list[Arg] = [owned.term, owned.incarnation, owned.link]
+    for stream, seq in streams:
+        args.append(stream)
+        args.append(seq)
+    return names, args
+
+
+def recall_call(owned: Owned, stream: str, seq: int, entities: dict[str, bytes]) -> tuple[list[str], list[Arg]]:
+    """Return keys and arguments of `RECALL`."""
+    names = [*_OWNED_KEYS, keys.entities(stream)]
+    args: list[Arg] = [owned.term, owned.incarnation, owned.link, stream, seq]
+    args.extend(pairs_of(list(entities.items())))
+    return names, args
+
+
+_OWNED_KEYS: Final = (keys.TERM, keys.INCARNATION, keys.LINK, keys.POS, keys.HEADS)
+
+
 def read_commit_reply(reply: Any) -> None:
-    """Check the reply of `COMMIT`.
+    """Check the reply of `COMMIT`, `RETIRE` or `RECALL`.
 
     Raises:
         Refused: with the reason and what was found.

@@ -59,14 +59,19 @@ class EventRow(SQLModel, table=True):
 
 
 class ConstellationRow(SQLModel, table=True):
-    """A line of the list of constellations, kept from their `head` entities."""
+    """A line of the list of constellations, kept from their `head` and `answer` entities.
+
+    `head` is null in lines that were written before it was kept; the log has it.
+    """
 
     __tablename__: ClassVar[Any] = "constellations"
     __table_args__: ClassVar[Any] = (Index("constellations_by_age", "created_ms", "id"),)
 
     id: str = Field(primary_key=True, sa_type=Text)
+    answer: bytes | None = Field(default=None, sa_type=LargeBinary)
     created_ms: int = Field(sa_type=BigInteger)
     ended_ms: int = Field(sa_type=BigInteger)
+    head: bytes | None = Field(default=None, sa_type=LargeBinary)
     name: str = Field(sa_type=Text)
     request: str = Field(sa_type=Text)
     state: str = Field(sa_type=Text)

@@ -6,8 +6,7 @@ begins from the top and finds either the old state or one that it recognises as 
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -17,10 +16,11 @@ from starloom.store.database import Database
 from starloom.store.history import Meta, PastCommit, Superseded, past_of
 from starloom.store.link import Link
 from starloom.store.port import Damaged, Ownership, Refused
-from starloom.store.reads import PAGE_COMMITS, PAGE_EVENTS, fold_events
-from starloom.store.scripts import Arg, pairs_of
+from starloom.store.reads import PAGE_COMMITS, fold_stream
+from starloom.store.scripts import Arg, Owned, pairs_of
 
 LOAD_PAIRS: Final = 5_000
+SCAN_COUNT: Final = 1_000
 
 Write = Callable[[Sequence[PastCommit], int], Awaitable[None]]
 
@@ -34,9 +34,17 @@ class Found(msgspec.Struct, frozen=True):
 
 
 async def take_over(
-    link: Link, database: Database, *, owner: str, owner_ttl_ms: int, token: str, write: Write
+    link: Link,
+    database: Database,
+    *,
+    owner: str,
+    owner_ttl_ms: int,
+    token: str,
+    write: Write,
+    keep: Collection[str] = (),
 ) -> tuple[Ownership, int]:
-    """Take the shard and return the ownership and the `sent_pos` found; `write(commits, term)` projects.
+    """Take the shard and return the ownership and the `sent_pos` found; `write(commits, term)` projects, `keep` is
+    what the owner holds and Redis must have afterwards.
 
     Raises:
         Refused: another owner took it at the same moment with a higher term.
@@ -57,10 +65,14 @@ async def take_over(
     sent_pos = found.sent_pos
     loaded: tuple[int, dict[str, int]] | None = None
     if found.pos < meta.watermark:
-        sent_pos, heads = await _rebuild(link, database, found.term, meta.watermark)
+        sent_pos, heads = await _rebuild(link, database, found.term, meta.watermark, keep)
         loaded = (meta.watermark, heads)
     await _settle(link, found, incarnation, sent_pos, loaded)
+    if keep and loaded is None:
+        await _bring_back(link, database, Owned(found.term, incarnation, token), keep)
+    flat: Any = await link.call("HGETALL", keys.HEADS)
     ownership = Ownership(
+        heads={name.decode(): int(seq) for name, seq in zip(flat[::2], flat[1::2], strict=True)},
         incarnation=incarnation,
         replaced=replaced,
         run_id=link.run_id,
@@ -105,20 +117,20 @@ async def _project_rest(link: Link, watermark: int, found: Found, write: Write) 
         at = batch[-1].pos
 
 
-async def _rebuild(link: Link, database: Database, term: int, watermark: int) -> tuple[int, dict[str, int]]:
+async def _rebuild(
+    link: Link, database: Database, term: int, watermark: int, keep: Collection[str]
+) -> tuple[int, dict[str, int]]:
     """Make Redis anew from the history, which reaches further; return `sent_pos` and the heads."""
-    stale: Any = await link.call("HKEYS", keys.HEADS)
-    heads = dict(await database.read(history.read_streams))
+    heads = dict(await database.read(history.read_live_streams, keep))
     sent_pos = await database.read(history.read_sent_pos)
-    names = {keys.entities(stream) for stream in heads} | {keys.entities(name.decode()) for name in stale}
     await _owned(
         link,
         scripts.CLEAR,
-        [keys.TERM, keys.POS, keys.HEADS, keys.LOG, keys.SENT_POS, *sorted(names)],
+        [keys.TERM, keys.POS, keys.HEADS, keys.LOG, keys.SENT_POS, *sorted(await _entity_keys(link))],
         [term],
     )
     for stream, last in sorted(heads.items()):
-        entities = list((await _fold_stream(database, stream, last)).items())
+        entities = list((await fold_stream(database, stream, last)).items())
         for at in range(0, len(entities), LOAD_PAIRS):
             pairs = pairs_of(entities[at : at + LOAD_PAIRS])
             await _owned(link, scripts.LOAD, [keys.TERM, keys.entities(stream)], [term, *pairs])
@@ -134,14 +146,27 @@ async def _rebuild(link: Link, database: Database, term: int, watermark: int) ->
     return sent_pos, heads
 
 
-async def _fold_stream(database: Database, stream: str, last: int) -> dict[str, bytes]:
-    bodies: list[bytes] = []
-    while len(bodies) < last:
-        _, page = await database.read(history.read_events, stream, len(bodies), PAGE_EVENTS)
-        if not page or page[0][0] != len(bodies) + 1:
-            raise Damaged(f"the history lacks event {len(bodies) + 1} of {stream}; restore it from a backup")
-        bodies.extend(body for _, body in page)
-    return await asyncio.to_thread(fold_events, bodies)
+async def _entity_keys(link: Link) -> set[str]:
+    """Return every key that holds entities, those of a rebuild that was cut short among them."""
+    found: set[str] = set()
+    cursor = b"0"
+    while True:
+        cursor, some = await link.call("SCAN", cursor, "MATCH", keys.entities("*"), "COUNT", SCAN_COUNT)
+        found.update(key.decode() for key in some)
+        if cursor == b"0":
+            return found
+
+
+async def _bring_back(link: Link, database: Database, owned: Owned, keep: Collection[str]) -> None:
+    """Make live what the owner holds and this Redis does not: it may have forgotten that it was brought back."""
+    wanted = list(keep)
+    seqs: Any = await link.call("HMGET", keys.HEADS, *wanted)
+    away = [stream for stream, seq in zip(wanted, seqs, strict=True) if seq is None]
+    for stream in await database.read(history.read_known, away):
+        last = await database.read(history.read_last_seq, stream)
+        entities = await fold_stream(database, stream, last)
+        names, args = scripts.recall_call(owned, stream, last, entities)
+        scripts.read_commit_reply(await link.run(scripts.RECALL, names, args))
 
 
 async def _settle(

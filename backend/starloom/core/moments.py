@@ -1,0 +1,111 @@
+"""When a clock strikes: the moments of a cron expression in a time zone, in milliseconds of hub time.
+
+Pure functions of expression, zone and a moment; the rules of zones are a library's data, and what was computed is
+stored, so that no log depends on them. Over a change of the clock it does what Debian's cron does: a fixed time that
+the change leaves out strikes right after it, one that comes twice strikes once; hourly work goes by elapsed time.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import islice, takewhile
+from zoneinfo import ZoneInfo, available_timezones
+
+from cronsim import CronSim, CronSimError
+
+_FIELDS = 5
+_TEXT_MOST = 128
+_NAMED = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+
+
+class BadClock(Exception):
+    """An expression or a zone cannot be meant; `place` is `cron` or `zone`, `hint` the way out where one is known."""
+
+    def __init__(self, place: str, reason: str, hint: str = "") -> None:
+        super().__init__(reason)
+        self.place = place
+        self.reason = reason
+        self.hint = hint
+
+
+@lru_cache(maxsize=1)
+def _zones() -> dict[str, None]:
+    return dict.fromkeys(sorted(available_timezones()))
+
+
+@lru_cache(maxsize=512)
+def zone_of(name: str) -> ZoneInfo:
+    """Return a zone of the IANA database.
+
+    Raises:
+        BadClock: there is none of this name.
+    """
+    if name not in _zones():
+        close = difflib.get_close_matches(name, _zones(), n=1)
+        hint = f"Did you mean {close[0]}?" if close else "Use a name such as Europe/Vienna, America/New_York or UTC."
+        raise BadClock("zone", f"there is no time zone {name[:64]!r}", hint)
+    return ZoneInfo(name)
+
+
+def _fields(cron: str) -> str:
+    text = " ".join(cron.split())
+    return _NAMED.get(text.lower(), text)
+
+
+def _strikes(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterator[int]:
+    fields = _fields(cron)
+    count = len(fields.split())
+    if len(fields) > _TEXT_MOST:
+        raise BadClock("cron", f"a clock has at most {_TEXT_MOST} characters")
+    if count != _FIELDS:
+        raise BadClock("cron", f"{cron!r} has {count} fields; minute, hour, day, month and weekday are five")
+    moment = datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(zone_of(zone))
+    try:
+        clock = CronSim(fields, moment, reverse=back)
+    except CronSimError as error:
+        wrong = str(error).removeprefix("Bad ").removeprefix("bad ")
+        raise BadClock("cron", f"{cron!r} is no clock: its {wrong} cannot be") from error
+    return (round(found.timestamp()) * 1000 for found in clock)
+
+
+def following(cron: str, zone: str, after_ms: int, count: int = 1) -> list[int]:
+    """Return the next `count` moments after `after_ms`; fewer only if there are no more within fifty years.
+
+    Raises:
+        BadClock: naming what cannot be meant, or saying that there is none.
+    """
+    found = list(islice(_strikes(cron, zone, after_ms), count))
+    if not found:
+        raise BadClock("cron", f"{cron!r} strikes no more")
+    return found
+
+
+def passed(cron: str, zone: str, from_ms: int, until_ms: int, most: int) -> list[int]:
+    """Return the newest `most` moments from `from_ms` to `until_ms`, both included, oldest first.
+
+    Raises:
+        BadClock: as `following`.
+    """
+    newest_first = takewhile(lambda moment: moment >= from_ms, _strikes(cron, zone, until_ms + 1, back=True))
+    return list(islice(newest_first, most))[::-1]
+
+
+def in_words(cron: str) -> str:
+    """Return what a clock says, for people: `At 02:30 every day`.
+
+    Raises:
+        BadClock: as `following`.
+    """
+    following(cron, "UTC", 0)
+    return CronSim(_fields(cron), datetime(2026, 1, 1, tzinfo=UTC)).explain()

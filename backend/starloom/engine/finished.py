@@ -1,0 +1,82 @@
+"""Finished constellations that are still held: since when each is quiet, and which may leave now.
+
+Owns no state of a constellation and writes nothing; the loop drops what `due` names, between two batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from starloom.core.model import Shard
+from starloom.core.retire import may_retire
+
+QUIET_LEAST_MS = 5_000
+AT_ONCE_MOST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How long a finished constellation is held once nothing more is written, and how much of them at most.
+
+    Above the caps the longest quiet leave first, but none before `QUIET_LEAST_MS`: who waited for its end reads it.
+    """
+
+    quiet_ms: int = 600_000
+    constellations_most: int = 100
+    tasks_most: int = 20_000
+
+
+class Finished:
+    """What is held and final, the longest quiet first."""
+
+    def __init__(self, keeping: Keeping) -> None:
+        self._keeping = keeping
+        self._quiet: dict[str, tuple[int, int]] = {}  # name -> (last position written, when)
+
+    def __len__(self) -> int:
+        return len(self._quiet)
+
+    def note(self, shard: Shard, streams: Iterable[str], pos: int, at_ms: int) -> None:
+        """Streams were written or loaded at a position: those of finished constellations are quiet from now on."""
+        live, held, quiet = shard.live, shard.constellations, self._quiet
+        for stream in streams:
+            if stream in live:
+                quiet.pop(stream, None)
+            elif stream in held:
+                quiet.pop(stream, None)
+                quiet[stream] = (pos, at_ms)
+
+    def reload(self, shard: Shard, pos: int) -> None:
+        """Begin anew with a shard just loaded at `pos`: everything final is quiet since its end."""
+        self._quiet.clear()
+        final = [(item.head.ended_ms, name) for name, item in shard.constellations.items() if name not in shard.live]
+        for ended_ms, name in sorted(final):
+            self._quiet[name] = (pos, ended_ms)
+
+    def forget(self, name: str) -> None:
+        """It has left."""
+        self._quiet.pop(name, None)
+
+    def due(self, shard: Shard, now_ms: int, safe_pos: int) -> list[str]:
+        """Return some that may leave: quiet long enough or too many, everything of them durable and sent by
+        `safe_pos`, nothing of them open. Ask again after they have left.
+        """
+        keeping = self._keeping
+        count = len(self._quiet)
+        tasks = sum(len(shard.constellations[name].tasks) for name in self._quiet)
+        found: list[str] = []
+        for name, (pos, at_ms) in self._quiet.items():
+            quiet_ms = now_ms - at_ms
+            too_many = count > keeping.constellations_most or tasks > keeping.tasks_most
+            if quiet_ms < (min(QUIET_LEAST_MS, keeping.quiet_ms) if too_many else keeping.quiet_ms):
+                break
+            constellation = shard.constellations[name]
+            if pos > safe_pos or not may_retire(shard, constellation):
+                continue
+            found.append(name)
+            count -= 1
+            tasks -= len(constellation.tasks)
+            if len(found) == AT_ONCE_MOST:
+                break
+        return found

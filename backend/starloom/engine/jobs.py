@@ -1,0 +1,20 @@
+"""Jobs that nobody works on, for the sweep that wakes a worker again; decides from state and keeps nothing."""
+
+from __future__ import annotations
+
+from starloom.core.model import Shard
+from starloom_protocol.entities import Job
+from starloom_protocol.vocabulary import ConstellationState
+
+JOB_SWEEP_MS = 5_000
+
+
+def unworked(shard: Shard, now_ms: int) -> list[tuple[str, Job]]:
+    """Return (constellation, job) of each job that is open, not new, and claimed by nobody or no longer."""
+    return [
+        (name, job)
+        for name in shard.live
+        if shard.constellations[name].head.state is ConstellationState.PLANNING
+        for job in shard.constellations[name].jobs.values()
+        if job.state != "done" and job.expires_ms <= now_ms and job.opened_ms + JOB_SWEEP_MS <= now_ms
+    ]

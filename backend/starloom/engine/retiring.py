@@ -1,0 +1,136 @@
+"""Finished constellations leave memory and Redis, and come back from the history when an input is about one.
+
+The loop calls it between two batches, so nothing is stepped or committed meanwhile. What may leave the core decides
+(`core.retire`) and when `finished`; decision 0012 says why this is no event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from starloom.core.apply import load
+from starloom.core.inputs import AnyInput
+from starloom.core.model import Shard
+from starloom.core.retire import drop, missing, prune_demands
+from starloom.engine.acks import REPORTS, Acknowledgements
+from starloom.engine.finished import Finished, Keeping
+from starloom.engine.inbox import Entry
+from starloom.engine.ports import Clock, Reply
+from starloom.store.port import CommitPort, Damaged, Refused, Unavailable
+from starloom_protocol.entities import Fault, Record, decode_entity
+from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.vocabulary import CODES, Code
+
+THREAD_ABOVE_ENTITIES = 2_000
+log = logging.getLogger("starloom.engine")
+
+
+class Retiring:
+    """Follows what is finished; `retired` and `recalled` count what has left and come back."""
+
+    def __init__(self, store: CommitPort, clock: Clock, keeping: Keeping, acks: Acknowledgements) -> None:
+        self._acks = acks
+        self._waiting: dict[tuple[str, int], AnyInput] = {}
+        self._store = store
+        self._clock = clock
+        self._finished = Finished(keeping)
+        self._leaving: dict[str, int] = {}  # gone from memory; Redis may still have them, at this seq
+        self.retired = 0
+        self.recalled = 0
+
+    def note(self, shard: Shard, streams: Sequence[str] | dict[str, int], pos: int, at_ms: int) -> None:
+        """A commit at `pos` wrote these streams."""
+        self._finished.note(shard, streams, pos, at_ms)
+
+    def reload(self, shard: Shard, pos: int) -> None:
+        """The shard was loaded anew at `pos`."""
+        self._leaving.clear()
+        self._finished.reload(shard, pos)
+
+    def retaken(self, shard: Shard, live: dict[str, int]) -> None:
+        """The shard was taken again as it is: what Redis has more than memory goes with the next that leave."""
+        held = shard.constellations
+        self._leaving = {name: seq for name, seq in live.items() if name not in held and name not in (ACCESS, FLEET)}
+
+    async def let_go(self, shard: Shard, safe_pos: int) -> bool:
+        """Drop what may leave from memory, then from Redis; False if nothing had to or Redis did not do it.
+
+        Memory first: what Redis still has is then a whole copy that nobody writes to, and goes at the next try.
+
+        Raises:
+            Refused: the shard must be taken again first.
+        """
+        for name in self._finished.due(shard, self._clock.now_ms(), safe_pos):
+            self._leaving[name] = shard.constellations[name].seq
+            drop(shard, name)
+            self._finished.forget(name)
+        if not self._leaving:
+            return False
+        prune_demands(shard)
+        try:
+            await self._store.retire(list(self._leaving.items()))
+        except Unavailable as error:
+            log.warning("event=retire_failed constellations=%d reason=%s", len(self._leaving), error)
+            return False
+        self.retired += len(self._leaving)
+        self._leaving.clear()
+        return True
+
+    async def bring(self, shard: Shard, names: Sequence[str], pos: int) -> None:
+        """Load those of these constellations that the history has and the shard has not; the log stands at `pos`.
+
+        Raises:
+            Unavailable, Refused, Damaged: as `CommitPort.recall`.
+        """
+        found = await self._store.recall([name for name in names if name not in shard.constellations])
+        for name, (seq, raws) in found.items():
+            large = len(raws) > THREAD_ABOVE_ENTITIES
+            load(shard, name, seq, await asyncio.to_thread(decode_entities, raws) if large else decode_entities(raws))
+            self._leaving.pop(name, None)
+            self._finished.note(shard, (name,), pos, self._clock.now_ms())
+            self.recalled += 1
+        shard.touched.clear()
+        shard.settled.clear()
+        shard.queued_now.clear()
+
+    async def bring_for(self, shard: Shard, batch: list[Entry], pos: int) -> list[Entry]:
+        """Have in the shard what a batch is about; return what of it can be stepped now (see `without`)."""
+        try:
+            await self.bring(shard, missing(shard, (item for item, _future in batch)), pos)
+        except (Unavailable, Refused, Damaged) as error:
+            return self.without(shard, batch, error)
+        return batch
+
+    def without(self, shard: Shard, batch: list[Entry], error: Exception) -> list[Entry]:
+        """Return what a batch has about constellations that are held.
+
+        Who asked about another is told; a report waits, unacknowledged, because its agent has the only other copy.
+        """
+        log.warning("event=recall_failed reason=%s", error)
+        hint = CODES[Code.STORE_UNAVAILABLE].hint
+        lost = Fault(code=Code.STORE_UNAVAILABLE, reason=f"what it is about could not be read: {error}", hint=hint)
+        rest: list[Entry] = []
+        for item, future in batch:
+            if not missing(shard, (item,)):
+                rest.append((item, future))
+            elif future is not None:
+                if not future.done():
+                    future.set_result(Reply(faults=[lost]))
+            elif isinstance(item, REPORTS) and not isinstance(error, Damaged):
+                self._acks.hold(item.device, item.frame.report)
+                self._waiting[item.device, item.frame.report] = item
+            else:
+                rest.append((item, future))
+        return rest
+
+    def take_waiting(self) -> list[AnyInput]:
+        """Return the reports that wait, to be stepped again."""
+        waiting, self._waiting = list(self._waiting.values()), {}
+        return waiting
+
+
+def decode_entities(raws: dict[str, bytes]) -> dict[str, Record]:
+    """Return the records of a stream's entities."""
+    return {key: decode_entity(key, raw) for key, raw in raws.items()}

@@ -1,0 +1,20 @@
+"""What the engine is told at its start; `app.py` makes it from the hub's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from starloom.engine.finished import Keeping
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Durations in milliseconds; `check_every` commits the whole shard is checked against its invariants, 0 never."""
+
+    owner: str
+    lease_ttl_ms: int = 15_000
+    lease_grace_ms: int = 5_000
+    backoff_first_ms: int = 1_000
+    backoff_most_ms: int = 30_000
+    check_every: int = 0
+    keeping: Keeping = field(default_factory=Keeping)

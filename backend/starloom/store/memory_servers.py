@@ -1,0 +1,210 @@
+"""What outlives a hub in the memory twin: a Redis and a history, with failures on order.
+
+Tests and the simulator stop, wipe, shorten or silence either. They know what is stored, not who may store it; that is
+`memory.MemoryStore`'s. Nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from starloom.store.history import Meta, PastCommit, Projected, Superseded, rows_of
+from starloom.store.port import Commit, StreamRow, Unavailable
+from starloom_protocol.feed import decode_event, fold
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
+
+
+class CommitFailure(StrEnum):
+    """What goes wrong with a commit: it never arrives, or its reply does not come back."""
+
+    REQUEST_LOST = "request_lost"
+    REPLY_LOST = "reply_lost"
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A stream's live copy was dropped."""
+
+    stream: str
+
+
+@dataclass(frozen=True)
+class Brought:
+    """A stream was made live, whole."""
+
+    stream: str
+    seq: int
+    entities: dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """Everything was made anew from the history; `commits` is the whole log."""
+
+    commits: list[Commit]
+    streams: list[Brought]
+
+
+class MemoryRedis:
+    """What Redis would hold. `down` makes every call `Unavailable`; `failures` are used up by the next commits.
+
+    `writes` is its append-only file: a restart does again what is in it.
+    """
+
+    def __init__(self) -> None:
+        self.down = False
+        self.failures: deque[CommitFailure] = deque()
+        self.runs = 1
+        self.term = 0
+        self.incarnation = 0
+        self.pos = 0
+        self.sent_pos = 0
+        self.owner = ""
+        self.writes: list[Commit | Gone | Brought | Rebuilt] = []
+        self.log: list[Commit] = []
+        self.heads: dict[str, int] = {}
+        self.entities: dict[str, dict[str, bytes]] = {}
+        self.inbox: dict[int, tuple[bytes, bool]] = {}
+        self.answers: dict[int, asyncio.Future[bytes]] = {}
+        self.arrived = asyncio.Event()
+        self.posted = 0
+
+    @property
+    def run_id(self) -> str:
+        return f"run-{self.runs}"
+
+    def restart(self, *, lose_commits: int = 0, lose_moves: bool = False) -> None:
+        """Come back as another process, without the last commits if its append-only file was cut; `lose_moves` cuts
+        it before what was retired or recalled since the last commit that is left.
+        """
+        self.runs += 1
+        self.down = False
+        kept = list(self.writes)
+        for _ in range(lose_commits):
+            while kept and isinstance(kept.pop(), Gone | Brought):
+                pass
+        while lose_moves and kept and isinstance(kept[-1], Gone | Brought):
+            kept.pop()
+        self._forget()
+        for write in kept:
+            self.put(write)
+
+    def wipe(self) -> None:
+        """Come back as another process with nothing."""
+        self.runs += 1
+        self.down = False
+        self.term = self.incarnation = 0
+        self.inbox.clear()
+        self._forget()
+
+    def put(self, write: Commit | Gone | Brought | Rebuilt) -> None:
+        self.writes.append(write)
+        match write:
+            case Commit():
+                self.log.append(write)
+                self.pos, self.sent_pos = write.pos, write.sent_pos
+                self.heads.update(write.heads)
+                for stream, key, raw in write.entities:
+                    entities = self.entities.setdefault(stream, {})
+                    if raw is None:
+                        entities.pop(key, None)
+                    else:
+                        entities[key] = raw
+            case Gone():
+                self.heads.pop(write.stream, None)
+                self.entities.pop(write.stream, None)
+            case Brought():
+                self._bring(write)
+            case Rebuilt():
+                self.log = list(write.commits)
+                self.pos, self.sent_pos = self.log[-1].pos, self.log[-1].sent_pos
+                self.heads, self.entities = {}, {}
+                for brought in write.streams:
+                    self._bring(brought)
+
+    def _bring(self, brought: Brought) -> None:
+        self.heads[brought.stream] = brought.seq
+        self.entities[brought.stream] = dict(brought.entities)
+
+    def reach(self) -> None:
+        if self.down:
+            raise Unavailable("Redis in memory is down")
+
+    def _forget(self) -> None:
+        self.pos = self.sent_pos = 0
+        self.writes, self.log, self.heads, self.entities = [], [], {}, {}
+
+
+class MemoryHistory:
+    """What SQL would hold; what is in it is durable. `down` makes every call `Unavailable`."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.meta = Meta(0, "", 0, 0)
+        self.commits: list[PastCommit] = []
+        self.streams: dict[str, list[bytes]] = {}
+        self.rows: dict[str, StreamRow] = {}
+        self.devices: dict[str, set[str]] = {}
+
+    def reach(self) -> None:
+        if self.down:
+            raise Unavailable("the history in memory is down")
+
+    def write(self, batch: Sequence[PastCommit], term: int) -> None:
+        """Append commits, as `history.write_commits` does and with the same refusal."""
+        self.reach()
+        if term != self.meta.term or batch[0].pos != self.meta.watermark + 1:
+            raise Superseded(f"commit {batch[0].pos} of term {term} does not follow {self.meta}")
+        rows = rows_of(batch)
+        self.commits.extend(batch)
+        for event in rows.events:
+            self.streams.setdefault(event[0], []).append(event[4])
+        self._list(rows)
+        self.meta = msgspec.structs.replace(self.meta, watermark=rows.last)
+
+    def live(self, keep: Collection[str]) -> list[str]:
+        """Return every stream that is no finished constellation, and those in `keep`."""
+        return [
+            stream
+            for stream in self.streams
+            if stream in keep or stream not in self.rows or self.rows[stream].state not in FINAL_CONSTELLATION_STATES
+        ]
+
+    def whole(self, stream: str) -> Brought:
+        """Return a stream as its events make it."""
+        events = self.streams[stream]
+        return Brought(stream, len(events), fold({}, (decode_event(raw) for raw in events)))
+
+    def _list(self, rows: Projected) -> None:
+        for row in rows.heads:
+            self.rows[row["id"]] = StreamRow(**{name: value for name, value in row.items() if name != "head"})
+        for pair in rows.devices:
+            self.devices.setdefault(pair["device"], set()).add(pair["constellation"])
+
+
+def whole_of(past: PastCommit) -> Commit:
+    """Return a durable commit as Redis had it: its entities are the fold of its events."""
+    heads: dict[str, int] = {}
+    entities: dict[tuple[str, str], bytes | None] = {}
+    for raw in past.events:
+        event = decode_event(raw)
+        heads[event.stream] = event.seq
+        for key, record in event.puts.items():
+            entities[event.stream, key] = None if record is None else bytes(record)
+    return Commit(
+        at_ms=past.at_ms,
+        entities=[(stream, key, record) for (stream, key), record in entities.items()],
+        events=list(past.events),
+        heads=list(heads.items()),
+        incarnation=past.incarnation,
+        outbox=list(past.outbox),
+        pos=past.pos,
+        sent_pos=past.sent_pos,
+        term=past.term,
+    )
