@@ -4,20 +4,22 @@
     curl -fsS URL/agent/join.py -o join.py && python3 join.py URL CODE [--name N] [--profile P [DIR ...]]
 
 It makes ~/.starloom-agent/venv, downloads the hub's own wheels and checks each against the hash that the hub names,
-installs them with their few dependencies, and runs `starloom-agent join`, which asks what the hub may do here.
+installs them with their few dependencies, and runs `starloom-agent join`, which asks what the hub may do here and
+starts the agent.
 --dry-run says what would be done and does nothing. To undo: starloom-agent leave, then remove ~/.starloom-agent.
 """
 
 import argparse
+import base64
 import hashlib
+import http.client
 import json
 import os
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
-import urllib.error
-import urllib.request
-import venv
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -29,51 +31,76 @@ def fail(text):
     sys.exit(f"join.py: {text}")
 
 
-def get(url):
-    """Download one small file, or say why not."""
-    try:
-        with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - http(s) only, checked in main
-            data = answer.read(MOST_BYTES + 1)
-    except urllib.error.HTTPError as error:
+def key_of(der):
+    """Return the public key in a certificate: the seventh part of its signed half, after an optional version."""
+
+    def part(at):
+        length, start = der[at + 1], at + 2
+        if length & 0x80:
+            start += length & 0x7F
+            length = int.from_bytes(der[at + 2 : start], "big")
+        return start, start + length
+
+    at = part(part(0)[0])[0]
+    for _ in range(6 if der[at] == 0xA0 else 5):
+        at = part(at)[1]
+    return der[at : part(at)[1]]
+
+
+class Hub:
+    """The hub at its URL; with a pin its certificate must carry that key, with `via` it is dialled there."""
+
+    def __init__(self, url, pin, via):
+        self.url, self.pin, self.at = url, pin, urlsplit(url)
+        self.end = urlsplit(f"//{via}") if via else self.at
+
+    def connect(self):
+        tls = self.at.scheme == "https"
+        opened = socket.create_connection((self.end.hostname, self.end.port or (443 if tls else 80)), 30)
+        if not tls:
+            return opened
+        context = ssl.create_default_context()
+        if self.pin:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        opened = context.wrap_socket(opened, server_hostname=self.at.hostname)
+        if self.pin:
+            digest = hashlib.sha256(key_of(opened.getpeercert(True))).digest()
+            if self.pin != "sha256//" + base64.b64encode(digest).decode():
+                fail(f"{self.url} has another key than the line names: something stands between, or the line is old")
+        return opened
+
+    def get(self, path):
+        """Download one small file, or say why not."""
+        link = http.client.HTTPConnection(self.at.netloc)
         try:
-            said = json.loads(error.read(10_000))
-            fail(f"{url}: {said.get('reason', error)}. {said.get('hint', '')}")
-        except ValueError:
-            fail(f"{url}: {error}")
-    except OSError as error:
-        fail(f"{url} does not answer: {error}. Is the hub running, and can this device reach it?")
-    if len(data) > MOST_BYTES:
-        fail(f"{url} is larger than {MOST_BYTES} bytes")
-    return data
-
-
-def wheels_of(hub):
-    """Return the hub's wheels by name: each has file and sha256."""
-    found = {}
-    for wheel in json.loads(get(f"{hub}/agent/wheels.json")):
-        if wheel["name"] in WANTED and Path(wheel["file"]).name == wheel["file"]:
-            found[wheel["name"]] = wheel
-    missing = [name for name in WANTED if name not in found]
-    if missing:
-        fail(f"{hub} does not offer {', '.join(missing)}")
-    return [found[name] for name in WANTED]
+            link.sock = self.connect()
+            link.request("GET", path)
+            answer = link.getresponse()
+            data = answer.read(MOST_BYTES + 1)
+        except (OSError, http.client.HTTPException) as error:
+            fail(f"{self.url} does not answer: {error}. Is the hub running, and can this device reach it?")
+        finally:
+            link.close()
+        if answer.status != 200 or len(data) > MOST_BYTES:
+            said = json.loads(data) if data.startswith(b"{") else {}
+            fail(f"{self.url}{path}: {said.get('reason', f'status {answer.status}')}. {said.get('hint', '')}")
+        return data
 
 
 def download(hub, wheel, folder):
     """Put one wheel into the folder, if its bytes have the hash that the hub named."""
-    data = get(f"{hub}/agent/wheels/{quote(wheel['file'])}")
+    data, path = hub.get(f"/agent/wheels/{quote(wheel['file'])}"), Path(folder) / wheel["file"]
     digest = hashlib.sha256(data).hexdigest()
     if digest != wheel["sha256"]:
         fail(f"{wheel['file']} has the hash {digest}, the hub named {wheel['sha256']}: nothing was installed")
-    path = Path(folder) / wheel["file"]
     path.write_bytes(data)
     return path
 
 
-def run(argv):
-    code = subprocess.call([str(item) for item in argv])
-    if code:
-        fail(f"this ended with {code}: {' '.join(str(item) for item in argv)}")
+def run(*argv):
+    argv = [str(item) for item in argv]
+    if subprocess.call(argv):
+        fail(f"this did not work: {' '.join(argv)}")
 
 
 def main():
@@ -83,38 +110,40 @@ def main():
     parser.add_argument("--name", help="what this device is called")
     parser.add_argument("--profile", nargs="+", metavar=("PROFILE", "DIR"), help="observe, files, work or operate")
     parser.add_argument("--home", default="~/.starloom-agent", help="where the agent lives (default %(default)s)")
+    parser.add_argument("--pin", default="", help="the public key of the hub's certificate, sha256//...")
+    parser.add_argument("--via", default="", help="HOST:PORT here where a tunnel to the hub ends")
+    parser.add_argument("--no-start", action="store_true", help="join, and leave the agent to be started by hand")
     parser.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
     options = parser.parse_args()
-
     if sys.version_info < (3, 11):  # noqa: UP036 - it runs on whatever Python is there
         fail(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}")
-    hub = options.url.rstrip("/")
-    if urlsplit(hub).scheme not in ("http", "https"):
-        fail(f"{hub} is not an address such as http://192.168.1.10:8470")
+    hub = Hub(options.url.rstrip("/"), options.pin, options.via)
+    if hub.at.scheme not in ("http", "https") or (options.pin and hub.at.scheme == "http"):
+        fail(f"{hub.url} is not an address such as http://192.168.1.10:8470; a pin needs https")
     home = Path(options.home).expanduser().resolve()
-    place = home / "venv"
-    python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    join = [python, "-m", "starloom_agent", "join", hub, options.code, "--home", home]
-    join += ["--name", options.name] if options.name else []
-    join += ["--profile", *options.profile] if options.profile else []
-
-    wheels = wheels_of(hub)
-    print(f"hub       {hub}")
-    print(f"home      {home}")
+    python = home / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    join = [python, "-m", "starloom_agent", "join", hub.url, options.code, "--home", home]
+    for flag in ("name", "pin", "via"):
+        join += [f"--{flag}", getattr(options, flag)] if getattr(options, flag) else []
+    join += ([] if options.no_start else ["--start"]) + (["--profile", *options.profile] if options.profile else [])
+    listed = {item["name"]: item for item in json.loads(hub.get("/agent/wheels.json"))}
+    wheels = [listed[name] for name in WANTED if "/" not in listed.get(name, {}).get("file", "/").replace("\\", "/")]
+    if len(wheels) < len(WANTED):
+        fail(f"{hub.url} does not offer {' and '.join(WANTED)}")
+    print(f"hub       {hub.url}\nhome      {home}")
     for wheel in wheels:
         print(f"install   {wheel['file']}  sha256 {wheel['sha256'][:16]}...")
-    print("also      msgspec, cryptography, websockets, from this device's package index")
+    print("also      msgspec, cryptography, websockets, from this device's package index", flush=True)
     if options.dry_run:
-        print(f"then      {' '.join(str(item) for item in join)}")
+        print("then      " + " ".join(str(item) for item in join))
         return
-
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not python.exists():
-        venv.create(place, with_pip=True)
+        run(sys.executable, "-m", "venv", home / "venv")
     with tempfile.TemporaryDirectory() as folder:
         files = [download(hub, wheel, folder) for wheel in wheels]
-        run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", *files])
-    run(join)
+        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", *files)
+    run(*join)
 
 
 if __name__ == "__main__":

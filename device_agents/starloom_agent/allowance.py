@@ -1,6 +1,6 @@
 """What this device allows at the moment: follows the policy file, decides calls by it, and makes the offer from it.
 
-Reads the file again only when it changed. Writes nothing, starts nothing.
+Reads the file again only when it changed. Writes nothing but the questions to the owner, starts nothing.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from starloom_agent.asks import Asks
 from starloom_agent.home import AgentHome
 from starloom_agent.offers import make_offer
-from starloom_agent.policy import Decision, Policy, PolicyFault, cage_for, decide
+from starloom_agent.policy import Decision, Policy, PolicyFault, action_of, ask_id, cage_for, decide
 from starloom_agent.policy_file import read_policy
 from starloom_agent.sandbox.levels import Sandbox
 from starloom_agent.tools.interface import Folders, Tool
@@ -37,14 +38,20 @@ class Allowance:
         self._slots = slots
         self._labels = list(labels)
         self._say = say
+        self._asks = Asks(home.asks)
+        self._answered = ""
         self._mark: tuple[int, int] | None = None
         self._read = False
 
     def read_again(self) -> bool:
-        """Read the policy if its file changed, and tell whether it says something else now.
+        """Read the policy if its file changed; tell whether it says something else now, or a question was answered.
 
         A faulty file allows nothing but `observe` until it is mended.
         """
+        answered, self._answered = self._answered, self._asks.digest
+        return self._policy_changed() or self._answered not in ("", answered)
+
+    def _policy_changed(self) -> bool:
         try:
             found = self._home.policy.stat()
             mark: tuple[int, int] | None = (found.st_mtime_ns, found.st_mode)
@@ -70,11 +77,19 @@ class Allowance:
             folder=self._home.root,
             labels=self._labels,
             sandbox=self.sandbox,
+            answered=self._answered,
         )
 
-    def decide(self, tool: Tool, args: Mapping[str, Any], *, writes: str | None) -> Decision:
-        """Judge a call by the policy in force."""
-        return decide(self.policy, tool, args, writes=writes, sandbox=self.sandbox)
+    def decide(self, tool: Tool, args: Mapping[str, Any], *, writes: str | None, task: str) -> Decision:
+        """Judge a call of a task by the policy in force; where that asks the owner, by the answer that is there.
+
+        An answer that allows is used up by this.
+        """
+        decision = decide(self.policy, tool, args, writes=writes, sandbox=self.sandbox, task=task)
+        if not decision.asks:
+            return decision
+        action = action_of(tool, args)
+        return self._asks.settle(decision, ask_id(action, task), action, task)
 
     def cage(self, tool: Tool) -> str:
         """Return the layer that a call of this tool runs in, as `ToolContext.cage` has it."""

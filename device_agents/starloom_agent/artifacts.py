@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from starloom_agent.dialling import Route
 from starloom_agent.tools.interface import OutputPort, ToolFailed
 from starloom_protocol.vocabulary import Code
 
@@ -104,10 +104,9 @@ class HubArtifacts:
             where = json.loads(self._file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise _Again(f"the agent is not connected ({error})") from error
-        url = urlsplit(where["hub"])
-        kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
-        connection = kind(url.hostname or "127.0.0.1", url.port, timeout=_TRY_TIMEOUT_S)
-        return connection, f"{url.path.rstrip('/')}/aip/v1/artifacts/", {"Authorization": f"Bearer {where['token']}"}
+        route = Route(where["hub"], where.get("pin", ""), where.get("via", ""))
+        prefix = f"{route.url.path.rstrip('/')}/aip/v1/artifacts/"
+        return route.http(_TRY_TIMEOUT_S), prefix, {"Authorization": f"Bearer {where['token']}"}
 
     def _put_once(self, path: Path, sha256: str, size: int, name: str) -> None:
         connection, prefix, headers = self._open()

@@ -7,39 +7,34 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
-import platform
 import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 
 import starloom_agent
-from starloom_agent import joining, service
+from starloom_agent import answering, background, joining, service
+from starloom_agent.asks import CannotAnswer
 from starloom_agent.connection import Address
+from starloom_agent.dialling import BadRoute
 from starloom_agent.home import AgentHome, Joined, NotJoined
 from starloom_agent.identity import load_or_make
+from starloom_agent.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, join, show
 from starloom_agent.ledger import Ledger, LedgerFault
 from starloom_agent.locking import AlreadyRunning, hold_home, running_pid
-from starloom_agent.platforms import processes
-from starloom_agent.policy import PROFILE_WORDS, Policy, PolicyFault, with_grant, without_grant
-from starloom_agent.policy_file import checked, read_policy, to_toml, write_policy
+from starloom_agent.offers import no_runner
+from starloom_agent.policy import Policy, PolicyFault, with_grant, without_grant
+from starloom_agent.policy_file import read_policy, to_toml, write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.tools import registry
 from starloom_protocol.vocabulary import Profile
 
-EXIT_FAILED, EXIT_REFUSED = 1, 3
-_STOP_WITHIN_S = 15.0
-
-
-class CannotDo(Exception):
-    """The command cannot be carried out; the text says why and what to type instead."""
+EXIT_FAILED, EXIT_USAGE, EXIT_REFUSED = 1, 2, service.EXIT_REFUSED
 
 
 def say(text: str) -> None:
@@ -47,79 +42,13 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def show(text: str) -> None:
-    print(text, flush=True)
-
-
-# -- join
-
-
-def ask_profile() -> Policy:
-    """Ask the person at this terminal; without a terminal the answer is `observe`."""
-    if not sys.stdin.isatty():
-        return Policy()
-    show("What may the hub do on this device?")
-    profiles = list(Profile)
-    for number, profile in enumerate(profiles, 1):
-        show(f"  {number}  {profile:8} {PROFILE_WORDS[profile]}")
-    while True:
-        text = input("Number or name [1 observe]: ").strip().lower() or "1"
-        chosen = next((p for i, p in enumerate(profiles, 1) if text in (str(i), p.value)), None)
-        if chosen is not None:
-            break
-        show(f"{text} is none of them")
-    folders: list[str] = []
-    if chosen is not Profile.OBSERVE:
-        folders = input("Folders it may read and write, separated by spaces [none]: ").split()
-    return policy_for(chosen, folders)
-
-
-def policy_for(profile: Profile, folders: list[str]) -> Policy:
-    """Return the policy of a profile with its folders.
-
-    Raises:
-        CannotDo: if `observe` is given folders, or a folder does not exist.
-    """
-    if profile is Profile.OBSERVE and folders:
-        raise CannotDo("the profile observe has no folders; did you mean: --profile files " + " ".join(folders))
-    roots = [str(Path(item).expanduser().resolve()) for item in folders]
-    for root in roots:
-        if not Path(root).is_dir():
-            raise CannotDo(f"{root} is not a folder; make it first, or name another")
-    return Policy(profile=profile, read=tuple(roots), write=tuple(roots))
-
-
-def join(options: argparse.Namespace) -> int:
-    home = AgentHome.at(options.home)
-    hub = joining.hub_address(options.url)
-    if home.hub.exists() and not options.yes:
-        before = home.joined()
-        if before.hub != hub:
-            raise CannotDo(f"{home.root} has joined {before.hub}; type first: starloom-agent leave, or add --yes")
-    given = options.profile
-    policy = checked(ask_profile() if given is None else policy_for(Profile(given[0]), given[1:]), home.root)
-    home.make()
-    identity = load_or_make(home.key)
-    name = options.name or platform.node().split(".")[0] or "device"
-    asked = joining.Asked(code=options.code, name=name, os=processes.os_name(), profile=policy.profile)
-    record = joining.join(hub, asked, identity, say=show)
-    home.join(replace_labels(record, options.label))
-    write_policy(home.policy, policy)
-    show(f"This device has joined {hub} as {record.name}, profile {policy.profile}.")
-    here = f" --home {home.root}" if options.home else ""
-    show(f"Start it:            starloom-agent run{here}")
-    show(f"Start it for ever:   starloom-agent install-service{here}")
-    return 0
-
-
-def replace_labels(record: Joined, labels: list[str] | None) -> Joined:
-    return msgspec.structs.replace(record, labels=list(labels or []))
-
-
 # -- run
 
 
 def run(options: argparse.Namespace) -> int:
+    reason = no_runner()
+    if reason is not None:
+        raise CannotDo(f"{reason}: install it there and type the same line")
     home = AgentHome.at(options.home)
     joined = home.joined()
     home.make()
@@ -129,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             return asyncio.run(_serve(home, joined, Agent(
                 home=home,
-                address=Address(hub=options.hub or joined.hub, hub_key=joined.hub_key),
+                address=Address(options.hub or joined.hub, joined.hub_key, joined.pin, joined.via),
                 identity=identity,
                 ledger=ledger,
                 tools=registry.all_tools(),
@@ -178,7 +107,8 @@ def _change(home: AgentHome, change: Callable[[Policy], Policy]) -> Policy:
 
 
 def grant(options: argparse.Namespace) -> int:
-    policy = _change(AgentHome.at(options.home), lambda before: with_grant(before, options.grant, options.what))
+    given = options.what, options.effects
+    policy = _change(AgentHome.at(options.home), lambda before: with_grant(before, options.grant, *given))
     show(f"granted; in force now: {', '.join(sorted(policy.allowed)) or 'nothing beyond observe'}")
     return 0
 
@@ -196,7 +126,8 @@ def policy(options: argparse.Namespace) -> int:
         rows = ledger.decisions(options.last) if ledger else []
         for row in reversed(rows):
             when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.at_s))
-            show(f"{when} {'allowed' if row.allowed else 'REFUSED'} {row.tool} {row.lease}: {row.reason}")
+            verdict = "allowed" if row.allowed else "ASKED" if row.asked else "REFUSED"
+            show(f"{when} {verdict} {row.tool} {row.lease}: {row.reason}")
         if not rows:
             show("no call was decided here yet")
         return 0
@@ -231,19 +162,16 @@ def status(options: argparse.Namespace) -> int:
     return 0
 
 
-def stop(options: argparse.Namespace) -> int:
+def start(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
-    pid = running_pid(home)
-    if pid is None:
-        show("no agent runs with this home")
-        return 0
-    os.kill(pid, signal.SIGTERM)
-    deadline = time.monotonic() + _STOP_WITHIN_S
-    while running_pid(home) == pid:
-        if time.monotonic() > deadline:
-            raise CannotDo(f"process {pid} did not end within {_STOP_WITHIN_S:g} s; end it yourself: kill -9 {pid}")
-        time.sleep(0.05)
-    show("stopped")
+    home.joined()
+    home.make()
+    background.start(home, show, slots=options.slots)
+    return 0
+
+
+def stop(options: argparse.Namespace) -> int:
+    background.stop(AgentHome.at(options.home), show)
     return 0
 
 
@@ -262,7 +190,17 @@ def leave(options: argparse.Namespace) -> int:
 def install_service(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
     home.joined()
+    home.make()
+    if running_pid(home) is not None and not service.is_installed(home):
+        background.stop(home, show)
     service.install(home, show, slots=options.slots)
+    return 0
+
+
+def uninstall_service(options: argparse.Namespace) -> int:
+    home = AgentHome.at(options.home)
+    if not service.remove(home, show):
+        show(f"no service was installed for {home.root}")
     return 0
 
 
@@ -271,7 +209,7 @@ def install_service(options: argparse.Namespace) -> int:
 
 def _profile(values: list[str]) -> list[str]:
     if values[0] not in list(Profile):
-        raise CannotDo(f"{values[0]} is no profile; there are {', '.join(Profile)}")
+        raise CannotMean(f"{values[0]} is no profile; there are {', '.join(Profile)}")
     return values
 
 
@@ -290,33 +228,59 @@ def parser() -> argparse.ArgumentParser:
 
     command = add("join", join, "join a hub with the code that it shows")
     command.add_argument("url")
-    command.add_argument("code")
+    command.add_argument("code", help=f"the code that the hub showed; - takes it from {JOIN_CODE}")
     command.add_argument("--name", help="what the device is called (default: the computer's name)")
     command.add_argument("--label", action="append", help="a label to select the device by; may be repeated")
     command.add_argument(
         "--profile", nargs="+", metavar=("PROFILE", "DIR"), help=f"{', '.join(Profile)}; then the folders it may use"
     )
+    command.add_argument("--pin", default="", help="the public key that the hub's certificate must carry (sha256//...)")
+    command.add_argument("--via", default="", metavar="HOST:PORT", help="where a tunnel to the hub ends on this device")
+    command.add_argument("--start", action="store_true", help="start the agent when it has joined")
     command.add_argument("--yes", action="store_true", help="replace the hub that this home has joined")
     command = add("run", run, "run the agent in the foreground")
     command.add_argument("--hub", metavar="URL", help="reach the same hub by another address")
     command.add_argument("--lab", action="store_true", help="offer the lab's tools too")
     command.add_argument("--label", action="append")
-    command.add_argument("--slots", type=_slots, default=4, help="how many calls run at once (default 4)")
+    command.add_argument(
+        "--slots", type=_slots, default=DEFAULT_SLOTS, help="how many calls run at once (default %(default)s)"
+    )
     command.add_argument("--reconnect-most-s", type=float, default=60.0, help="longest wait between two tries")
-    command = add("install-service", install_service, "start the agent with the computer")
-    command.add_argument("--slots", type=_slots, default=4)
+    for name, does, text in (
+        ("start", start, "start the agent in the background"),
+        ("install-service", install_service, "start the agent now and with the computer"),
+    ):
+        command = add(name, does, text)
+        command.add_argument("--slots", type=_slots, default=DEFAULT_SLOTS)
+    add("uninstall-service", uninstall_service, "no longer start the agent with the computer")
     add("status", status, "say what this agent is and how it is connected")
     for name, does, text in (("grant", grant, "allow something more"), ("ungrant", ungrant, "take something away")):
         command = add(name, does, f"{text} on this device")
         command.add_argument("grant", help="files:read, files:write, net:reach, python:run, shell:run, ...")
         command.add_argument("what", nargs="*", help="a folder, a host, or after -- a command; {PATTERN} is a word")
+        if name == "grant":
+            hint = "what the command may do at most, such as read or read,write; without it you are asked each time"
+            command.add_argument("--effects", type=_names, default=[], help=hint)
     command = add("policy", policy, "show or change what this device allows; `policy log` shows decisions")
     command.add_argument("action", nargs="?", choices=("show", "log", "profile"), default="show")
     command.add_argument("value", nargs="?", choices=[*Profile])
     command.add_argument("--last", type=int, default=50)
+    add("approvals", lambda given: answering.approvals(AgentHome.at(given.home), show), "list calls that wait for you")
+    command = add(
+        "approve", lambda given: answering.approve(AgentHome.at(given.home), given, show), "allow one of them"
+    )
+    command.add_argument("id")
+    command.add_argument("--always", action="store_true", help="from now on, with exactly these arguments")
+    command = add("deny", lambda given: answering.deny(AgentHome.at(given.home), given, show), "refuse one of them")
+    command.add_argument("id")
+    command.add_argument("--reason", default="", help="what the one who asked is told")
     add("stop", stop, "stop the running agent and everything it runs")
     add("leave", leave, "leave the hub and forget this device's key")
     return root
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _slots(text: str) -> int:
@@ -326,6 +290,19 @@ def _slots(text: str) -> int:
     return number
 
 
+_FAULTS = (
+    CannotAnswer,
+    CannotDo,
+    NotJoined,
+    PolicyFault,
+    LedgerFault,
+    AlreadyRunning,
+    joining.JoinRefused,
+    background.CannotStart,
+    service.ServiceFault,
+)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     options = parser().parse_args(argv)
@@ -333,7 +310,10 @@ def main(argv: list[str] | None = None) -> int:
         if options.command == "join" and options.profile:
             _profile(options.profile)
         code: int = options.does(options)
-    except (CannotDo, NotJoined, PolicyFault, LedgerFault, AlreadyRunning, joining.JoinRefused, ValueError) as fault:
+    except (CannotMean, BadRoute) as fault:
+        print(f"starloom-agent: {fault}", file=sys.stderr)
+        return EXIT_USAGE
+    except (*_FAULTS, ValueError) as fault:
         print(f"starloom-agent: {fault}", file=sys.stderr)
         return EXIT_FAILED
     except KeyboardInterrupt:

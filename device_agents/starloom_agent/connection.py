@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
-from urllib.parse import urlsplit
+from typing import Any, Final, Protocol
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 import starloom_agent
+from starloom_agent.dialling import Route
 from starloom_agent.identity import Identity
 from starloom_protocol.frames import (
     Alive,
@@ -43,7 +43,6 @@ _REFUSED_AGAIN_S: Final = 60.0
 # What only a person can change, and then by joining or installing anew: dialling again would be noise for ever.
 _FOR_GOOD: Final = frozenset({Code.AGENT_TOO_OLD, Code.BAD_SIGNATURE, Code.DEVICE_REVOKED, Code.UNKNOWN_KEY})
 _MAY_PASS_SLOWLY: Final = frozenset({Code.HUB_TOO_OLD})
-_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
 class ConnectionEnded(Exception):
@@ -76,20 +75,22 @@ class Peer(Protocol):
 
 @dataclass(frozen=True)
 class Address:
-    """Where the hub is and which key it must name."""
+    """The way to the hub and which key it must name."""
 
     hub: str
     hub_key: str
+    pin: str = ""
+    via: str = ""
+
+    @property
+    def route(self) -> Route:
+        return Route(self.hub, self.pin, self.via)
 
     @property
     def socket(self) -> str:
-        url = urlsplit(self.hub)
+        url = self.route.url
         scheme = {"http": "ws", "https": "wss"}.get(url.scheme, url.scheme)
         return f"{scheme}://{url.netloc}{url.path.rstrip('/')}/aip/v1"
-
-    @property
-    def is_loopback(self) -> bool:
-        return urlsplit(self.hub).hostname in _LOOPBACK
 
 
 @dataclass
@@ -126,18 +127,22 @@ class Connection:
         Raises:
             ConnectionEnded: for every way in which it ends, with the reason.
         """
+        route = self.address.route
+        end: dict[str, Any] = dict(zip(("host", "port"), route.dialled, strict=True)) if route.via else {}
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):
                 socket = await connect(
                     self.address.socket,
+                    ssl=route.tls(),
                     compression=None,
                     max_size=4 * 1024 * 1024,
                     max_queue=64,
                     open_timeout=OPEN_TIMEOUT_S,
                     close_timeout=1.0,
                     ping_interval=None,
-                    proxy=None if self.address.is_loopback else True,
+                    proxy=None if route.is_loopback or route.via or route.pin else True,
                     user_agent_header=f"starloom-agent/{starloom_agent.__version__}",
+                    **end,
                 )
         except (OSError, TimeoutError, InvalidHandshake, InvalidURI) as error:
             raise ConnectionEnded(f"cannot reach {self.address.hub}: {error or type(error).__name__}") from error

@@ -14,12 +14,17 @@ import msgspec
 
 
 class Joined(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The hub that this device has joined; `hub_key` (raw public key, base64) is pinned from then on."""
+    """The hub that this device has joined; `hub_key` (raw public key, base64) is pinned from then on.
+
+    `pin` is the public key of its certificate, `via` where a tunnel to it ends here (see `dialling`); both may be "".
+    """
 
     hub: str
     hub_key: str
     name: str
     labels: list[str] = []
+    pin: str = ""
+    via: str = ""
 
 
 class NotJoined(Exception):
@@ -70,6 +75,11 @@ class AgentHome:
     @property
     def policy(self) -> Path:
         return self.root / "policy.toml"
+
+    @property
+    def asks(self) -> Path:
+        """Questions to the owner of this device, and the answers (`asks`)."""
+        return self.root / "asks"
 
     @property
     def hub(self) -> Path:

@@ -9,12 +9,14 @@ import base64
 import hashlib
 import http.client
 import json
+import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from starloom_agent.dialling import Route
 from starloom_agent.home import Joined
 from starloom_agent.identity import Identity
 from starloom_protocol.session import short_words
@@ -50,23 +52,27 @@ def hub_address(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
-def request(hub: str, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+def request(route: Route, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
     """Send one request and return the JSON answer.
 
     Raises:
         JoinRefused: with the hub's own reason and hint, or why it cannot be reached.
     """
-    url = urlsplit(hub)
-    kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
-    connection = kind(url.hostname or "", url.port, timeout=_TIMEOUT_S)
+    hub = route.hub
+    connection = route.http(_TIMEOUT_S)
     try:
         data = json.dumps(body).encode() if body is not None else None
-        connection.request(method, url.path + path, body=data, headers={"Content-Type": "application/json"})
+        connection.request(method, route.url.path + path, body=data, headers={"Content-Type": "application/json"})
         response = connection.getresponse()
         status, raw = response.status, response.read(64 * 1024)
+    except ssl.SSLCertVerificationError as error:
+        said = getattr(error, "verify_message", "") or str(error.args[-1])
+        clock = ". Is this device's clock right?" if "valid" in said else ""
+        raise JoinRefused(f"{hub} is not trusted: {said}{clock}") from error
     except (OSError, http.client.HTTPException) as error:
+        through = f" through the tunnel at {route.via}" if route.via else ""
         raise JoinRefused(
-            f"{hub} does not answer: {error or type(error).__name__}. Is `starloom up` running?"
+            f"{hub} does not answer{through}: {error or type(error).__name__}. Is `starloom up` running?"
         ) from error
     finally:
         connection.close()
@@ -89,7 +95,7 @@ def words_of(hub_key: str, key: str, code: str) -> str:
 
 
 def join(
-    hub: str,
+    route: Route,
     asked: Asked,
     identity: Identity,
     *,
@@ -108,7 +114,8 @@ def join(
         "os": asked.os,
         "profile": asked.profile.value,
     }
-    answer = request(hub, "POST", "/agent/join", body)
+    hub = route.hub
+    answer = request(route, "POST", "/agent/join", body)
     hub_key = str(answer.get("hub_key", ""))
     if not hub_key:
         raise JoinRefused(f"{hub} named no key of its own; it may be older than this agent")
@@ -122,9 +129,10 @@ def join(
             say(f"Compare these words with those on the hub's screen, and approve the device there:\n\n    {words}\n")
             shown = True
         sleep(_ASK_EVERY_S)
-        answer = request(hub, "GET", f"/agent/join/{quote(enrollment, safe='')}")
+        answer = request(route, "GET", f"/agent/join/{quote(enrollment, safe='')}")
     if answer.get("state") not in ("approved", "used"):
         raise JoinRefused(
             f"{hub} did not let this device in: {answer.get('reason') or answer.get('state') or 'no reason'}"
         )
-    return Joined(hub=hub, hub_key=hub_key, name=str(answer.get("name") or asked.name))
+    name = str(answer.get("name") or asked.name)
+    return Joined(hub=hub, hub_key=hub_key, name=name, pin=route.pin, via=route.via)

@@ -45,10 +45,16 @@ def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[
         detail = "a command may not come out of an artifact: its words could not be judged before it runs"
         return Ended(outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=detail)
     writes = dispatch.files_out[0].to if dispatch.files_out else None
-    decision = allowance.decide(tool, {**args, **inputs}, writes=writes)
+    shown = {**args, **inputs}
+    if tool.asks_first:
+        # What comes out of an artifact is asked about by its hash.
+        stored = [item for item in dispatch.inputs if item not in here]
+        shown |= {item.name: [part.artifact or part.value for part in item.parts] for item in stored}
+    task = f"{dispatch.at.constellation}/{dispatch.at.task}"
+    decision = allowance.decide(tool, shown, writes=writes, task=task)
     profile = allowance.policy.profile
     name = lease_name(dispatch.at)
-    note(DecisionRow(time.time(), name, tool.name, decision.allowed, decision.reason, profile))
+    note(DecisionRow(time.time(), name, tool.name, decision.allowed, decision.reason, profile, decision.asks))
     if not decision.allowed:
         return Ended(outcome=Outcome.REFUSED, code=decision.code, detail=decision.detail)
     if tool.in_process and len(here) == len(dispatch.inputs) and not dispatch.files_out:

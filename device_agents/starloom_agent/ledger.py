@@ -32,7 +32,7 @@ CREATE INDEX IF NOT EXISTS attempts_state ON attempts (state);
 CREATE TABLE IF NOT EXISTS reports (number INTEGER PRIMARY KEY, frame BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS decisions (
   number INTEGER PRIMARY KEY AUTOINCREMENT, at_s REAL NOT NULL, lease TEXT NOT NULL, tool TEXT NOT NULL,
-  allowed INTEGER NOT NULL, reason TEXT NOT NULL, profile TEXT NOT NULL) STRICT;
+  allowed INTEGER NOT NULL, reason TEXT NOT NULL, profile TEXT NOT NULL, asked INTEGER NOT NULL DEFAULT 0) STRICT;
 """
 _NUMBERS_RESERVED = 10_000
 _DECISIONS_KEPT = 50_000
@@ -67,6 +67,7 @@ class DecisionRow:
     allowed: bool
     reason: str
     profile: str
+    asked: bool = False
 
 
 def _key(at: LeaseRef) -> tuple[str, str, int, int]:
@@ -87,6 +88,7 @@ class Ledger:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.executescript(_SCHEMA)
+            self._add_missing_columns()
             path.chmod(0o600)
             self.id = self._meta("ledger", secrets.token_hex(8))
             self._reserved = int(self._meta("reserved", "1"))
@@ -97,6 +99,12 @@ class Ledger:
         self._pending: list[tuple[str, tuple[Any, ...]]] = []
         self._must_sync = False
         self.writes = 0
+
+    def _add_missing_columns(self) -> None:
+        """A ledger made by an older agent stays in use: the fences in it must not be lost."""
+        there = {str(row[1]) for row in self._db.execute("PRAGMA table_info(decisions)")}
+        if "asked" not in there:
+            self._db.execute("ALTER TABLE decisions ADD COLUMN asked INTEGER NOT NULL DEFAULT 0")
 
     def _meta(self, name: str, value: str) -> str:
         self._db.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (name, value))
@@ -188,8 +196,8 @@ class Ledger:
 
     def decided(self, row: DecisionRow) -> None:
         self._write(
-            "INSERT INTO decisions (at_s, lease, tool, allowed, reason, profile) VALUES (?, ?, ?, ?, ?, ?)",
-            (row.at_s, row.lease, row.tool, int(row.allowed), row.reason, row.profile),
+            "INSERT INTO decisions (at_s, lease, tool, allowed, reason, profile, asked) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (row.at_s, row.lease, row.tool, int(row.allowed), row.reason, row.profile, int(row.asked)),
             sync=False,
         )
 
@@ -280,9 +288,12 @@ class Ledger:
 
     def decisions(self, last: int = 50) -> list[DecisionRow]:
         rows = self._db.execute(
-            "SELECT at_s, lease, tool, allowed, reason, profile FROM decisions ORDER BY number DESC LIMIT ?", (last,)
+            "SELECT at_s, lease, tool, allowed, reason, profile, asked FROM decisions ORDER BY number DESC LIMIT ?",
+            (last,),
         )
-        return [DecisionRow(at_s, lease, tool, bool(ok), reason, who) for at_s, lease, tool, ok, reason, who in rows]
+        return [
+            DecisionRow(at, lease, tool, bool(ok), why, by, bool(ask)) for at, lease, tool, ok, why, by, ask in rows
+        ]
 
     # -- housekeeping
 

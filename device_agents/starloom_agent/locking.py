@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
+import sys
 from collections.abc import Iterator
 
 from starloom_agent.home import AgentHome
+
+if sys.platform != "win32":
+    import fcntl
 
 
 class AlreadyRunning(Exception):

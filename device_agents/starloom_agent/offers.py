@@ -9,6 +9,7 @@ import functools
 import hashlib
 import platform
 import shutil
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -31,8 +32,18 @@ def schema_of(kind: type[msgspec.Struct]) -> str:
     return canonical(msgspec.json.schema(kind))
 
 
+def no_runner() -> str | None:
+    """Return why this system can run no tool at all, or None: each runs below a runner that ends all of it for sure."""
+    if sys.platform == "win32":
+        return "on Windows this agent cannot end all of a tool's processes for sure yet, so it runs none; use WSL 2"
+    return None
+
+
 def probe(tool: Tool) -> str | None:
     """Return why a tool cannot work here; whatever a probe raises is such a reason."""
+    reason = None if tool.in_process else no_runner()
+    if reason is not None:
+        return reason
     try:
         return tool.probe()
     except Exception as error:
@@ -68,12 +79,18 @@ def make_offer(
     folder: Path,
     labels: list[str],
     sandbox: Sandbox = NOT_TRIED,
+    answered: str = "",
 ) -> OfferFrame:
-    """Return the offer of the present moment."""
+    """Return the offer of the present moment. `answered` changes with each answer of the owner: the hub tries again
+    what waits for one."""
     offered = [
         ToolOffer(
             args=schema_of(tool.args),
             effects=effects_of(tool, policy, sandbox),
+            effects_by={
+                argument: {value: list(effects) for value, effects in by_value.items()}
+                for argument, by_value in tool.effects_by.items()
+            },
             grant=tool.grant,
             name=tool.name,
             repeatability=tool.repeatability,
@@ -84,6 +101,8 @@ def make_offer(
         for tool in tools
     ]
     said = {**facts(folder, sandbox), **({"labels": ",".join(labels)} if labels else {})}
+    if answered:
+        said["answered"] = answered
     plain = Offer(digest="", facts=said, grants=sorted(policy.allowed), slots=slots, tools=offered)
     digest = hashlib.sha256(msgspec.json.encode(plain)).hexdigest()[:32]
     return OfferFrame(

@@ -9,24 +9,28 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from starloom_agent.commands import CommandRule, PolicyFault, word_of
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.tools.interface import Folders, Tool, refused_line
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Profile
+
+__all__ = ["CommandRule", "Decision", "Policy", "PolicyFault", "decide", "policy_of", "with_grant", "without_grant"]
 
 FILES_READ: Final = "files:read"
 FILES_WRITE: Final = "files:write"
 SHELL_RUN: Final = "shell:run"
 NET_REACH: Final = "net:reach"
 PYTHON_UNCONFINED: Final = "python:unconfined"
+SERVICE_RESTART: Final = "service:restart"
 
 # What of the agent's home no request may ever touch.
-PRIVATE: Final = ("device.key", "hub.json", "ledger.sqlite", "policy.toml", "run", "work")
+PRIVATE: Final = ("device.key", "hub.json", "ledger.sqlite", "policy.toml", "asks", "run", "work")
 
 _FILES = frozenset({FILES_READ, FILES_WRITE})
 _WORK = _FILES | {"python:run", "git:run"}
@@ -34,101 +38,32 @@ PROFILE_GRANTS: Final[dict[Profile, frozenset[str]]] = {
     Profile.OBSERVE: frozenset(),
     Profile.FILES: _FILES,
     Profile.WORK: _WORK,
-    Profile.OPERATE: _WORK | {SHELL_RUN, NET_REACH, "service:restart"},
+    Profile.OPERATE: _WORK | {SHELL_RUN, NET_REACH, SERVICE_RESTART, "container:read"},
 }
 PROFILE_WORDS: Final[dict[Profile, str]] = {
     Profile.OBSERVE: "read facts about this machine (disk, processes, services, logs); no files, no programs",
     Profile.FILES: "also read and write files, inside the folders you name",
     Profile.WORK: "also run Python and git in the sandbox, without network",
-    Profile.OPERATE: "also run the commands you list, restart services, reach the hosts you list",
+    Profile.OPERATE: "also run the commands you list, restart services, reach the hosts you list; changes ask you here",
 }
+_SHOWN_CHARS: Final = 300
 _GRANT_TEXT: Final = re.compile(r"[a-z][a-z0-9]*:[a-z][a-z0-9_]*")
-_PATTERN_CHARS_MAX: Final = 200
-
-
-class PolicyFault(Exception):
-    """The policy, or a change of it, is not valid; the text says where and what would be."""
 
 
 @dataclass(frozen=True)
-class Word:
-    """One typed word of a command rule: a literal, or a pattern that the whole word must match.
+class Always:
+    """An action that its owner has allowed for good: a tool with exactly these arguments (canonical text)."""
 
-    A word that begins with `-` is never matched by a pattern that does not itself begin with `-`: no options slip in.
-    """
-
-    literal: str | None = None
-    pattern: str | None = None
-    rest: bool = False
-
-    def fits(self, text: str) -> bool:
-        if self.literal is not None:
-            return text == self.literal
-        pattern = self.pattern or ""
-        if text.startswith("-") and not pattern.startswith("-"):
-            return False
-        return re.fullmatch(pattern, text) is not None
-
-
-@dataclass(frozen=True)
-class CommandRule:
-    """A command that may run: one word of argv each; only the last may be `rest` (none or more words)."""
-
-    words: tuple[Word, ...]
-
-    @staticmethod
-    def of(argv: Any, place: str = "argv") -> CommandRule:
-        """Read `["systemctl", "status", {"word": "[a-z]+"}]`; `{"rest": pattern}` may stand last.
-
-        Raises:
-            PolicyFault: with the place.
-        """
-        if not isinstance(argv, list) or not argv or not isinstance(argv[0], str):
-            raise PolicyFault(f"{place}: a command rule is a list that begins with the program's name")
-        words = []
-        for index, item in enumerate(argv):
-            here = f"{place}[{index}]"
-            if isinstance(item, str):
-                words.append(Word(literal=item))
-                continue
-            if not isinstance(item, dict) or len(item) != 1 or not set(item) <= {"word", "rest"}:
-                raise PolicyFault(f'{here}: a word is text, {{word = "pattern"}} or, at the end, {{rest = "pattern"}}')
-            kind, pattern = next(iter(item.items()))
-            if kind == "rest" and index != len(argv) - 1:
-                raise PolicyFault(f"{here}: rest may stand at the end only")
-            words.append(Word(pattern=_pattern(pattern, here), rest=kind == "rest"))
-        return CommandRule(tuple(words))
-
-    def fits(self, argv: list[str]) -> bool:
-        fixed = [word for word in self.words if not word.rest]
-        rest = self.words[-1] if self.words[-1].rest else None
-        if len(argv) < len(fixed) or (rest is None and len(argv) > len(fixed)):
-            return False
-        if not all(word.fits(text) for word, text in zip(fixed, argv, strict=False)):
-            return False
-        return rest is None or all(rest.fits(text) for text in argv[len(fixed) :])
-
-    def plain(self) -> list[Any]:
-        """Return the form that `of` reads."""
-        return [
-            word.literal if word.literal is not None else {"rest" if word.rest else "word": word.pattern}
-            for word in self.words
-        ]
-
-
-def _pattern(pattern: Any, place: str) -> str:
-    if not isinstance(pattern, str) or not pattern or len(pattern) > _PATTERN_CHARS_MAX:
-        raise PolicyFault(f"{place}: a pattern is a regular expression of 1 to {_PATTERN_CHARS_MAX} characters")
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise PolicyFault(f"{place}: {pattern!r} is not a regular expression: {error}") from error
-    return pattern
+    tool: str
+    args: str
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Everything the owner allows. `grants` and `denied` add to and take from those of the profile."""
+    """Everything the owner allows. `grants` and `denied` add to and take from those of the profile.
+
+    `always` widens nothing: it holds the actions about which the owner is not asked again.
+    """
 
     profile: Profile = Profile.OBSERVE
     grants: frozenset[str] = frozenset()
@@ -137,6 +72,7 @@ class Policy:
     write: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     commands: tuple[CommandRule, ...] = ()
+    always: tuple[Always, ...] = ()
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -168,7 +104,11 @@ class Policy:
             "read": list(self.read),
             "write": list(self.write),
             "hosts": list(self.hosts),
-            "commands": [{"argv": rule.plain()} for rule in self.commands],
+            "commands": [
+                {"argv": rule.plain(), **({"effects": list(rule.effects)} if rule.effects else {})}
+                for rule in self.commands
+            ],
+            "always": [{"tool": item.tool, "args": item.args} for item in self.always],
         }
 
     @property
@@ -208,9 +148,9 @@ def policy_of(plain: Mapping[str, Any]) -> Policy:
         raise PolicyFault("commands: a list of rules is expected")
     rules = []
     for index, item in enumerate(commands):
-        if not isinstance(item, Mapping) or set(item) != {"argv"}:
-            raise PolicyFault(f"commands[{index}]: a rule has exactly one field, argv")
-        rules.append(CommandRule.of(item["argv"], f"commands[{index}].argv"))
+        if not isinstance(item, Mapping) or not {"argv"} <= set(item) <= {"argv", "effects"}:
+            raise PolicyFault(f"commands[{index}]: a rule has the field argv, and perhaps effects")
+        rules.append(CommandRule.of(item["argv"], f"commands[{index}].argv", item.get("effects", [])))
     return Policy(
         profile=profile,
         grants=frozenset(lists["grants"]),
@@ -219,17 +159,32 @@ def policy_of(plain: Mapping[str, Any]) -> Policy:
         write=lists["write"],
         hosts=tuple(host.lower() for host in lists["hosts"]),
         commands=tuple(rules),
+        always=tuple(_always_of(plain.get("always", []))),
     )
+
+
+def _always_of(items: Any) -> list[Always]:
+    if not isinstance(items, list):
+        raise PolicyFault("always: a list of actions is expected")
+    for index, item in enumerate(items):
+        texts = isinstance(item, Mapping) and set(item) == {"tool", "args"}
+        if not texts or not all(isinstance(text, str) for text in item.values()):
+            raise PolicyFault(f"always[{index}]: an action has exactly two texts, tool and args")
+    return [Always(item["tool"], item["args"]) for item in items]
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a call may go on here, why, and - where it may not - the line that the owner types to change it."""
+    """Whether a call may go on here, why, and - where it may not - the line that the owner types to change it.
+
+    `asks`: the policy allows it and its owner has yet to say yes; until then it is not allowed.
+    """
 
     allowed: bool
     reason: str
     code: Code | None = None
     line: str = ""
+    asks: bool = False
 
     @property
     def detail(self) -> str:
@@ -273,11 +228,44 @@ def decide(
     *,
     writes: str | None = None,
     sandbox: Sandbox = NOT_TRIED,
+    task: str = "",
 ) -> Decision:
-    """Decide one call. `args` are the final arguments; `writes` is where a result file is to go, if any.
+    """Decide one call. `args` are the final arguments; `writes` is where a result file is to go, if any; `task`
+    names the work, so that an answer given for one is no answer for another.
 
     Paths and hosts inside the arguments are judged by the context at the moment of use, against the same policy.
     """
+    decision = _permitted(policy, tool, args, writes, sandbox)
+    if not decision.allowed or not tool.asks_first or _answered_by_rule(policy, tool, args):
+        return decision
+    action = action_of(tool, args)
+    if action in policy.always:
+        return replace(decision, reason=f"{decision.reason}, and its owner has allowed just this for good")
+    reason = f"{action.tool} {action.args[:_SHOWN_CHARS]} asks the owner of this device first"
+    line = f"starloom-agent approve {ask_id(action, task)}"
+    return Decision(False, reason, Code.NEEDS_APPROVAL, line, asks=True)
+
+
+def action_of(tool: Tool, args: Mapping[str, Any]) -> Always:
+    """Return what an answer of the owner is bound to: the tool with the arguments that say what it does."""
+    told = {name: value for name, value in args.items() if name in (tool.asks_by or args) and name != "device_name"}
+    return Always(tool.name, canonical(told))
+
+
+def ask_id(action: Always, task: str) -> str:
+    """Return the short name of one question to the owner: the same action of the same task has the same."""
+    return hashlib.sha256(canonical([action.tool, action.args, task]).encode()).hexdigest()[:8]
+
+
+def _answered_by_rule(policy: Policy, tool: Tool, args: Mapping[str, Any]) -> bool:
+    """Whether a command rule that its owner typed is the answer to the question already."""
+    if tool.grant != SHELL_RUN:
+        return False
+    argv = args.get("argv")
+    return isinstance(argv, list) and any(not rule.asks and rule.fits(argv) for rule in policy.commands)
+
+
+def _permitted(policy: Policy, tool: Tool, args: Mapping[str, Any], writes: str | None, sandbox: Sandbox) -> Decision:
     allowed = policy.allowed
     who = f"profile {policy.profile}"
     if writes is not None and FILES_WRITE not in allowed:
@@ -330,8 +318,10 @@ def why_not_offered(policy: Policy, tool: Tool, sandbox: Sandbox = NOT_TRIED) ->
     return f"profile {policy.profile} does not allow {tool.grant}; on the device: {shown}"
 
 
-def with_grant(policy: Policy, grant: str, what: list[str]) -> Policy:
+def with_grant(policy: Policy, grant: str, what: list[str], effects: Sequence[str] = ()) -> Policy:
     """Return the policy with one more grant: a folder, a host, a command, or the bare grant.
+
+    `effects` is what a command may do at most; a service or command named whole is not asked about again.
 
     Raises:
         PolicyFault: if the grant or what it is for is not valid.
@@ -357,20 +347,20 @@ def with_grant(policy: Policy, grant: str, what: list[str]) -> Policy:
         if not what and not policy.commands:
             raise PolicyFault("shell:run needs a command: starloom-agent grant shell:run -- uptime")
         if what:
-            rule = CommandRule.of([_word_of(item) for item in what])
-            changes["commands"] = tuple(dict.fromkeys((*policy.commands, rule)))
+            rule = CommandRule.of([word_of(item) for item in what], effects=effects)
+            same = tuple(known for known in policy.commands if known.words != rule.words)
+            changes["commands"] = (*same, rule)
+    elif grant == SERVICE_RESTART:
+        changes["always"] = tuple(dict.fromkeys((*policy.always, *map(_restart_of, what))))
     elif what:
         raise PolicyFault(f"{grant} stands alone; {' '.join(what)} belongs to no part of it")
+    if effects and grant != SHELL_RUN:
+        raise PolicyFault(f"effects belong to a command: starloom-agent grant --effects read {SHELL_RUN} -- uptime")
     return replace(policy, **changes)
 
 
-def _word_of(text: str) -> Any:
-    """`{PATTERN}` on the command line is a typed word, `{PATTERN...}` the rest; anything else is itself."""
-    if text.startswith("{") and text.endswith("...}"):
-        return {"rest": text[1:-4]}
-    if text.startswith("{") and text.endswith("}"):
-        return {"word": text[1:-1]}
-    return text
+def _restart_of(name: str) -> Always:
+    return Always("service.restart", canonical({"name": name}))
 
 
 def without_grant(policy: Policy, grant: str, what: list[str]) -> Policy:
@@ -384,12 +374,16 @@ def without_grant(policy: Policy, grant: str, what: list[str]) -> Policy:
             raise PolicyFault(f"{grant} is not granted; starloom-agent policy shows what is")
         return replace(policy, grants=policy.grants - {grant}, denied=policy.denied | {grant})
     field = {FILES_READ: "read", FILES_WRITE: "write", NET_REACH: "hosts", SHELL_RUN: "commands"}.get(grant)
+    field = "always" if grant == SERVICE_RESTART else field
     if field is None:
         raise PolicyFault(f"{grant} stands alone: starloom-agent ungrant {grant}")
     before = getattr(policy, field)
     gone: set[Any]
     if field == "commands":
-        gone = {CommandRule.of([_word_of(item) for item in what])}
+        words = CommandRule.of([word_of(item) for item in what]).words
+        gone = {rule for rule in before if rule.words == words}
+    elif field == "always":
+        gone = set(map(_restart_of, what))
     elif field == "hosts":
         gone = {item.lower() for item in what}
     else:

@@ -63,10 +63,12 @@ def write_policy(path: Path, policy: Policy) -> None:
 def to_toml(policy: Policy) -> str:
     """Return the policy as TOML; JSON strings are TOML strings, so they are written by `json`."""
     plain = policy.plain()
-    commands = plain.pop("commands")
+    commands, always = plain.pop("commands"), plain.pop("always")
     lines = [f"{name} = {_toml(value)}" for name, value in plain.items()]
     for rule in commands:
-        lines += ["", "[[commands]]", f"argv = {_toml(rule['argv'])}"]
+        lines += ["", "[[commands]]", *(f"{name} = {_toml(value)}" for name, value in rule.items())]
+    for item in always:
+        lines += ["", "[[always]]", f"tool = {_toml(item['tool'])}", f"args = {_toml(item['args'])}"]
     return "\n".join(lines) + "\n"
 
 

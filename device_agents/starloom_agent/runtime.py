@@ -182,7 +182,8 @@ class Agent:
         self._do(core.Proved(proved_at))
         if not self.outbox.connected(welcome.received):
             self._say(f"the hub knows reports up to {welcome.received} of another ledger of this device")
-        token = {"hub": self._address.hub, "token": welcome.http_token}
+        to = self._address
+        token = {"hub": to.hub, "pin": to.pin, "token": welcome.http_token, "via": to.via}
         write_private(self.home.run / "connection.json", msgspec.json.encode(token))
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")

@@ -1,94 +1,214 @@
-"""Starts the agent with the computer: writes the file of a systemd user unit or a launchd agent, and says which."""
+"""Starts the agent with the computer: a systemd user unit, a launchd agent or a task of the Windows scheduler.
+
+What is written and which of the system's own commands are run is made by pure functions from the platform's name;
+`install`, `start`, `stop` and `remove` carry it out and say each step. One service for each home.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import plistlib
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 from starloom_agent.home import AgentHome
 
-UNIT = "starloom-agent.service"
-LABEL = "starloom.agent"
+Say = Callable[[str], None]
+Argv = tuple[str, ...]
+EXIT_REFUSED = 3
+"""The hub refuses this device for good: no service may start it again and again."""
 
 
-def command(home: AgentHome, slots: int) -> list[str]:
+class ServiceFault(Exception):
+    """The system's own service manager does not do what is asked; the text says what it said and the way out."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """One service of one platform: its file, and the commands that use it. `gone` may fail where nothing runs."""
+
+    path: Path
+    data: bytes
+    starts: tuple[Argv, ...]
+    stops: tuple[Argv, ...]
+    again: tuple[Argv, ...]
+    gone: tuple[Argv, ...]
+    wishes: tuple[Argv, ...] = ()
+    """Commands that make it better and may fail; the words of a failure are shown with the line to type."""
+
+
+def name_of(home: AgentHome, user_home: Path) -> str:
+    """Return the service's name: a plain one for the usual home, one with a mark for any other."""
+    if home.root == (user_home / ".starloom-agent").resolve():
+        return "starloom-agent"
+    return "starloom-agent-" + hashlib.sha256(str(home.root).encode()).hexdigest()[:8]
+
+
+def command(home: AgentHome, slots: int, python: str = sys.executable) -> list[str]:
     """Return the argument list that the service runs."""
-    return [sys.executable, "-m", "starloom_agent", "run", "--home", str(home.root), "--slots", str(slots)]
+    return [python, "-m", "starloom_agent", "run", "--home", str(home.root), "--slots", str(slots)]
 
 
-def unit_text(home: AgentHome, slots: int) -> str:
-    """Return the systemd unit. Exit code 3 means that the hub refuses this device: it is not started again."""
+def unit_text(argv: Sequence[str]) -> str:
+    """Return the systemd unit."""
     # In a unit, % and $ are special even inside quotes.
-    line = shlex.join(command(home, slots)).replace("%", "%%").replace("$", "$$")
+    line = shlex.join(argv).replace("%", "%%").replace("$", "$$")
     return (
         "[Unit]\nDescription=Starloom agent\nAfter=network-online.target\n\n"
-        f"[Service]\nExecStart={line}\nRestart=always\nRestartSec=2\nRestartPreventExitStatus=3\n"
+        f"[Service]\nExecStart={line}\nRestart=always\nRestartSec=2\nRestartPreventExitStatus={EXIT_REFUSED}\n"
         "KillMode=mixed\nTimeoutStopSec=20\n\n"
         "[Install]\nWantedBy=default.target\n"
     )
 
 
-def plist_bytes(home: AgentHome, slots: int) -> bytes:
+def plist_bytes(label: str, argv: Sequence[str], log: Path) -> bytes:
     """Return the launchd property list."""
-    log = str(home.run / "agent.log")
     return plistlib.dumps(
         {
-            "Label": LABEL,
-            "ProgramArguments": command(home, slots),
+            "Label": label,
+            "ProgramArguments": list(argv),
             "RunAtLoad": True,
             "KeepAlive": {"SuccessfulExit": False},
-            "StandardOutPath": log,
-            "StandardErrorPath": log,
+            "ThrottleInterval": 10,
+            "StandardOutPath": str(log),
+            "StandardErrorPath": str(log),
         }
     )
 
 
-def _unit_path() -> Path:
-    return Path("~/.config/systemd/user").expanduser() / UNIT
+def task_xml(argv: Sequence[str]) -> bytes:
+    """Return the task of the Windows scheduler: at sign-in of this user, once, started again when it fails."""
+    program, arguments = escape(argv[0]), escape(subprocess.list2cmdline(argv[1:]))
+    return (
+        '<?xml version="1.0" encoding="UTF-16"?>\n'
+        '<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">\n'
+        "  <RegistrationInfo><Description>Starloom agent</Description></RegistrationInfo>\n"
+        "  <Triggers><LogonTrigger><Enabled>true</Enabled></LogonTrigger></Triggers>\n"
+        '  <Principals><Principal id="owner"><LogonType>InteractiveToken</LogonType>'
+        "<RunLevel>LeastPrivilege</RunLevel></Principal></Principals>\n"
+        "  <Settings>\n"
+        "    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>\n"
+        "    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>\n"
+        "    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>\n"
+        "    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>\n"
+        "    <RestartOnFailure><Interval>PT1M</Interval><Count>255</Count></RestartOnFailure>\n"
+        "  </Settings>\n"
+        f'  <Actions Context="owner"><Exec><Command>{program}</Command><Arguments>{arguments}</Arguments></Exec>'
+        "</Actions>\n"
+        "</Task>\n"
+    ).encode("utf-16")
 
 
-def _plist_path() -> Path:
-    return Path("~/Library/LaunchAgents").expanduser() / f"{LABEL}.plist"
+def service_of(home: AgentHome, slots: int, *, system: str = sys.platform, user_home: Path | None = None) -> Service:
+    """Return the service of this home on a platform (`sys.platform`'s names)."""
+    around = user_home or Path.home()
+    name, argv = name_of(home, around), command(home, slots)
+    if system == "darwin":
+        label = name.replace("-", ".", 1)
+        path = around / "Library" / "LaunchAgents" / f"{label}.plist"
+        load, unload = ("launchctl", "load", "-w", str(path)), ("launchctl", "unload", "-w", str(path))
+        return Service(path, plist_bytes(label, argv, home.run / "agent.log"), (load,), (unload,), (load,), (unload,))
+    if system == "win32":
+        path = home.root / f"{name}.xml"
+        create = ("schtasks", "/Create", "/F", "/TN", name, "/XML", str(path))
+        run, end = ("schtasks", "/Run", "/TN", name), ("schtasks", "/End", "/TN", name)
+        delete = ("schtasks", "/Delete", "/F", "/TN", name)
+        return Service(path, task_xml(argv), (create, run), (end,), (run,), (end, delete))
+    unit = f"{name}.service"
+    path = around / ".config" / "systemd" / "user" / unit
+    user = ("systemctl", "--user")
+    return Service(
+        path,
+        unit_text(argv).encode(),
+        starts=((*user, "daemon-reload"), (*user, "enable", "--now", unit)),
+        stops=((*user, "stop", unit),),
+        again=((*user, "start", unit),),
+        gone=((*user, "disable", "--now", unit),),
+        wishes=(("loginctl", "enable-linger"),),
+    )
 
 
-def install(home: AgentHome, say: Callable[[str], None], *, slots: int) -> None:
-    """Write the file and start the service where the system's own tool is there; else say what to type."""
-    if sys.platform == "darwin":
-        path, data, start = _plist_path(), plist_bytes(home, slots), ["launchctl", "load", "-w", str(_plist_path())]
-    else:
-        path, data = _unit_path(), unit_text(home, slots).encode()
-        start = ["systemctl", "--user", "enable", "--now", UNIT]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    say(f"wrote {path}")
-    _try(start, say)
-    if sys.platform != "darwin":
-        say("To keep it when nobody is signed in, type: loginctl enable-linger")
+def is_installed(home: AgentHome) -> bool:
+    """Say whether a service was installed for this home."""
+    return service_of(home, 1).path.exists()
 
 
-def remove(home: AgentHome, say: Callable[[str], None]) -> None:
-    """Undo `install` for this home; does nothing where no service was installed."""
-    for path, end in (
-        (_unit_path(), ["systemctl", "--user", "disable", "--now", UNIT]),
-        (_plist_path(), ["launchctl", "unload", "-w", str(_plist_path())]),
-    ):
-        if path.exists() and str(home.root) in path.read_text(encoding="utf-8", errors="replace"):
-            _try(end, say)
-            path.unlink()
-            say(f"removed {path}")
+def install(home: AgentHome, say: Say, *, slots: int) -> None:
+    """Write the file and start the service.
+
+    Raises:
+        ServiceFault: it cannot be started; the file is taken away again, so that nothing half done is left.
+    """
+    service = service_of(home, slots)
+    service.path.parent.mkdir(parents=True, exist_ok=True)
+    service.path.write_bytes(service.data)
+    say(f"wrote {service.path}")
+    try:
+        _all(service.starts, say)
+    except ServiceFault:
+        service.path.unlink()
+        say(f"removed {service.path}")
+        raise
+    for argv in service.wishes:
+        said = _run(argv)
+        if said is not None:
+            say(f"it ends when you sign out, because this did not work: {shlex.join(argv)} ({said})")
 
 
-def _try(argv: list[str], say: Callable[[str], None]) -> None:
-    if shutil.which(argv[0]) is None:
-        say(f"{argv[0]} is not there; when it is, type: {shlex.join(argv)}")
-        return
-    done = subprocess.run(argv, check=False, capture_output=True, text=True)
-    if done.returncode:
-        say(f"{shlex.join(argv)} ended with {done.returncode}: {done.stderr.strip()}")
-    else:
+def start(home: AgentHome, say: Say) -> None:
+    """Start the installed service.
+
+    Raises:
+        ServiceFault: it cannot be started.
+    """
+    _all(service_of(home, 1).again, say)
+
+
+def stop(home: AgentHome, say: Say) -> None:
+    """Stop the installed service, so that it is not started again until the next start of the computer.
+
+    Raises:
+        ServiceFault: it cannot be stopped.
+    """
+    _all(service_of(home, 1).stops, say)
+
+
+def remove(home: AgentHome, say: Say) -> bool:
+    """Undo `install`; says so and returns False where no service was installed."""
+    service = service_of(home, 1)
+    if not service.path.exists():
+        return False
+    for argv in service.gone:
+        said = _run(argv)
+        say(f"done: {shlex.join(argv)}" if said is None else f"{shlex.join(argv)}: {said}")
+    service.path.unlink()
+    say(f"removed {service.path}")
+    return True
+
+
+def _all(commands: Sequence[Argv], say: Say) -> None:
+    for argv in commands:
+        said = _run(argv)
+        if said is not None:
+            raise ServiceFault(
+                f"{shlex.join(argv)}: {said}. Run it without a service: starloom-agent start (until the computer "
+                "stops), or starloom-agent run (in the foreground)"
+            )
         say(f"done: {shlex.join(argv)}")
+
+
+def _run(argv: Argv) -> str | None:
+    """Run one of the system's commands; return None if it worked, else what it said."""
+    if shutil.which(argv[0]) is None:
+        return f"{argv[0]} is not on this computer"
+    done = subprocess.run(argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    if done.returncode == 0:
+        return None
+    said = (done.stderr or done.stdout).strip().splitlines()
+    return said[0] if said else f"exit code {done.returncode}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import shutil
 import threading
 import time
@@ -139,8 +140,8 @@ def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> None:
         raise ToolFailed(Code.NO_VALUE, f"files_out: {pointer} names no artifact in the result")
     target = context.resolve_write(to)
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the target, so that the last step is a rename within one file system.
-    beside = target.parent / f".{target.name}.{context.fence}.part"
+    # Beside the target, so that the last step is a rename within one file system; two tasks may share a fence.
+    beside = target.parent / f".{target.name}.{context.fence}-{os.getpid()}.part"
     try:
         shutil.copyfile(context.fetch(sha256), beside)
         beside.replace(target)

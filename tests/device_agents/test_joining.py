@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.dialling import Route
 from starloom_agent.identity import Identity, load_or_make
 from starloom_agent.joining import Asked, JoinRefused, hub_address, join, words_of
 from starloom_protocol.vocabulary import Profile
@@ -74,7 +75,7 @@ def test_it_shows_the_words_and_waits_for_the_person(hub: Hub, me: Identity) -> 
     asking = {"enrollment": "e-1", "state": "asking", "hub_key": HUB_KEY, "words": words}
     hub.answers = [(202, asking), (200, asking), (200, {**asking, "state": "approved", "name": "laptop-2"})]
     said: list[str] = []
-    record = join(hub.url, ASKED, me, say=said.append, sleep=lambda _: None)
+    record = join(Route(hub.url), ASKED, me, say=said.append, sleep=lambda _: None)
     assert (record.hub, record.hub_key, record.name) == (hub.url, HUB_KEY, "laptop-2")
     assert len(said) == 1
     assert words in said[0]
@@ -85,7 +86,7 @@ def test_it_shows_the_words_and_waits_for_the_person(hub: Hub, me: Identity) -> 
 def test_words_that_do_not_fit_end_it(hub: Hub, me: Identity) -> None:
     hub.answers = [(202, {"state": "asking", "hub_key": HUB_KEY, "words": "one two three four five six"})]
     with pytest.raises(JoinRefused, match="something stands between"):
-        join(hub.url, ASKED, me, say=lambda _: None)
+        join(Route(hub.url), ASKED, me, say=lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_words_that_do_not_fit_end_it(hub: Hub, me: Identity) -> None:
 def test_every_refusal_says_why(hub: Hub, me: Identity, answer: tuple[int, Any], reason: str) -> None:
     hub.answers = [answer]
     with pytest.raises(JoinRefused, match=reason):
-        join(hub.url, ASKED, me, say=lambda _: None)
+        join(Route(hub.url), ASKED, me, say=lambda _: None)
 
 
 def test_spelling_of_the_code_does_not_change_the_words(me: Identity) -> None:

@@ -97,7 +97,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     home.make()
     folder = tmp_path / "folder"
     folder.mkdir()
-    rule = CommandRule.of(["sh", "-c", {"word": "(?s).*"}])
+    rule = CommandRule.of(["sh", "-c", {"word": "(?s).*"}], effects=["read", "write"])
     write_policy(
         home.policy,
         Policy(profile=Profile.OPERATE, read=(str(folder),), write=(str(folder),), commands=(rule,)),

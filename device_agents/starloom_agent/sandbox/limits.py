@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import resource
+import sys
 from pathlib import Path
+
+if sys.platform != "win32":
+    import resource
 
 FILE_BYTES_MAX = 16 * 1024**3
 MEMORY_BYTES_MAX = 2 * 1024**3

@@ -34,7 +34,8 @@ def put(context: ToolContext, args: Put) -> dict[str, Any]:
             )
         done += stored["bytes"]
         context.progress(done_bytes=done, fraction=done / total if total else 1.0, note=name)
-        kept.append({**stored, "path": file.path, **({"below": file.below} if file.below else {})})
+        known = {name: value for name, value in (("below", file.below), ("device", file.device)) if value}
+        kept.append({**stored, "path": file.path, "sha256": stored["artifact"], **known})
     return {"files": kept, "bytes": done}
 
 

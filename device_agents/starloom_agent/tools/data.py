@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -25,7 +26,8 @@ class Merge(Args, frozen=True, kw_only=True):
     """Join up to six lists of rows: end to end, or with `key` into one row for each of its values.
 
     A list that is null (its source was left out) counts as empty. With `key`, fields of later lists are added; those
-    in `add` are summed, those in `join` are put together as text.
+    in `add` are summed, of those in `most` the largest stays, those in `join` are put together as text. `fill` is what
+    a row has where it lacks the field.
     """
 
     rows: list[Row] | None = None
@@ -36,8 +38,10 @@ class Merge(Args, frozen=True, kw_only=True):
     sixth: list[Row] | None = None
     key: str = ""
     add: tuple[str, ...] = ()
+    most: tuple[str, ...] = ()
     join: tuple[str, ...] = ()
     separator: str = "; "
+    fill: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 def merge(_context: ToolContext, args: Merge) -> dict[str, Any]:
@@ -53,7 +57,7 @@ def merge(_context: ToolContext, args: Merge) -> dict[str, Any]:
             into = merged.setdefault(str(row[args.key]), {})
             for name, value in row.items():
                 into[name] = _combined(into.get(name), value, name, args)
-    return {"rows": list(merged.values()), "count": len(merged)}
+    return {"rows": [{**args.fill, **row} for row in merged.values()], "count": len(merged)}
 
 
 def _brief(row: Row) -> str:
@@ -61,11 +65,11 @@ def _brief(row: Row) -> str:
 
 
 def _combined(old: Any, new: Any, name: str, args: Merge) -> Any:
-    if name in args.add:
+    if name in args.add or name in args.most:
         for value in (old, new):
             if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
                 raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} is to be added up, but {value!r} is not a number")
-        return (old or 0) + (new or 0)
+        return (old or 0) + (new or 0) if name in args.add else max(old or 0, new or 0)
     if name in args.join:
         return args.separator.join(str(part) for part in (old, new) if part not in (None, ""))
     return new
@@ -108,19 +112,27 @@ def _order(value: Any) -> tuple[int, Any]:
 
 
 def sort_rows(_context: ToolContext, args: Sort) -> dict[str, Any]:
-    rows = list(args.rows)
-    for field in reversed(args.by):
+    rows = ordered(args.rows, args.by)
+    return {"rows": rows[: args.limit], "count": len(rows)}
+
+
+def ordered(rows: list[Row], by: Sequence[str]) -> list[Row]:
+    """Return the rows in another order; those that are equal in it stay as they were."""
+    rows = list(rows)
+    for field in reversed(by):
         name = field.removeprefix("-")
         with_field = [row for row in rows if row.get(name) is not None]
         without = [row for row in rows if row.get(name) is None]
         with_field.sort(key=lambda row: _order(row[name]), reverse=field.startswith("-"))
         rows = with_field + without
-    return {"rows": rows[: args.limit], "count": len(rows)}
+    return rows
 
 
 class Table(Args, frozen=True, kw_only=True):
-    """Show rows as a table: chosen `columns` with titles, and as a CSV file. `mark_differences` names a field whose
-    most frequent value is the usual one; rows with another are marked.
+    """Show rows as a table: chosen `columns` with titles, in the order `by` (as in `data.sort`), and as a CSV file.
+    `mark_differences` names a field whose most frequent value is the usual one; rows with another are marked. `lead`
+    makes one line of the first row: its `fields`, if all of them say something, else `fine`; `empty` where there is
+    no row.
     """
 
     class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,8 +140,15 @@ class Table(Args, frozen=True, kw_only=True):
         title: str = ""
         show: Literal["", "bytes", "percent", "duration", "date"] = ""
 
+    class Lead(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+        fields: tuple[str, ...]
+        fine: str = ""
+        empty: str = ""
+
     rows: list[Row]
     columns: tuple[Column, ...] = ()
+    by: tuple[str, ...] = ()
+    lead: Lead | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
     mark_differences: str = ""
     name: str = "table.csv"
@@ -146,14 +165,23 @@ def _usual(rows: list[Row], field: str) -> str:
     return max(values, key=lambda value: (values.count(value), value), default="")
 
 
+def lead_of(rows: list[Row], lead: Table.Lead) -> str:
+    """Return the one line that says what the first row, the worst or the earliest, is about."""
+    if not rows:
+        return lead.empty
+    parts = [str(rows[0].get(field) or "") for field in lead.fields]
+    return ": ".join(parts) if all(parts) else lead.fine
+
+
 def table(context: ToolContext, args: Table) -> dict[str, Any]:
+    given = ordered(args.rows, args.by)
     fields = [(column.field, column.title or column.field, column.show) for column in args.columns]
     if not fields:
-        names = dict.fromkeys(name for row in args.rows for name in row)
+        names = dict.fromkeys(name for row in given for name in row)
         fields = [(name, name, "bytes" if name.endswith("bytes") else "") for name in names]
-    usual = _usual(args.rows, args.mark_differences) if args.mark_differences else ""
+    usual = _usual(given, args.mark_differences) if args.mark_differences else ""
     body: list[Row] = []
-    for row in args.rows[: args.limit]:
+    for row in given[: args.limit]:
         shown = {field: _shown(row.get(field)) for field, _, _ in fields}
         if args.mark_differences:
             shown["differs"] = repr(row.get(args.mark_differences)) != usual
@@ -161,14 +189,15 @@ def table(context: ToolContext, args: Table) -> dict[str, Any]:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([title for _, title, _ in fields])
-    writer.writerows([_csv_cell(row.get(field, MISSING)) for field, _, _ in fields] for row in args.rows)
+    writer.writerows([_csv_cell(row.get(field, MISSING)) for field, _, _ in fields] for row in given)
     path = context.workdir / "table.csv"
     with plain(path, "writing"):
         path.write_bytes(out.getvalue().encode())
     return {
+        **({"lead": lead_of(given, args.lead)} if args.lead is not None else {}),
         "columns": [{"field": field, "title": title, "show": show} for field, title, show in fields],
         "rows": body,
-        "count": len(args.rows),
+        "count": len(given),
         "different": sum(bool(row.get("differs")) for row in body),
         "csv": context.put(path, name=args.name, media="text/csv"),
     }

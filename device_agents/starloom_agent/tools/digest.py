@@ -69,9 +69,13 @@ def _hash_files(context: ToolContext, files: Sequence[FileRef], meter: _Meter) -
         digest, size = sha256_of(context.resolve_read(file.path))
         meter.add(size, file.shown_name)
         row: dict[str, Any] = {"path": file.path, "name": file.shown_name, "sha256": digest, "bytes": size}
-        row.update({name: value for name, value in (("source", file.source), ("below", file.below)) if value})
+        row.update({name: value for name, value in _kept_fields(file) if value})
         rows.append(row)
     return rows
+
+
+def _kept_fields(file: FileRef) -> tuple[tuple[str, str], ...]:
+    return (("source", file.source), ("below", file.below), ("device", file.device))
 
 
 def folder_digest(hashes: list[str]) -> str:
@@ -116,6 +120,8 @@ def _hash_folders(context: ToolContext, args: Hash) -> dict[str, Any]:
 
 
 def _compare(args: Hash, files: list[FileRef], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    for file, row in zip(files, rows, strict=True):
+        row["same"] = not file.hash or file.hash == row["sha256"]
     different = [
         {"path": row["path"], "expected": file.hash, "found": row["sha256"]}
         for file, row in zip(files, rows, strict=True)

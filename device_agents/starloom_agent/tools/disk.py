@@ -17,12 +17,13 @@ _ENTRIES_MOST = 2_000_000
 
 
 class Usage(Args, frozen=True, kw_only=True):
-    """`path` defaults to the first folder that may be written, else the home folder. `need_bytes` times `need_factor`
-    is what must be free for `enough`. `top` asks for that many biggest folders below `path`, `depth` levels down.
+    """`path` defaults to the first folder that may be written, else the home folder; a relative one starts there.
+    `need_bytes` (a list is added up) times `need_factor` is what must be free for `enough`. `top` asks for that many
+    biggest folders below `path`, `depth` levels down.
     """
 
     path: str = ""
-    need_bytes: int = 0
+    need_bytes: int | list[int] = 0
     need_factor: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 1
     top: Annotated[int, msgspec.Meta(ge=0, le=200)] = 0
     depth: Annotated[int, msgspec.Meta(ge=1, le=8)] = 3
@@ -30,10 +31,9 @@ class Usage(Args, frozen=True, kw_only=True):
 
 
 def _start(context: ToolContext, path: str) -> Path:
-    if path:
-        return Path(path).expanduser().resolve()
     roots = context.folders.write or context.folders.read
-    return roots[0] if roots else Path.home()
+    start = roots[0] if roots else Path.home()
+    return (start / Path(path).expanduser()).resolve() if path else start
 
 
 def _existing(path: Path) -> Path:
@@ -99,7 +99,8 @@ def usage(context: ToolContext, args: Usage) -> dict[str, Any]:
     start = _existing(_start(context, args.path))
     with plain(start, "measuring"):
         disk = shutil.disk_usage(start)
-    needed = int(args.need_bytes * args.need_factor)
+    asked = args.need_bytes if isinstance(args.need_bytes, int) else sum(args.need_bytes)
+    needed = int(asked * args.need_factor)
     percent = round(100 * disk.used / disk.total) if disk.total else 0
     result: dict[str, Any] = {
         "path": os.fspath(start),

@@ -1,14 +1,16 @@
-"""Reads durations as people write them in plans: seconds as a number, or `90s`, `15m`, `2h`, `3d`, `1w`."""
+"""Reads times as people write them: durations (`90s`, `15m`, `2 hours`, `3d`, `1w`) and moments (`22:00`, a date)."""
 
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 
 from starloom_agent.tools.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_FORM = re.compile(r"(\d{1,9})\s*([smhdw]?)", re.ASCII)
+_FORM = re.compile(r"(\d{1,9})\s*(s|m|h|d|w|seconds?|sec|minutes?|min|hours?|days?|weeks?|)", re.ASCII)
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 
 def seconds_of(value: str | int) -> int:
@@ -28,4 +30,30 @@ def seconds_of(value: str | int) -> int:
             f"{value!r} is not a duration; write seconds as a number, or 90s, 15m, 2h, 3d, 1w",
             effect=False,
         )
-    return int(found[1]) * _SECONDS[found[2] or "s"]
+    return int(found[1]) * _SECONDS[found[2][:1] or "s"]
+
+
+def begin_of(since: str | int, now: datetime) -> float:
+    """Return the moment that `since` means, in seconds since 1970.
+
+    `22:00` is the last time that this device's clock showed it; `yesterday`, a date, or a date with a time are read
+    on this clock too unless they carry an offset; anything else is how far back.
+
+    Raises:
+        ToolFailed: `bad_arguments`.
+    """
+    text = since.strip().lower() if isinstance(since, str) else ""
+    clock = _CLOCK.fullmatch(text)
+    local = now.astimezone()
+    if clock is not None:
+        begin = local.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0)
+        return (begin if begin <= local else begin - timedelta(days=1)).timestamp()
+    if text in ("today", "yesterday", "midnight"):
+        begin = local.replace(hour=0, minute=0, second=0, microsecond=0)
+        return (begin - timedelta(days=text == "yesterday")).timestamp()
+    if re.match(r"\d{4}-\d\d-\d\d", text):
+        try:
+            return datetime.fromisoformat(text.upper()).timestamp()
+        except ValueError as error:
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{since!r} is not a moment: {error}", effect=False) from error
+    return now.timestamp() - seconds_of(since)

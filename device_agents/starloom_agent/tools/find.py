@@ -8,6 +8,7 @@ import re
 import stat
 import time
 import unicodedata
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,7 +17,7 @@ import msgspec
 from starloom_agent.tools.durations import seconds_of
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.refs import kind_of, media_of
+from starloom_agent.tools.refs import kind_of, media_of, sort_fits
 from starloom_agent.tools.walking import Found, Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -77,12 +78,17 @@ def list_folder(context: ToolContext, args: List) -> dict[str, Any]:
 
 
 class Find(Args, frozen=True, kw_only=True):
-    """Every given condition must hold. `words` are looked for in the path, best matches first (a month also as a
-    number: March fits `2026-03`). `device_name` is put into each row, so that lists of several devices can be merged.
-    Without `root` every granted folder is searched.
+    """Every given condition must hold. `what` is a sort of file as people call it: `PDFs`, `pictures`, `*.csv`, `all
+    files`. `same_size` keeps files that are as large as another one, which alone can be equal. `words` are looked
+    for in the path, best matches first (a month also as a number: March fits `2026-03`). `device_name` is put into
+    each row, so that lists of several devices can be merged. `not_under` leaves out one folder. Without `root` every
+    granted folder is searched; one that is not there is an error, or `missing: nothing`.
     """
 
     root: str = ""
+    what: str = ""
+    not_under: str = ""
+    missing: Literal["fail", "nothing"] = "fail"
     kinds: tuple[Literal["image", "video", "audio", "document", "archive", "code", "other"], ...] = ()
     pattern: str = ""
     words: str = ""
@@ -92,6 +98,7 @@ class Find(Args, frozen=True, kw_only=True):
     max_bytes: int | None = None
     group_by: Literal["", "folder"] = ""
     hidden: bool = False
+    same_size: bool = False
     limit: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 10_000
     device_name: str = ""
 
@@ -136,10 +143,11 @@ def score(path: str, words: list[str]) -> int:
 def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
     """Return the folders to search and how their files are written: `Pictures` stays `Pictures`.
 
-    Where `root` names no folder inside the first granted one but is the name of a granted folder itself (the owner
-    granted `~/Pictures`), that one is meant, and its files are written with their whole path.
+    Without a root, or with `.`, that is every granted folder. Where `root` names no folder inside the first granted
+    one but is the name of a granted folder itself (the owner granted `~/Pictures`), that one is meant, and its files
+    are written with their whole path.
     """
-    if not root:
+    if root in ("", "."):
         granted = context.folders.read
         first = granted[:1]
         # Relative paths start at the first granted folder; a folder inside another granted one is searched once.
@@ -157,6 +165,8 @@ def _fits(found: Found, args: Find, now_s: float) -> bool:
     name = found.path.name
     if args.kinds and kind_of(name) not in args.kinds:
         return False
+    if args.what and not sort_fits(args.what, name):
+        return False
     if args.pattern and not (fnmatch.fnmatch(name, args.pattern) or fnmatch.fnmatch(found.below, args.pattern)):
         return False
     if found.bytes < args.min_bytes or (args.max_bytes is not None and found.bytes > args.max_bytes):
@@ -172,6 +182,7 @@ class _Search:
     def __init__(self, context: ToolContext, args: Find) -> None:
         self._context = context
         self._args = args
+        self._left_out = context.resolve_read(args.not_under) if args.not_under else None
         self._words = search_words(args.words) if args.words else []
         self._now_s = time.time()
         self.rows: list[dict[str, Any]] = []
@@ -183,9 +194,16 @@ class _Search:
         walk = Walk(root, hidden=self._args.hidden)
         for found in walk:
             points = score(found.below, self._words) if self._words else 1
+            if self._left_out is not None and self._left_out in found.path.parents:
+                continue
             if points and _fits(found, self._args, self._now_s):
                 self._take(found, points, root, shown)
         self.unreadable += walk.unreadable
+
+    def keep_same_sizes(self) -> None:
+        """Drop the files whose size no other one has; what fell out of a full list is not seen again."""
+        sizes = Counter(row["bytes"] for row in self.rows)
+        self.rows = [row for row in self.rows if sizes[row["bytes"]] > 1]
 
     def _take(self, found: Found, points: int, root: Path, shown: str) -> None:
         self.count += 1
@@ -214,11 +232,15 @@ class _Search:
 def find(context: ToolContext, args: Find) -> dict[str, Any]:
     search = _Search(context, args)
     for root, shown in roots_of(context, args.root):
+        if not root.is_dir() and args.missing == "nothing":
+            continue
         if not root.is_dir():
             raise ToolFailed(
                 Code.FILE_NOT_FOUND, f"{args.root or root} is not a folder on this device ({root})", effect=False
             )
         search.look(root, shown)
+    if args.same_size:
+        search.keep_same_sizes()
     rows = (_best(search.rows) if args.words else search.rows)[: args.limit]
     result: dict[str, Any] = {
         "total_bytes": search.bytes,

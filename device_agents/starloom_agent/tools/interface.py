@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
 
 class ToolFailed(Exception):
@@ -185,7 +185,9 @@ class Tool:
     effect. `in_process` tools run in the agent's own loop and must be pure and instant; only the lab has one.
     `lab_only` tools are offered with `--lab` alone. `limits_memory` False lifts the address-space limit for tools
     whose programs reserve much more than they use. `caged` tools run programs that come with the request: without a
-    cage on this device they are not available, unless the owner grants `python:unconfined`.
+    cage on this device they are not available, unless the owner grants `python:unconfined`. `asks_by` names the
+    arguments that an answer of the owner is bound to (none: all), `never_asks` a tool that asks the person by itself.
+    `effects_by` narrows `effects` by the value of one argument: argument -> value -> effects.
     """
 
     name: str
@@ -201,3 +203,11 @@ class Tool:
     lab_only: bool = False
     limits_memory: bool = True
     caged: bool = False
+    asks_by: tuple[str, ...] = ()
+    never_asks: bool = False
+    effects_by: Mapping[str, Mapping[str, tuple[Effect, ...]]] = field(default_factory=dict)
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether the owner of the device is asked before each call: it may change more than files in a folder."""
+        return not self.never_asks and bool(RISKY_EFFECTS & set(self.effects))

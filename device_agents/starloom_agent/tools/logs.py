@@ -1,4 +1,4 @@
-"""`log.search`: lines of the system's log since a moment, from the journal or the files of /var/log; reading only.
+"""`log.search`: lines of the system's log since a moment, from the journal, /var/log or a granted folder; reading only.
 
 Lines are data of unknown origin: they are cut and counted, never interpreted.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from starloom_agent.tools.durations import seconds_of
+from starloom_agent.tools.durations import begin_of
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import run_program
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -26,11 +25,13 @@ _TAIL_BYTES = 8 * 1024 * 1024
 _FOLDER = Path("/var/log")
 _TROUBLE = re.compile(r"\b(error|err|fail(ed|ure)?|fatal|critical|panic|emerg|oom)\b", re.IGNORECASE)
 _ISO = re.compile(r"^\s*\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?")
+_CHANGING = re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{8,}\b|\d+")
 _SYSLOG = re.compile(r"^([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d:\d\d:\d\d)")
 
 
 class Search(Args, frozen=True, kw_only=True):
-    """`since` is how far back; `contains` a plain text in the line (any case); `level` error keeps what speaks of
+    """`since` is how far back (`2h`) or from when (`22:00`, `2026-01-31`); `path` a log file or a folder of them in
+    place of the system's log; `contains` a plain text in the line (any case); `level` error keeps what speaks of
     trouble. The latest lines win when there are more than `limit`.
     """
 
@@ -38,6 +39,7 @@ class Search(Args, frozen=True, kw_only=True):
     contains: str = ""
     level: Literal["any", "error"] = "error"
     service: str = ""
+    path: str = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 200
     device_name: str = ""
 
@@ -63,8 +65,14 @@ def moment_of(line: str, now: datetime) -> float | None:
     return None
 
 
-def _from_journal(args: Search, since_s: int) -> list[dict[str, Any]]:
-    argv = ["journalctl", "--no-pager", "--quiet", "--output=short-iso", f"--since=-{since_s}s", "--lines=20000"]
+def shape_of(text: str) -> str:
+    """Return what stays the same when a message comes again: without its time, its numbers and its identifiers."""
+    bare = _SYSLOG.sub("", _ISO.sub("", text)).strip(" ]")
+    return _CHANGING.sub("#", bare)[:200]
+
+
+def _from_journal(args: Search, begin: float) -> list[dict[str, Any]]:
+    argv = ["journalctl", "--no-pager", "--quiet", "--output=short-iso", f"--since=@{int(begin)}", "--lines=20000"]
     if args.level == "error":
         argv.append("--priority=err")
     if args.service:
@@ -100,12 +108,11 @@ def from_file(path: Path, since_s: float, now: datetime, *, only_trouble: bool) 
     return rows
 
 
-def _from_files(args: Search, since_s: int, folder: Path) -> tuple[list[dict[str, Any]], int]:
+def _from_files(args: Search, begin: float, folder: Path) -> tuple[list[dict[str, Any]], int]:
     now = datetime.now(UTC)
-    begin = time.time() - since_s
     rows: list[dict[str, Any]] = []
     unreadable = 0
-    for path in _text_files(folder):
+    for path in [folder] if folder.is_file() else _text_files(folder):
         if args.service and args.service.casefold() not in path.name.casefold():
             continue
         try:
@@ -122,30 +129,44 @@ def _has_journal() -> bool:
     )
 
 
-def search(_context: ToolContext, args: Search) -> dict[str, Any]:
-    since_s = seconds_of(args.since)
+def search(context: ToolContext, args: Search) -> dict[str, Any]:
+    begin = begin_of(args.since, datetime.now(UTC))
     if args.service.startswith("-"):
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.service!r} is not the name of a service", effect=False)
     unreadable = 0
-    if _has_journal():
-        source, rows = "journal", _from_journal(args, since_s)
+    if args.path:
+        source = args.path
+        real = context.resolve_read(args.path)
+        if not real.exists():
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is not there on this device ({real})", effect=False)
+        rows, unreadable = _from_files(args, begin, real)
+    elif _has_journal():
+        source, rows = "journal", _from_journal(args, begin)
     else:
         source = str(_FOLDER)
-        rows, unreadable = _from_files(args, since_s, _FOLDER)
+        rows, unreadable = _from_files(args, begin, _FOLDER)
     wanted = args.contains.casefold()
     rows = [row for row in rows if wanted in row["text"].casefold()]
     rows.sort(key=lambda row: row["at_s"])
     kept = rows[-args.limit :]
     named = {"device": args.device_name} if args.device_name else {}
-    why = f"trouble in the log: {len(rows)} lines" if args.level == "error" and rows else ""
+    why = f"trouble in the log: {_counted(rows)}" if args.level == "error" and rows else ""
+    kept = [{**row, "shape": shape_of(row["text"])} for row in kept]
     return {
         "source": source,
         "rows": [{**named, **row} for row in kept],
         "count": len(rows),
         "truncated": len(rows) > len(kept),
         "unreadable": unreadable,
-        "summary": {**named, "severity": 1 if why else 0, "why": why},
+        "summary": {**named, "severity": 1 if why else 0, "weight": 1 if why else 0, "why": why},
+        "findings": [{**named, "looked_at": "log", "severity": 1, "why": why}] if why else [],
     }
+
+
+def _counted(rows: list[dict[str, Any]]) -> str:
+    """Return how many lines, and the last of them, which says most."""
+    last = _SYSLOG.sub("", _ISO.sub("", rows[-1]["text"])).strip(" ]")[:120]
+    return f"{len(rows)} line{'s' if len(rows) != 1 else ''}, the last: {last}"
 
 
 def _probe() -> str | None:

@@ -1,24 +1,40 @@
-"""`net.check`: whether a host answers: its names, a connection, its certificate, its page; listed hosts only."""
+"""`net.check`: whether a host answers: its names, a connection, its certificate, its page; listed hosts only.
+
+What it finds wrong it says in `findings`, the rows by which recipes put causes of several tools in one order.
+"""
 
 from __future__ import annotations
 
 import http.client
+import re
 import socket
 import ssl
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
+_HOST = re.compile(r"[A-Za-z0-9._:\-]{1,253}")
+_PATH = re.compile(r"/[\x21-\x7e]*")
+_CERTIFICATE_SOON_DAYS = 21
+
 
 class Check(Args, frozen=True, kw_only=True):
-    """Without `port` and `tls` only the name is looked up. `path` asks for a page (GET, nothing is followed)."""
+    """Give `host`, or `url` in place of host, port, tls and path; `at` asks that very machine instead (`127.0.0.1`),
+    with the name of the url. Without `port`, `tls` and `path` only the name is looked up. `path` asks for a page (GET,
+    nothing is followed).
+    """
 
-    host: Annotated[str, msgspec.Meta(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9._:\-]+$")]
+    host: Annotated[str, msgspec.Meta(max_length=253, pattern=r"^[A-Za-z0-9._:\-]*$")] = ""
+    url: Annotated[str, msgspec.Meta(max_length=2000)] = ""
+    at: Annotated[str, msgspec.Meta(max_length=253, pattern=r"^[A-Za-z0-9._:\-]*$")] = ""
+    name_only: bool = False
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)] | None = None
     tls: bool = False
     path: Annotated[str, msgspec.Meta(pattern=r"^(/[\x21-\x7e]*)?$")] = ""
@@ -31,43 +47,86 @@ def days_left(not_after: str, now: datetime) -> int:
     return int((ssl.cert_time_to_seconds(not_after) - now.timestamp()) // 86_400)
 
 
-def _connect(args: Check, port: int, row: dict[str, Any]) -> None:
+@dataclass(frozen=True)
+class _Target:
+    """What is asked: `machine` is connected to, `host` is the name in the certificate and in the request."""
+
+    host: str
+    machine: str
+    port: int | None
+    tls: bool
+    path: str
+
+
+def _target(args: Check) -> _Target:
+    """Read the arguments.
+
+    Raises:
+        ToolFailed: `bad_arguments`, with what is wrong.
+    """
+    host, port, tls, path = args.host, args.port, args.tls, args.path
+    if bool(args.host) == bool(args.url):
+        raise ToolFailed(Code.BAD_ARGUMENTS, "give a host or a url, one of the two", effect=False)
+    if args.url:
+        try:
+            parts = urlsplit(args.url)
+            host, port = parts.hostname or "", parts.port
+        except ValueError as error:
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.url} is no address: {error}", effect=False) from error
+        tls = parts.scheme == "https"
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        if parts.scheme not in ("http", "https") or not _HOST.fullmatch(host) or not _PATH.fullmatch(path):
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.url} is no address such as https://example.org", effect=False)
+    if args.name_only:
+        port, tls, path = None, False, ""
+    else:
+        port = port or (443 if tls else 80 if path else None)
+    return _Target(host, args.at or host, port, tls, path)
+
+
+def _certificate(secure: ssl.SSLSocket, row: dict[str, Any]) -> None:
+    certificate = secure.getpeercert() or {}
+    not_after = str(certificate.get("notAfter", ""))
+    row["certificate_days_left"] = days_left(not_after, datetime.now(UTC))
+    row["certificate_until_s"] = int(ssl.cert_time_to_seconds(not_after))
+
+
+def _ask(target: _Target, port: int, timeout_s: float, row: dict[str, Any]) -> None:
+    """Connect once and ask over that connection: certificate and page are those of the same machine."""
     begin = time.monotonic()
-    with socket.create_connection((args.host, port), timeout=args.timeout_s) as plain:
-        row["connect_ms"] = round((time.monotonic() - begin) * 1000)
-        if args.tls:
-            with ssl.create_default_context().wrap_socket(plain, server_hostname=args.host) as secure:
-                certificate = secure.getpeercert() or {}
-                row["certificate_days_left"] = days_left(str(certificate.get("notAfter", "")), datetime.now(UTC))
-
-
-def _page(args: Check, port: int, row: dict[str, Any]) -> None:
-    make = http.client.HTTPSConnection if args.tls else http.client.HTTPConnection
-    connection = make(args.host, port, timeout=args.timeout_s)
+    connection = http.client.HTTPConnection(target.host, port, timeout=timeout_s)
     try:
-        begin = time.monotonic()
-        connection.request("GET", args.path, headers={"User-Agent": "starloom-agent", "Accept": "*/*"})
-        answer = connection.getresponse()
-        answer.read(1024)
-        row["page_ms"] = round((time.monotonic() - begin) * 1000)
-        row["status"] = answer.status
+        connection.sock = socket.create_connection((target.machine, port), timeout=timeout_s)
+        row["connect_ms"] = round((time.monotonic() - begin) * 1000)
+        if target.tls:
+            secure = ssl.create_default_context().wrap_socket(connection.sock, server_hostname=target.host)
+            connection.sock = secure
+            _certificate(secure, row)
+        if target.path:
+            begin = time.monotonic()
+            standard = port == (443 if target.tls else 80)
+            name = target.host if standard else f"{target.host}:{port}"
+            headers = {"Host": name, "User-Agent": "starloom-agent", "Accept": "*/*", "Connection": "close"}
+            connection.request("GET", target.path, headers=headers)
+            answer = connection.getresponse()
+            answer.read(1024)
+            row["page_ms"] = round((time.monotonic() - begin) * 1000)
+            row["status"] = answer.status
     finally:
         connection.close()
 
 
 def check(context: ToolContext, args: Check) -> dict[str, Any]:
-    context.check_host(args.host)
-    port = args.port or (443 if args.tls else 80 if args.path else None)
-    row: dict[str, Any] = {"host": args.host, "port": port, "up": False, "reason": ""}
+    target = _target(args)
+    context.check_host(target.machine)
+    row: dict[str, Any] = {"host": target.host, "port": target.port, "up": False, "reason": ""}
     if args.device_name:
         row["device"] = args.device_name
     try:
-        found = socket.getaddrinfo(args.host, port, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(target.machine, target.port, type=socket.SOCK_STREAM)
         row["addresses"] = sorted({str(address[4][0]) for address in found})
-        if port is not None:
-            _connect(args, port, row)
-            if args.path:
-                _page(args, port, row)
+        if target.port is not None:
+            _ask(target, target.port, args.timeout_s, row)
         row["up"] = row.get("status", 200) < 500
         row["reason"] = "" if row["up"] else f"the page answers {row['status']}"
     except socket.gaierror as error:
@@ -77,10 +136,26 @@ def check(context: ToolContext, args: Check) -> dict[str, Any]:
     except TimeoutError:
         row["reason"] = f"no answer within {args.timeout_s:g} s"
     except (OSError, http.client.HTTPException) as error:
-        row["reason"] = str(error) or type(error).__name__
+        row["reason"] = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
     except ValueError as error:
-        raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.host} cannot be asked: {error}", effect=False) from error
-    return row
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{target.host} cannot be asked: {error}", effect=False) from error
+    row["addresses_text"] = ", ".join(row.get("addresses", []))
+    row["severity"], row["why"] = _judge(target, row, at=args.at)
+    named = {"device": args.device_name} if args.device_name else {}
+    finding = {**named, "looked_at": "network", "severity": row["severity"], "why": row["why"]}
+    return {**row, "findings": [finding] if row["why"] else []}
+
+
+def _judge(target: _Target, row: dict[str, Any], *, at: str) -> tuple[int, str]:
+    """Return how bad it is (as `system.info` counts) and why, in words that name what was asked."""
+    what = target.host if target.port is None else f"{target.host} port {target.port}"
+    where = f" at {at}" if at and at != target.host else ""
+    if not row["up"]:
+        return 3, f"{what}{where} does not answer: {row['reason']}"
+    days = row.get("certificate_days_left")
+    if days is not None and days < _CERTIFICATE_SOON_DAYS:
+        return 2, f"the certificate of {target.host} ends in {days} days"
+    return 0, ""
 
 
 TOOLS = (

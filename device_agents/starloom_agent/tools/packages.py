@@ -1,12 +1,15 @@
 """`package.updates`: what the system's package manager could update, from its own last list; nothing is fetched or
-installed.
+installed. How old that list is belongs to the answer.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
@@ -22,19 +25,16 @@ class Updates(Args, frozen=True, kw_only=True):
 
 Row = dict[str, Any]
 _BREW = re.compile(r"(\S+) \(([^)]*)\) [<!]=? (\S+)")
-_APT = re.compile(r"^Inst (\S+)(?: \[([^\]]*)\])? \((\S+) ([^)]*)\)")
+_APT = re.compile(r"^([^/\s]+)/(\S+) (\S+) \S+ \[upgradable from: ([^\]]+)\]")
+_WITHIN_S = 20
+_OLD_LIST_S = 14 * 86_400
 
 
 def from_apt(text: str) -> list[Row]:
-    """Return rows from `apt-get -s upgrade`."""
+    """Return rows from `apt list --upgradable`, which takes a third of the time of a simulated upgrade."""
     found = [match for line in text.splitlines() if (match := _APT.match(line))]
     return [
-        {
-            "name": match[1],
-            "current": match[2] or "",
-            "available": match[3],
-            "security": "-security" in match[4].lower() or "security:" in match[4].lower(),
-        }
+        {"name": match[1], "current": match[4], "available": match[3], "security": "-security" in match[2]}
         for match in found
     ]
 
@@ -85,42 +85,76 @@ def from_brew(text: str) -> list[Row]:
     return [{"name": match[1], "current": match[2], "available": match[3], "security": False} for match in found]
 
 
-# program, arguments, parser, exit codes that mean an answer
-_MANAGERS: tuple[tuple[str, tuple[str, ...], Callable[[str], list[Row]], tuple[int, ...]], ...] = (
-    ("apt-get", ("-s", "-o", "Debug::NoLocking=1", "upgrade"), from_apt, (0,)),
-    ("dnf", ("-q", "--cacheonly", "check-update"), from_dnf, (0, 100)),
-    ("pacman", ("-Qu",), from_pacman, (0, 1)),
-    ("apk", ("version", "-l", "<"), from_apk, (0,)),
-    ("brew", ("outdated", "--verbose"), from_brew, (0, 1)),
+@dataclass(frozen=True)
+class _Manager:
+    """`good` are exit codes that mean an answer; `lists` is where its last list lies: its age is that of the answer."""
+
+    program: str
+    arguments: tuple[str, ...]
+    parser: Callable[[str], list[Row]]
+    good: tuple[int, ...]
+    lists: str = ""
+
+
+_MANAGERS = (
+    _Manager("apt", ("list", "--upgradable", "-qq"), from_apt, (0,), "/var/lib/apt/lists"),
+    _Manager("dnf", ("-q", "--cacheonly", "check-update"), from_dnf, (0, 100), "/var/cache/dnf"),
+    _Manager("pacman", ("-Qu",), from_pacman, (0, 1), "/var/lib/pacman/sync"),
+    _Manager("apk", ("version", "-l", "<"), from_apk, (0,), "/var/cache/apk"),
+    _Manager("brew", ("outdated", "--verbose"), from_brew, (0, 1)),
 )
+
+
+def list_of(folder: Path) -> int | None:
+    """Return when the newest file of a folder was written, or None where there is none to be read."""
+    try:
+        times = [path.stat().st_mtime for path in folder.iterdir() if path.is_file() and path.stat().st_size]
+    except OSError:
+        return None  # not there, or not for this user: then the age is not told
+    return int(max(times)) if times else None
+
+
+def told(count: int, security: int, as_of_s: int | None, now_s: float) -> str:
+    """Return what speaks against the health of the machine: updates that wait, and a list too old to know of more."""
+    kind, number = ("security update", security) if security else ("update", count)
+    parts = [f"{number} {kind} waits" if number == 1 else f"{number} {kind}s wait"] if number else []
+    if as_of_s is not None and now_s - as_of_s > _OLD_LIST_S:
+        parts.append(f"the list of updates is {int(now_s - as_of_s) // 86_400} days old")
+    return "; ".join(parts)
 
 
 def updates(_context: ToolContext, args: Updates) -> dict[str, Any]:
     named = {"device": args.device_name} if args.device_name else {}
-    for program, arguments, parser, good in _MANAGERS:
-        if shutil.which(program):
-            ran = run_program([program, *arguments], timeout_s=120, kept_bytes=1024 * 1024)
-            if ran.exit_code not in good:
-                raise ToolFailed(Code.TOOL_FAILED, f"{program} does not answer: {ran.stderr.strip()[:300]}")
-            rows = parser(ran.stdout)
-            security = [row["name"] for row in rows if row["security"]]
-            count, kind = len(security) or len(rows), "security update" if security else "update"
-            why = f"{count} {kind} waits" if count == 1 else f"{count} {kind}s wait" if count else ""
-            return {
-                "manager": program,
-                "rows": [{**named, **row} for row in rows],
-                "count": len(rows),
-                "security_count": len(security),
-                "note": "",
-                "summary": {**named, "severity": 2 if security else 0, "why": why},
-            }
+    manager = next((item for item in _MANAGERS if shutil.which(item.program)), None)
+    if manager is None:
+        note = f"none of the known package managers is here ({', '.join(item.program for item in _MANAGERS)})"
+        empty = {"manager": "", "rows": [], "count": 0, "security_count": 0, "as_of_s": None, "note": note}
+        return {**empty, "summary": {**named, "severity": 0, "weight": 0, "why": ""}}
+    as_of_s = list_of(Path(manager.lists)) if manager.lists else None
+    argv = [manager.program, *manager.arguments]
+    try:
+        ran = run_program(argv, timeout_s=_WITHIN_S, kept_bytes=1024 * 1024)
+    except ToolFailed as failure:
+        if failure.code is not Code.TIMED_OUT:
+            raise
+        # A machine too busy to say is not a machine without updates.
+        detail = f"updates are not known: {manager.program} did not answer within {_WITHIN_S} s; ask again later"
+        raise ToolFailed(Code.TIMED_OUT, detail, effect=False) from failure
+    if ran.exit_code not in manager.good:
+        raise ToolFailed(Code.TOOL_FAILED, f"{manager.program} does not answer: {ran.stderr.strip()[:300]}")
+    rows = manager.parser(ran.stdout)
+    security = sum(bool(row["security"]) for row in rows)
+    why = told(len(rows), security, as_of_s, time.time())
+    severity = 2 if security else 1 if why and not rows else 0
+    summary = {**named, "severity": severity, "weight": severity, "why": why}
     return {
-        "manager": "",
-        "rows": [],
-        "count": 0,
-        "security_count": 0,
-        "note": "none of the known package managers is here (apt, dnf, pacman, apk, brew)",
-        "summary": {**named, "severity": 0, "why": ""},
+        "manager": manager.program,
+        "rows": [{**named, **row} for row in rows],
+        "count": len(rows),
+        "security_count": security,
+        "as_of_s": as_of_s,
+        "note": "",
+        "summary": {**summary, **({"updates_as_of_s": as_of_s} if as_of_s is not None else {})},
     }
 
 

@@ -148,6 +148,7 @@ TOOLS = (
         effects=(Effect.CONTROL,),
         repeatability=Repeatability.NEVER,
         grant="desktop:use",
+        never_asks=True,
         probe=_ask_probe,
     ),
     Tool(

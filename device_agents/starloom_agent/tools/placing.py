@@ -7,17 +7,19 @@ import shutil
 from pathlib import Path
 
 from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import ToolContext, ToolFailed
 
 
 def place(source: Path, target: Path, *, fence: str) -> int:
     """Move `source` to `target` so that it is there whole or not at all, also after a power cut; return its size.
 
-    Folders on the way are made. The name of the half-written file carries the fence, so two attempts never share it.
+    Folders on the way are made. The name of the half-written file carries the fence and the process: neither two
+    attempts nor two tasks that write equal bytes at once ever share it.
 
     Raises:
         ToolFailed: `no_space`, or `tool_failed` with the reason.
     """
-    half = target.with_name(f".{target.name[:80]}.{fence}.part")
+    half = target.with_name(f".{target.name[:80]}.{fence}-{os.getpid()}.part")
     with plain(target, "writing"):
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -32,6 +34,15 @@ def place(source: Path, target: Path, *, fence: str) -> int:
         _sync_folder(target.parent)
     source.unlink(missing_ok=True)
     return size
+
+
+def readable_as(context: ToolContext, shown: str, real: Path) -> str:
+    """Return the path under which a later read finds the file: relative ones may start at another granted folder."""
+    try:
+        same = context.resolve_read(shown) == real
+    except ToolFailed:
+        same = False
+    return shown if same else os.fspath(real)
 
 
 def _sync_folder(folder: Path) -> None:

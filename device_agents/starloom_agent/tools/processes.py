@@ -57,6 +57,17 @@ def _from_proc() -> list[dict[str, Any]]:
     return rows
 
 
+def find_process(pid: int) -> dict[str, Any] | None:
+    """Return one process with its parent and when it began, or None; Linux only."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    row = from_stat(stat, os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE"))
+    fields = stat.rpartition(")")[2].split()
+    return {**row, "parent": int(fields[1]), "began": fields[19]} if row is not None else None
+
+
 def from_ps(text: str) -> list[dict[str, Any]]:
     """Return rows from `ps -axo pid=,rss=,time=,comm=`."""
     rows: list[dict[str, Any]] = []

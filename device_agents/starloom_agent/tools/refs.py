@@ -6,6 +6,7 @@ a tool does not use pass through unread.
 
 from __future__ import annotations
 
+import fnmatch
 import mimetypes
 from pathlib import PurePath
 from typing import Annotated, Any
@@ -19,12 +20,14 @@ Row = dict[str, Any]
 class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A file on a device (`path`) or at the hub (`artifact`); `sha256` is its hash where it is known.
 
+    `device` is the name of the device it was found on, where that was asked for;
     `below` is its path from the folder that was asked for on, that folder's name first; `source` its first path.
     """
 
     artifact: Sha256 = ""
     below: str = ""
     bytes: int = 0
+    device: str = ""
     media: str = ""
     name: str = ""
     path: str = ""
@@ -72,6 +75,35 @@ def kind_of(name: str) -> str:
     """Return the kind of file that a name speaks of: a key of `KINDS`, or `other`."""
     found = extension(name)
     return next((kind for kind, extensions in KINDS.items() if found in extensions), "other")
+
+
+_SORTS = {
+    **dict.fromkeys(("picture", "photo", "photograph", "image", "pic"), "image"),
+    **dict.fromkeys(("video", "film", "movie", "clip"), "video"),
+    **dict.fromkeys(("audio", "song", "music", "sound", "recording"), "audio"),
+    **dict.fromkeys(("document", "doc", "paper"), "document"),
+    **dict.fromkeys(("archive",), "archive"),
+    **dict.fromkeys(("code", "source", "script"), "code"),
+}
+_SORT_FILLER = frozenset({"all", "every", "any", "my", "the", "our", "files", "file", "of", "sort", "everything"})
+
+
+def sort_fits(what: str, name: str) -> bool:
+    """Say whether a file's name is of a sort as people call it: `PDFs`, `my pictures`, `*.csv`, `all files`.
+
+    Any one of several words does (`PDFs and pictures`). A word that is no known sort is an extension.
+    """
+    words = [word for word in what.casefold().replace(",", " ").split() if word not in _SORT_FILLER | {"and", "or"}]
+    return not words or any(_word_fits(word, name) for word in words)
+
+
+def _word_fits(word: str, name: str) -> bool:
+    if any(mark in word for mark in "*?["):
+        return fnmatch.fnmatch(name.casefold(), word)
+    bare = word.removeprefix(".")
+    single = bare[:-1] if len(bare) > 2 and bare.endswith("s") else bare
+    sort = _SORTS.get(bare) or _SORTS.get(single)
+    return kind_of(name) == sort if sort else extension(name) in {bare, single}
 
 
 def media_of(name: str) -> str:

@@ -1,19 +1,25 @@
-"""`service.status`: the services of systemd or launchd: those named, or those that failed; it starts and stops none."""
+"""`service.status`, `service.restart`: the services of systemd or launchd, by name; nothing else of them is touched."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import run_program
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _NAME = re.compile(r"[A-Za-z0-9@._:-]{1,128}")
+_RUNNING_SYSTEMD = frozenset({"initializing", "starting", "running", "degraded", "maintenance", "stopping"})
+_LOOK_EVERY_S = 0.2
 _PROPERTIES = "Id,Description,LoadState,ActiveState,SubState,NRestarts"
 
 
@@ -77,7 +83,10 @@ def _missing() -> str:
         return "" if shutil.which("launchctl") else "launchctl is missing"
     if not shutil.which("systemctl"):
         return "this system has no systemd"
-    return "" if Path("/run/systemd/system").is_dir() else "systemd is installed but does not run here (a container?)"
+    if Path("/run/systemd/system").is_dir():
+        return ""
+    said = run_program(["systemctl", "is-system-running"], timeout_s=5).stdout.strip()
+    return "" if said in _RUNNING_SYSTEMD else "systemd is installed but does not run here (a container?)"
 
 
 def _systemd(names: list[str]) -> list[dict[str, Any]]:
@@ -96,10 +105,14 @@ def _systemd(names: list[str]) -> list[dict[str, Any]]:
     return units_from(shown.stdout)
 
 
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name) or name.startswith("-"):
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{name!r} is not the name of a service", effect=False)
+
+
 def status(_context: ToolContext, args: Status) -> dict[str, Any]:
     for name in args.names:
-        if not _NAME.fullmatch(name) or name.startswith("-"):
-            raise ToolFailed(Code.BAD_ARGUMENTS, f"{name!r} is not the name of a service", effect=False)
+        _check_name(name)
     note = _missing()
     if note and args.names:
         raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{', '.join(args.names)}: {note}", effect=False)
@@ -116,12 +129,82 @@ def status(_context: ToolContext, args: Status) -> dict[str, Any]:
         "rows": [{**named, **row} for row in rows],
         "down": down,
         "note": note,
-        "summary": {**named, "severity": 2 if down else 0, "why": why},
+        "summary": {**named, "severity": 2 if down else 0, "weight": 2 if down else 0, "why": why},
+        "findings": [{**named, "looked_at": "services", "severity": 2, "why": why}] if why else [],
     }
+
+
+class Restart(Args, frozen=True, kw_only=True):
+    """It has to be running again, and still be after `steady_s`, within `within_s`: else the task fails."""
+
+    name: str
+    steady_s: Annotated[float, msgspec.Meta(ge=0, le=60)] = 1
+    within_s: Annotated[float, msgspec.Meta(gt=0, le=600)] = 60
+    device_name: str = ""
+
+
+def _look(name: str) -> dict[str, Any]:
+    """Return the state of one service now; an unknown one has the state `unknown`."""
+    if sys.platform == "darwin":
+        rows = launchd_from(run_program(["launchctl", "list"], timeout_s=20).stdout, [name])
+    else:
+        rows = _systemd([name])
+    found = next((row for row in rows if row["known"]), None)
+    return found or {"service": name, "state": "unknown", "detail": ""}
+
+
+def _restart_argv(name: str) -> list[str]:
+    if sys.platform == "darwin":
+        return ["launchctl", "kickstart", "-k", f"gui/{os.getuid()}/{name}"]
+    return ["systemctl", "restart", "--", name]
+
+
+def restart(
+    context: ToolContext,
+    args: Restart,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> dict[str, Any]:
+    _check_name(args.name)
+    note = _missing()
+    if note:
+        raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{args.name}: {note}", effect=False)
+    before = _look(args.name)
+    if before["state"] == "unknown":
+        hint = "see the names with: systemctl list-units --type=service"
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"there is no service {args.name} on this device; {hint}", effect=False)
+    begin = clock()
+    context.log(f"{args.name} is {before['state']} ({before['detail']}); restarting it")
+    ran = run_program(_restart_argv(args.name), timeout_s=args.within_s)
+    if ran.exit_code:
+        said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-400:]
+        raise ToolFailed(Code.EXIT_CODE, f"{args.name} did not restart ({ran.exit_code}): {said}")
+    steady_from = None
+    while True:
+        now = _look(args.name)
+        if now["state"] in ("failed", "inactive"):
+            raise ToolFailed(Code.TOOL_FAILED, f"{args.name} is {now['state']} after its restart ({now['detail']})")
+        if now["state"] == "active":
+            steady_from = clock() if steady_from is None else steady_from
+            if clock() - steady_from >= args.steady_s:
+                break
+        else:
+            steady_from = None
+        if clock() - begin > args.within_s:
+            raise ToolFailed(Code.TIMED_OUT, f"{args.name} is still {now['state']} after {args.within_s:g} s")
+        pause(_LOOK_EVERY_S)
+    named = {"device": args.device_name} if args.device_name else {}
+    took_s = round(clock() - begin, 1)
+    return {**named, "service": args.name, "before": before["state"], "after": now["state"], "took_s": took_s}
 
 
 def _probe() -> str | None:
     return "the services of Windows are not read yet" if sys.platform == "win32" else None
+
+
+def _restart_probe() -> str | None:
+    return _probe() or _missing() or None
 
 
 TOOLS = (
@@ -133,5 +216,16 @@ TOOLS = (
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         probe=_probe,
+    ),
+    Tool(
+        name="service.restart",
+        title="Restart a service and see it run again",
+        args=Restart,
+        run=restart,
+        effects=(Effect.CHANGE,),
+        repeatability=Repeatability.NEVER,
+        grant="service:restart",
+        asks_by=("name",),
+        probe=_restart_probe,
     ),
 )

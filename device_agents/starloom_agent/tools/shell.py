@@ -61,5 +61,6 @@ TOOLS = (
         effects=(Effect.READ, Effect.WRITE, Effect.CHANGE, Effect.DESTROY, Effect.REACH),
         repeatability=Repeatability.NEVER,
         grant="shell:run",
+        asks_by=("argv", "cwd", "stdin"),
     ),
 )

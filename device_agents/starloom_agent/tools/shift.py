@@ -18,6 +18,7 @@ from starloom_agent.tools.digest import sha256_of
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.placing import place
+from starloom_agent.tools.refs import FileRef
 from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -94,7 +95,7 @@ def move(context: ToolContext, args: Move) -> dict[str, Any]:
 class Trash(Args, frozen=True, kw_only=True):
     """Put files or folders into the trash of their granted folder; `fs.restore` brings them back."""
 
-    paths: list[str]
+    paths: list[str | FileRef]
 
 
 def _root_of(context: ToolContext, path: Path) -> Path:
@@ -102,7 +103,8 @@ def _root_of(context: ToolContext, path: Path) -> Path:
 
 
 def trash(context: ToolContext, args: Trash) -> dict[str, Any]:
-    real = [(path, context.resolve_write(path)) for path in args.paths]
+    files = [FileRef(path=item) if isinstance(item, str) else item for item in args.paths]
+    real = [(file.path, context.resolve_write(file.path)) for file in files]
     for path, at in real:
         if at in context.folders.write or not any(_inside(at, root) for root in context.folders.write):
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} cannot go to the trash: it is a granted folder", effect=False)
@@ -110,7 +112,7 @@ def trash(context: ToolContext, args: Trash) -> dict[str, Any]:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} is in the trash already", effect=False)
     items: list[dict[str, Any]] = []
     missing: list[str] = []
-    for path, at in real:
+    for file, (path, at) in zip(files, real, strict=True):
         if not at.exists():
             missing.append(path)
             continue
@@ -121,7 +123,7 @@ def trash(context: ToolContext, args: Trash) -> dict[str, Any]:
             # What it was is written first: a cut leaves at worst a note without a file, never a file without a note.
             (home / "from.json").write_bytes(msgspec.json.encode({"path": os.fspath(at)}))
             at.replace(home / at.name)
-        items.append({"path": path, "ticket": ticket})
+        items.append({"path": path, "ticket": ticket, **({"device": file.device} if file.device else {})})
     return {"items": items, "missing": missing, "count": len(items)}
 
 

@@ -17,7 +17,9 @@ _PROC = Path("/proc")
 
 
 class Info(Args, frozen=True, kw_only=True):
-    """`device_name` becomes the field `device` of the answer, so that answers of several devices can be merged."""
+    """`device_name` becomes the field `device` of the answer, so that answers of several devices can be merged.
+    `severity` is that of the worst trouble, `weight` that of all of it together.
+    """
 
     device_name: str = ""
 
@@ -78,30 +80,33 @@ def _battery() -> int | None:
     return None
 
 
-def judge(facts: dict[str, Any]) -> tuple[int, list[str]]:
-    """Return how bad it is (0 fine, 1 look at it, 2 soon, 3 now) and why, from the facts alone."""
-    worst = 0
-    why: list[str] = []
+def trouble(facts: dict[str, Any]) -> list[tuple[str, int, str]]:
+    """Return what speaks against the health of a machine, from the facts alone: what was looked at, how bad, why.
+
+    1 is worth a look, 2 soon, 3 now.
+    """
+    found: list[tuple[str, int, str]] = []
     used = facts.get("disk_used_percent", 0)
     if used >= 90:
-        worst = max(worst, 3 if used >= 97 else 2)
-        why.append(f"disk {used} % full")
+        found.append(("disk", 3 if used >= 97 else 2, f"disk {used} % full"))
     total, free = facts.get("memory_total_bytes", 0), facts.get("memory_available_bytes", 0)
     if total and free * 100 < total * 8:
-        worst = max(worst, 2)
-        why.append(f"memory {100 - free * 100 // total} % used")
+        found.append(("memory", 2, f"memory {100 - free * 100 // total} % used"))
     load, cpus = facts.get("load_5m_percent", 0), facts.get("cpus", 1)
     if load >= 200:
-        worst = max(worst, 2 if load >= 400 else 1)
-        why.append(f"load {load} % of {cpus} processors")
+        found.append(("load", 2 if load >= 400 else 1, f"load {load} % of {cpus} processors"))
     if facts.get("reboot_required"):
-        worst = max(worst, 1)
-        why.append("a restart is due")
+        found.append(("system", 1, "a restart is due"))
     battery = facts.get("battery_percent")
     if battery is not None and battery <= 15:
-        worst = max(worst, 1)
-        why.append(f"battery at {battery} %")
-    return worst, why
+        found.append(("battery", 1, f"battery at {battery} %"))
+    return found
+
+
+def judge(facts: dict[str, Any]) -> tuple[int, list[str]]:
+    """Return how bad the worst of it is (0 is fine) and every reason."""
+    found = trouble(facts)
+    return max((severity for _, severity, _ in found), default=0), [why for _, _, why in found]
 
 
 def info(_context: ToolContext, args: Info) -> dict[str, Any]:
@@ -132,7 +137,12 @@ def info(_context: ToolContext, args: Info) -> dict[str, Any]:
     if battery is not None:
         facts["battery_percent"] = battery
     severity, why = judge(facts)
-    return {**facts, "severity": severity, "why": "; ".join(why)}
+    findings = [
+        {"device": facts["device"], "looked_at": looked_at, "severity": bad, "why": said}
+        for looked_at, bad, said in trouble(facts)
+    ]
+    weight = sum(bad for _, bad, _ in trouble(facts))
+    return {**facts, "severity": severity, "weight": weight, "why": "; ".join(why), "findings": findings}
 
 
 TOOLS = (

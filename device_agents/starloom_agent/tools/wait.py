@@ -108,5 +108,6 @@ TOOLS = (
         run=until,
         effects=(Effect.READ, Effect.REACH),
         repeatability=Repeatability.PURE,
+        effects_by={"what": dict.fromkeys(("file", "no_file", "text", "process_ended"), (Effect.READ,))},
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from starloom_agent.tools.digest import place_of, sha256_of
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.placing import place
+from starloom_agent.tools.placing import place, readable_as
 from starloom_agent.tools.refs import FileRef
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -19,13 +19,13 @@ class Write(Args, frozen=True, kw_only=True):
     """Give `files` (artifacts) with `under`, or `path` with `text`.
 
     `name_by` hash makes one file of equal contents; `path` keeps the folders that `fs.find` saw (or those below
-    `strip`). A file with the same contents in the same place is kept; one with other contents keeps its name, and the
-    new one gets a number (`on_clash`).
+    `strip`); `origin` puts the name of the device it came from before its own. A file with the same contents in the
+    same place is kept; one with other contents keeps its name, and the new one gets a number (`on_clash`).
     """
 
     files: tuple[FileRef, ...] = ()
     under: str = "."
-    name_by: Literal["hash", "name", "path"] = "name"
+    name_by: Literal["hash", "name", "origin", "path"] = "name"
     strip: str = ""
     on_same_hash: Literal["keep", "write"] = "keep"
     on_clash: Literal["rename", "replace", "fail"] = "rename"
@@ -47,6 +47,8 @@ def _wanted_name(file: FileRef, args: Write) -> str:
         if ".." in parts:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.path} leads out of {args.under}", effect=False)
         return "/".join(_safe_name(part) for part in parts)
+    if args.name_by == "origin" and file.device:
+        return _safe_name(f"{file.device} - {file.shown_name}")
     return _safe_name(file.shown_name)
 
 
@@ -70,15 +72,6 @@ def _choose(context: ToolContext, wanted: str, file: FileRef, args: Write) -> tu
     raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {_RENAMES_MOST} versions in {args.under}; clear the folder")
 
 
-def _readable_as(context: ToolContext, shown: str, real: Path) -> str:
-    """Return the path under which a later read finds the file: relative ones may start at another granted folder."""
-    try:
-        same = context.resolve_read(shown) == real
-    except ToolFailed:
-        same = False
-    return shown if same else os.fspath(real)
-
-
 def write(context: ToolContext, args: Write) -> dict[str, Any]:
     if args.text is not None:
         return _write_text(context, args)
@@ -93,10 +86,11 @@ def write(context: ToolContext, args: Write) -> dict[str, Any]:
         context.progress(done_bytes=written_bytes, note=file.shown_name)
         rows.append(
             {
-                "path": _readable_as(context, shown, real),
+                "path": readable_as(context, shown, real),
                 "name": file.shown_name,
                 "source": file.path,
                 **({"below": file.below} if file.below else {}),
+                **({"device": file.device} if file.device else {}),
                 "sha256": file.hash,
                 "bytes": size,
                 "state": "kept" if same else "written",

@@ -67,8 +67,8 @@ def test_the_system_s_own_texts_are_read() -> None:
 
 def test_waiting_updates_are_read_from_each_package_manager() -> None:
     apt = (
-        "Inst libc6 [2.36-9] (2.36-10 Debian-Security:12/stable-security [amd64])\n"
-        "Inst vim [9.0] (9.1 Debian:12/stable [amd64])\nConf vim (9.1)\n"
+        "Listing...\nlibc6/stable-security,stable 2.36-10 amd64 [upgradable from: 2.36-9]\n"
+        "vim/stable 9.1 amd64 [upgradable from: 9.0]\nN: There are 2 more versions.\n"
     )
     assert [(row["name"], row["current"], row["security"]) for row in from_apt(apt)] == [
         ("libc6", "2.36-9", True),

@@ -37,7 +37,7 @@ def test_a_copy_is_compared_with_what_was_expected(device: Device) -> None:
     expect = [{"path": "from", "files": [{"path": "from/x.png", "sha256": sha(b"good")}]}]
     good = device.call("fs.hash", files=[file], expect=expect, folder="from", compare=True)
     assert good["equal"] is True
-    assert good["files"] == [{"path": "copies/x", "name": "x.png", "sha256": sha(b"good"), "bytes": 4}]
+    assert good["files"] == [{"path": "copies/x", "name": "x.png", "sha256": sha(b"good"), "bytes": 4, "same": True}]
     device.write("copies/x", b"bad!")
     bad = device.call("fs.hash", files=[file], expect=expect, folder="from", compare=True)
     assert bad["equal"] is False
@@ -144,6 +144,7 @@ def test_artifacts_go_out_and_come_back(device: Device) -> None:
         "name": "one.txt",
         "media": "text/plain",
         "path": "a/one.txt",
+        "sha256": sha(b"one"),
     }
     device.call("artifact.get", artifact=sent["files"][0], to="back/one.txt")
     assert (device.folder / "back/one.txt").read_bytes() == b"one"

@@ -95,3 +95,45 @@ def test_a_folder_is_listed_folders_first(device: Device) -> None:
     device.write("z/a.txt", b"a")
     found = device.call("fs.list")
     assert [(entry["name"], entry["kind"]) for entry in found["entries"]] == [("z", "folder"), ("b.txt", "file")]
+
+
+@pytest.mark.parametrize(
+    ("what", "found"),
+    [
+        ("PDFs", {"a.PDF"}),
+        ("all pictures", {"b.png", "c.jpg"}),
+        ("photos and PDFs", {"a.PDF", "b.png", "c.jpg"}),
+        ("*.tx?", {"d.txt"}),
+        (".txt", {"d.txt"}),
+        ("all files", {"a.PDF", "b.png", "c.jpg", "d.txt"}),
+        ("spreadsheets", set()),
+    ],
+)
+def test_a_sort_of_file_is_meant_as_people_call_it(device: Device, what: str, found: set[str]) -> None:
+    for name in ("a.PDF", "b.png", "c.jpg", "d.txt"):
+        device.write(f"Downloads/{name}", name)
+    rows = device.call("fs.find", root="Downloads", what=what)["files"]
+    assert {row["name"] for row in rows} == found
+
+
+def test_only_files_of_equal_size_can_be_equal(device: Device) -> None:
+    for name, text in {"a": "one", "b": "two", "c": "three", "deep/d": "six"}.items():
+        device.write(name, text)
+    rows = device.call("fs.find", same_size=True, not_under="deep")["files"]
+    assert [row["name"] for row in rows] == ["a", "b"]
+
+
+def test_a_folder_that_is_not_there_may_be_nothing(device: Device) -> None:
+    assert device.call("fs.find", root="Nowhere", missing="nothing")["files"] == []
+    with pytest.raises(ToolFailed, match="not a folder"):
+        device.call("fs.find", root="Nowhere")
+
+
+def test_a_point_means_every_granted_folder(device: Device, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "far.txt").write_text("x")
+    device.write("near.txt", "x")
+    granted = Folders.of(write=[str(device.folder), str(other)])
+    found = device.call("fs.find", root=".", granted=granted)["files"]
+    assert {row["name"] for row in found} == {"near.txt", "far.txt"}

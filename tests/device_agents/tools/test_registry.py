@@ -20,6 +20,7 @@ from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repe
 TOOLS = registry.all_tools()
 ROOT = Path(__file__).resolve().parents[3]
 GRANTS = {"files:read", "files:write", "python:run", "shell:run", "net:reach", "desktop:use", None}
+GRANTS |= {"git:run", "service:restart", "process:kill", "container:read", "adb:use"}
 
 
 @pytest.fixture(params=TOOLS, ids=lambda tool: tool.name)
@@ -56,7 +57,7 @@ def test_its_declarations_fit_together(tool: Tool) -> None:
     if RISKY_EFFECTS & set(tool.effects):
         assert tool.grant is not None
     if Effect.WRITE in tool.effects and tool.name != "notify":
-        assert tool.grant in {"files:write", "python:run", "shell:run"}
+        assert tool.grant in {"files:write", "python:run", "git:run", "shell:run"}
     assert tool.in_process is (tool.name == "lab.echo")
 
 

@@ -1,0 +1,142 @@
+"""Questions to the owner of this device, and the answers typed here: one small file each in the agent's home.
+
+The agent asks and takes answers, `starloom-agent approve` and `deny` give them; nothing that comes from the hub can.
+A question is answered once, an allowance is used up by the call that takes it, and what is not answered in a day is
+denied. It decides nothing about what may be asked: that is the policy's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from starloom_agent.home import write_private
+from starloom_agent.policy import Always, Decision
+from starloom_protocol.vocabulary import Code
+
+ANSWER_WITHIN_S: Final = 24 * 3600.0
+"""After this a question counts as denied, and an allowance that no call took is over."""
+_OPEN_MOST: Final = 500
+_GRAIN_NS: Final = 1_000_000_000
+_NAME: Final = re.compile(r"[0-9a-f]{8}")
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One question. `answer` is empty until the owner has typed `allow` or `deny`; times are those of this device."""
+
+    id: str
+    tool: str
+    args: str
+    task: str
+    asked_s: float
+    answer: str = ""
+    answered_s: float = 0.0
+    reason: str = ""
+
+    def over(self, now_s: float) -> bool:
+        """Whether its time has passed, counted from the answer where there is one."""
+        return now_s - max(self.asked_s, self.answered_s) > ANSWER_WITHIN_S
+
+
+class CannotAnswer(Exception):
+    """There is no such open question; the text says what to type instead."""
+
+
+class Asks:
+    """The questions of one home. Faulty files are no answers: they are passed over."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._kept: list[Ask] = []
+        self._read_at = 0
+
+    def all(self) -> list[Ask]:
+        """Return every question that is kept, the oldest first; read again only where the folder has changed."""
+        try:
+            changed_ns = self._folder.stat().st_mtime_ns
+        except FileNotFoundError:
+            return []
+        if self._read_at != changed_ns:
+            found = [ask for path in self._folder.glob("*.json") if (ask := _read(path)) is not None]
+            self._kept = sorted(found, key=lambda ask: (ask.asked_s, ask.id))
+            # What changes within the clock's grain of this reading has the same time: it is read once more.
+            settled = time.time_ns() - changed_ns > _GRAIN_NS
+            self._read_at = changed_ns if settled else 0
+        return self._kept
+
+    def open(self) -> list[Ask]:
+        """Return what waits for an answer, the oldest first."""
+        now = self._clock()
+        return [ask for ask in self.all() if not ask.answer and not ask.over(now)]
+
+    @property
+    def digest(self) -> str:
+        """A short hash of what is answered by now, by a person or by time; empty where nothing is."""
+        now = self._clock()
+        told = [f"{ask.id}{ask.answer}{ask.over(now)}" for ask in self.all() if ask.answer or ask.over(now)]
+        return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16] if told else ""
+
+    def settle(self, asked: Decision, identity: str, action: Always, task: str) -> Decision:
+        """Return the decision by the answer that is there: taken if it allows, and if there is none, asked."""
+        path = self._path(identity)
+        known = _read(path)
+        now = self._clock()
+        if known is None:
+            self._ask(Ask(id=identity, tool=action.tool, args=action.args, task=task, asked_s=now))
+            return asked
+        if known.answer == "allow" and not known.over(now):
+            path.unlink(missing_ok=True)
+            return Decision(True, f"its owner approved it here ({identity})")
+        if known.answer == "deny" or known.over(now):
+            said = f"its owner denied it here{f': {known.reason}' if known.reason else ''}"
+            late = f"its owner did not approve it within {ANSWER_WITHIN_S / 3600:g} hours"
+            path.unlink(missing_ok=True)
+            return Decision(False, said if known.answer == "deny" else late, Code.POLICY_REFUSED)
+        return asked
+
+    def answer(self, identity: str, answer: str, reason: str = "") -> Ask:
+        """Answer an open question, once; return it.
+
+        Raises:
+            CannotAnswer: if there is none of this name, or its time is over.
+        """
+        known = _read(self._path(identity)) if _NAME.fullmatch(identity) else None
+        waiting = ", ".join(ask.id for ask in self.open()) or "none"
+        if known is None:
+            raise CannotAnswer(f"no call that waits here is called {identity}; waiting: {waiting}")
+        if known.answer or known.over(self._clock()):
+            how = f"was answered {known.answer}" if known.answer else "waited too long and counts as denied"
+            raise CannotAnswer(f"{identity} {how}; waiting: {waiting}")
+        answered = msgspec.structs.replace(known, answer=answer, answered_s=self._clock(), reason=reason)
+        self._write(answered)
+        return answered
+
+    def _ask(self, ask: Ask) -> None:
+        kept = self.all()
+        now = self._clock()
+        # A hub that asks without end fills no disk: the oldest question goes, and is asked again when its call comes.
+        surplus = kept[: max(0, len(kept) + 1 - _OPEN_MOST)]
+        for old in (*surplus, *(item for item in kept if item.over(now))):
+            self._path(old.id).unlink(missing_ok=True)
+        self._write(ask)
+
+    def _write(self, ask: Ask) -> None:
+        self._folder.mkdir(exist_ok=True, mode=0o700)
+        write_private(self._path(ask.id), msgspec.json.encode(ask))
+
+    def _path(self, identity: str) -> Path:
+        return self._folder / f"{identity}.json"
+
+
+def _read(path: Path) -> Ask | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Ask)
+    except (OSError, msgspec.DecodeError):
+        return None

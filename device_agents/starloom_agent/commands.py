@@ -1,0 +1,114 @@
+"""Command rules: which argument lists `shell.run` may run here, word by word, never a string for a shell. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
+
+_PATTERN_CHARS_MAX: Final = 200
+
+
+class PolicyFault(Exception):
+    """The policy, or a change of it, is not valid; the text says where and what would be."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """One typed word of a command rule: a literal, or a pattern that the whole word must match.
+
+    A word that begins with `-` is never matched by a pattern that does not itself begin with `-`: no options slip in.
+    """
+
+    literal: str | None = None
+    pattern: str | None = None
+    rest: bool = False
+
+    def fits(self, text: str) -> bool:
+        if self.literal is not None:
+            return text == self.literal
+        pattern = self.pattern or ""
+        if text.startswith("-") and not pattern.startswith("-"):
+            return False
+        return re.fullmatch(pattern, text) is not None
+
+
+@dataclass(frozen=True)
+class CommandRule:
+    """A command that may run: one word of argv each; only the last may be `rest` (none or more words).
+
+    `effects` is what its owner says that it may do at most; none given means anything.
+    """
+
+    words: tuple[Word, ...]
+    effects: tuple[Effect, ...] = ()
+
+    @staticmethod
+    def of(argv: Any, place: str = "argv", effects: Any = ()) -> CommandRule:
+        """Read `["systemctl", "status", {"word": "[a-z]+"}]`; `{"rest": pattern}` may stand last.
+
+        Raises:
+            PolicyFault: with the place.
+        """
+        if not isinstance(effects, list | tuple) or not all(item in list(Effect) for item in effects):
+            raise PolicyFault(f"{place}: effects are a list of {', '.join(Effect)}")
+        if not isinstance(argv, list) or not argv or not isinstance(argv[0], str):
+            raise PolicyFault(f"{place}: a command rule is a list that begins with the program's name")
+        words = []
+        for index, item in enumerate(argv):
+            here = f"{place}[{index}]"
+            if isinstance(item, str):
+                words.append(Word(literal=item))
+                continue
+            if not isinstance(item, dict) or len(item) != 1 or not set(item) <= {"word", "rest"}:
+                raise PolicyFault(f'{here}: a word is text, {{word = "pattern"}} or, at the end, {{rest = "pattern"}}')
+            kind, pattern = next(iter(item.items()))
+            if kind == "rest" and index != len(argv) - 1:
+                raise PolicyFault(f"{here}: rest may stand at the end only")
+            words.append(Word(pattern=_pattern(pattern, here), rest=kind == "rest"))
+        return CommandRule(tuple(words), tuple(effect for effect in Effect if effect in effects))
+
+    def fits(self, argv: list[str]) -> bool:
+        fixed = [word for word in self.words if not word.rest]
+        rest = self.words[-1] if self.words[-1].rest else None
+        if len(argv) < len(fixed) or (rest is None and len(argv) > len(fixed)):
+            return False
+        if not all(word.fits(text) for word, text in zip(fixed, argv, strict=False)):
+            return False
+        return rest is None or all(rest.fits(text) for text in argv[len(fixed) :])
+
+    @property
+    def asks(self) -> bool:
+        """Whether its owner is asked before each call: not where every word of the command was typed into the rule,
+        and not where the rule says that it does no harm."""
+        exact = all(word.literal is not None for word in self.words)
+        harmless = bool(self.effects) and not RISKY_EFFECTS & set(self.effects)
+        return not exact and not harmless
+
+    def plain(self) -> list[Any]:
+        """Return the form that `of` reads."""
+        return [
+            word.literal if word.literal is not None else {"rest" if word.rest else "word": word.pattern}
+            for word in self.words
+        ]
+
+
+def _pattern(pattern: Any, place: str) -> str:
+    if not isinstance(pattern, str) or not pattern or len(pattern) > _PATTERN_CHARS_MAX:
+        raise PolicyFault(f"{place}: a pattern is a regular expression of 1 to {_PATTERN_CHARS_MAX} characters")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise PolicyFault(f"{place}: {pattern!r} is not a regular expression: {error}") from error
+    return pattern
+
+
+def word_of(text: str) -> Any:
+    """`{PATTERN}` on the command line is a typed word, `{PATTERN...}` the rest; anything else is itself."""
+    if text.startswith("{") and text.endswith("...}"):
+        return {"rest": text[1:-4]}
+    if text.startswith("{") and text.endswith("}"):
+        return {"word": text[1:-1]}
+    return text

@@ -1,0 +1,137 @@
+"""How the hub is reached: which address is dialled for its URL, and which public key its certificate must carry.
+
+A `pin` replaces the trust in authorities: it is compared before the first byte of ours is sent. `via` is where a
+tunnel ends on this device; the Host that the hub sees stays its own. Knows nothing of what is said.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import http.client
+import socket
+import ssl
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.x509 import load_der_x509_certificate
+
+PIN_PREFIX = "sha256//"
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class BadRoute(ValueError):
+    """A pin or a tunnel's end that cannot be meant; the text says how it looks."""
+
+
+def pin_of(certificate: bytes) -> str:
+    """Return the pin of a DER certificate: SHA-256 of its public key, as curl's `--pinnedpubkey` writes it."""
+    key = load_der_x509_certificate(certificate).public_key()
+    digest = hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
+    return PIN_PREFIX + base64.b64encode(digest).decode()
+
+
+def checked_pin(pin: str) -> str:
+    """Return the pin if it is one, or "".
+
+    Raises:
+        BadRoute: if it is not `sha256//` and the base64 of 32 bytes.
+    """
+    if not pin:
+        return ""
+    try:
+        raw = base64.b64decode(pin.removeprefix(PIN_PREFIX), validate=True)
+    except ValueError:
+        raw = b""
+    if not pin.startswith(PIN_PREFIX) or len(raw) != 32:
+        raise BadRoute(f"{pin} is no pin; it looks like {PIN_PREFIX}... and stands in the line of `starloom enroll`")
+    return pin
+
+
+def _check(certificate: bytes | None, pin: str) -> None:
+    found = pin_of(certificate) if certificate else "no certificate"
+    if not hmac.compare_digest(found, pin):
+        raise ssl.SSLCertVerificationError(
+            f"the hub's certificate has another key ({found}) than the one pinned at joining ({pin}): either the hub "
+            "was made anew, then join again with a fresh line from `starloom enroll`, or something stands between"
+        )
+
+
+def tls_context(pin: str) -> ssl.SSLContext:
+    """Return a context that trusts the system's authorities, or with a pin exactly one public key."""
+    context = ssl.create_default_context()
+    if not pin:
+        return context
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+
+    class PinnedObject(ssl.SSLObject):
+        def do_handshake(self) -> None:
+            super().do_handshake()
+            _check(self.getpeercert(True), pin)
+
+    class PinnedSocket(ssl.SSLSocket):
+        def do_handshake(self, block: bool = False) -> None:
+            super().do_handshake(block)
+            _check(self.getpeercert(True), pin)
+
+    context.sslobject_class = PinnedObject
+    context.sslsocket_class = PinnedSocket
+    return context
+
+
+@dataclass(frozen=True)
+class Route:
+    """The way to one hub. `pin` and `via` (`HOST:PORT`) may be empty."""
+
+    hub: str
+    pin: str = ""
+    via: str = ""
+
+    def __post_init__(self) -> None:
+        checked_pin(self.pin)
+        if self.pin and self.url.scheme != "https":
+            raise BadRoute(f"a pin belongs to an https address; {self.hub} has no certificate")
+        if self.via and urlsplit(f"//{self.via}").port is None:
+            raise BadRoute(f"{self.via} is not HOST:PORT, where a tunnel to the hub ends on this device")
+
+    @property
+    def url(self) -> SplitResult:
+        return urlsplit(self.hub)
+
+    @property
+    def dialled(self) -> tuple[str, int]:
+        """Return the host and the port that a connection is opened to."""
+        if self.via:
+            end = urlsplit(f"//{self.via}")
+            return end.hostname or "127.0.0.1", end.port or 0
+        return self.url.hostname or "127.0.0.1", self.url.port or (443 if self.url.scheme == "https" else 80)
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.dialled[0] in _LOOPBACK
+
+    def tls(self) -> ssl.SSLContext | None:
+        """Return the context for this hub, None where the address is plain http."""
+        return tls_context(self.pin) if self.url.scheme == "https" else None
+
+    def http(self, timeout_s: float) -> http.client.HTTPConnection:
+        """Return an HTTP connection that is not open yet."""
+        return _Connection(self, timeout_s)
+
+
+class _Connection(http.client.HTTPConnection):
+    """HTTP over a route: the Host header is the hub's, the socket goes where the route says."""
+
+    def __init__(self, route: Route, timeout_s: float) -> None:
+        super().__init__(route.url.hostname or "127.0.0.1", route.url.port, timeout=timeout_s)
+        self.default_port = 443 if route.url.scheme == "https" else 80
+        self.port = route.url.port or self.default_port
+        self._route = route
+
+    def connect(self) -> None:
+        opened = socket.create_connection(self._route.dialled, self.timeout)
+        context = self._route.tls()
+        self.sock = opened if context is None else context.wrap_socket(opened, server_hostname=self.host)

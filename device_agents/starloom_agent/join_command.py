@@ -1,0 +1,128 @@
+"""What `starloom-agent join` does at the owner's terminal: asks for the profile, shows the words, starts the agent."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import msgspec
+
+from starloom_agent import background, joining, service
+from starloom_agent.dialling import Route
+from starloom_agent.home import AgentHome, Joined
+from starloom_agent.identity import load_or_make
+from starloom_agent.platforms import processes
+from starloom_agent.policy import PROFILE_WORDS, Policy
+from starloom_agent.policy_file import checked, write_policy
+from starloom_protocol.vocabulary import Profile
+
+DEFAULT_SLOTS = 4
+JOIN_CODE = "STARLOOM_JOIN_CODE"
+"""Where the code stands when the command line says `-`, because other users of a computer can read command lines."""
+
+
+class CannotDo(Exception):
+    """The command cannot be carried out; the text says why and what to type instead."""
+
+
+class CannotMean(CannotDo):
+    """The command line itself is wrong."""
+
+
+def show(text: str) -> None:
+    print(text, flush=True)
+
+
+def ask_profile() -> Policy:
+    """Ask the person at this terminal; without a terminal the answer is `observe`."""
+    if not sys.stdin.isatty():
+        return Policy()
+    show("What may the hub do on this device?")
+    profiles = list(Profile)
+    for number, profile in enumerate(profiles, 1):
+        show(f"  {number}  {profile:8} {PROFILE_WORDS[profile]}")
+    while True:
+        text = input("Number or name [1 observe]: ").strip().lower() or "1"
+        chosen = next((p for i, p in enumerate(profiles, 1) if text in (str(i), p.value)), None)
+        if chosen is not None:
+            break
+        show(f"{text} is none of them")
+    folders: list[str] = []
+    if chosen is not Profile.OBSERVE:
+        folders = input("Folders it may read and write, separated by spaces [none]: ").split()
+    return policy_for(chosen, folders)
+
+
+def policy_for(profile: Profile, folders: list[str]) -> Policy:
+    """Return the policy of a profile with its folders.
+
+    Raises:
+        CannotMean: if `observe` is given folders, or a folder does not exist.
+    """
+    if profile is Profile.OBSERVE and folders:
+        raise CannotMean("the profile observe has no folders; did you mean: --profile files " + " ".join(folders))
+    roots = [str(Path(item).expanduser().resolve()) for item in folders]
+    for root in roots:
+        if not Path(root).is_dir():
+            raise CannotMean(f"{root} is not a folder; make it first, or name another")
+    return Policy(profile=profile, read=tuple(roots), write=tuple(roots))
+
+
+def join(options: argparse.Namespace) -> int:
+    home = AgentHome.at(options.home)
+    hub = joining.hub_address(options.url)
+    route = Route(hub, options.pin, options.via)
+    code = os.environ.pop(JOIN_CODE, "") if options.code == "-" else options.code
+    if not code:
+        raise CannotMean(f"the code - means that it stands in the variable {JOIN_CODE}, which is not set")
+    if home.hub.exists() and not options.yes:
+        before = home.joined()
+        if before.hub != hub:
+            raise CannotDo(f"{home.root} has joined {before.hub}; type first: starloom-agent leave, or add --yes")
+    given = options.profile
+    policy = checked(ask_profile() if given is None else policy_for(Profile(given[0]), given[1:]), home.root)
+    home.make()
+    identity = load_or_make(home.key)
+    name = options.name or platform.node().split(".")[0] or "device"
+    asked = joining.Asked(code=code, name=name, os=processes.os_name(), profile=policy.profile)
+    record = joining.join(route, asked, identity, say=show)
+    home.join(replace_labels(record, options.label))
+    write_policy(home.policy, policy)
+    show(f"This device has joined {hub} as {record.name}, profile {policy.profile}.")
+    if options.start:
+        keep_running(home)
+    else:
+        show(f"Start it:                     {typed(home, 'start')}")
+        show(f"Start it with the computer:   {typed(home, 'install-service')}")
+    return 0
+
+
+def keep_running(home: AgentHome) -> None:
+    """Start the agent now; on a terminal offer to start it with the computer."""
+    if sys.stdin.isatty():
+        answer = input("Start it with this computer from now on? [Y/n]: ").strip().lower()
+        if answer in ("", "y", "yes"):
+            try:
+                service.install(home, show, slots=DEFAULT_SLOTS)
+            except service.ServiceFault as fault:
+                show(str(fault))
+            else:
+                return
+    background.start(home, show, slots=DEFAULT_SLOTS)
+    show(f"It runs until this computer stops. To start it with the computer: {typed(home, 'install-service')}")
+
+
+def typed(home: AgentHome, command: str) -> str:
+    """Return a line that works as it is, whether or not the agent's programs are in the PATH."""
+    program = shutil.which("starloom-agent") or str(Path(sys.executable).with_name("starloom-agent"))
+    usual = home.root == AgentHome.at(None).root
+    return shlex.join([program, command, *([] if usual else ["--home", str(home.root)])])
+
+
+def replace_labels(record: Joined, labels: list[str] | None) -> Joined:
+    return msgspec.structs.replace(record, labels=list(labels or []))

@@ -1,0 +1,198 @@
+"""`adb.devices`, `adb.files`, `adb.get`, `adb.screen`: a phone on a cable, by the adb of this computer.
+
+The phone asks its owner itself whether this computer may look. What runs over there is fixed here; a path is quoted.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import PurePosixPath
+from typing import Annotated, Any
+
+import msgspec
+
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.programs import Ran, run_program
+from starloom_agent.tools.refs import FileRef, media_of
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_GRANT = "adb:use"
+_SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
+_LIST_BYTES = 4 * 1024 * 1024
+_READY = "device"
+_NOT_READY = {
+    "unauthorized": "unlock the phone and allow this computer in its dialogue",
+    "offline": "plug the phone in again",
+}
+
+Serial = Annotated[str, msgspec.Meta(max_length=128)]
+
+
+class Devices(Args, frozen=True, kw_only=True):
+    """The phones on this computer's cables, and what keeps those that do not answer."""
+
+
+class Files(Args, frozen=True, kw_only=True):
+    """Files below a folder of the phone, the newest first. `serial` is needed only where several are plugged in."""
+
+    path: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)] = "/sdcard/DCIM"
+    serial: Serial = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
+
+
+class Get(Args, frozen=True, kw_only=True):
+    """Give files of the phone to the hub's store; `paths` are those of the phone, as texts or as `{path}`."""
+
+    paths: Annotated[list[str | FileRef], msgspec.Meta(min_length=1, max_length=1000)]
+    serial: Serial = ""
+
+
+class Screen(Args, frozen=True, kw_only=True):
+    """What the phone shows now, as a picture."""
+
+    serial: Serial = ""
+
+
+def _adb(argv: list[str], *, timeout_s: float = 60, kept_bytes: int = 64 * 1024) -> Ran:
+    return run_program(["adb", *argv], timeout_s=timeout_s, kept_bytes=kept_bytes)
+
+
+def devices_from(text: str) -> list[dict[str, str]]:
+    """Return rows from `adb devices -l`."""
+    rows = []
+    for line in text.splitlines()[1:]:
+        serial, _, rest = line.partition(" ")
+        words = rest.split()
+        if not serial or not words:
+            continue
+        said = dict(word.split(":", 1) for word in words[1:] if ":" in word)
+        way_out = "" if words[0] == _READY else _NOT_READY.get(words[0], "see `adb devices -l` on this computer")
+        rows.append({"serial": serial, "state": words[0], "model": said.get("model", ""), "way_out": way_out})
+    return rows
+
+
+def _listed() -> list[dict[str, str]]:
+    ran = _adb(["devices", "-l"], timeout_s=20)
+    if ran.exit_code:
+        raise ToolFailed(Code.TOOL_FAILED, f"adb does not answer: {ran.stderr.strip()[:300]}", effect=False)
+    return devices_from(ran.stdout)
+
+
+def _chosen(serial: str) -> str:
+    """Return the phone that is meant.
+
+    Raises:
+        ToolFailed: there is none, it does not answer, or several do and none is named.
+    """
+    rows = _listed()
+    if serial and not _SERIAL.fullmatch(serial):
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{serial!r} is not the serial number of a phone", effect=False)
+    meant = [row for row in rows if serial in ("", row["serial"])]
+    ready = [row for row in meant if row["state"] == _READY]
+    if len(ready) == 1:
+        return ready[0]["serial"]
+    if ready:
+        names = ", ".join(row["serial"] for row in ready)
+        raise ToolFailed(
+            Code.BAD_ARGUMENTS, f"several phones are plugged in; name one as serial: {names}", effect=False
+        )
+    if meant:
+        first = meant[0]
+        detail = f"{first['serial']} is {first['state']}: {first['way_out']}"
+        raise ToolFailed(Code.TOOL_UNAVAILABLE, detail, effect=False)
+    which = f"the phone {serial}" if serial else "no phone"
+    raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{which} is plugged into this computer", effect=False)
+
+
+def devices(_context: ToolContext, _args: Devices) -> dict[str, Any]:
+    rows = _listed()
+    return {"rows": rows, "ready": sum(row["state"] == _READY for row in rows)}
+
+
+def files(_context: ToolContext, args: Files) -> dict[str, Any]:
+    if not args.path.startswith("/"):
+        # Also because `find` would take a path such as `-delete` for an order.
+        raise ToolFailed(
+            Code.BAD_ARGUMENTS, f"{args.path!r} is not a whole path of a folder on the phone", effect=False
+        )
+    serial = _chosen(args.serial)
+    command = f"find {shlex.quote(args.path)} -type f -exec stat -c '%s|%Y|%n' {{}} +"
+    ran = _adb(["-s", serial, "shell", command], timeout_s=120, kept_bytes=_LIST_BYTES)
+    rows: list[dict[str, Any]] = []
+    for line in ran.stdout.splitlines():
+        size, _, rest = line.partition("|")
+        changed, _, path = rest.partition("|")
+        if size.isdigit() and changed.isdigit() and path:
+            name = PurePosixPath(path).name
+            known = {"bytes": int(size), "mtime_s": int(changed), "media": media_of(name)}
+            rows.append({"path": path, "name": name, **known})
+    if ran.exit_code and not rows:
+        said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-300:]
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} cannot be listed on the phone: {said}", effect=False)
+    rows.sort(key=lambda row: (-row["mtime_s"], row["path"]))
+    complete = not ran.lost_bytes and len(rows) <= args.limit
+    return {"files": rows[: args.limit], "count": len(rows), "complete": complete}
+
+
+def get(context: ToolContext, args: Get) -> dict[str, Any]:
+    serial = _chosen(args.serial)
+    kept: list[dict[str, Any]] = []
+    for number, item in enumerate(args.paths):
+        path = item if isinstance(item, str) else item.path
+        name = PurePosixPath(path).name
+        if not path.startswith("/") or not name:
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{path!r} is not a whole path of a file on the phone", effect=False)
+        local = context.workdir / f"pulled-{number}"
+        ran = _adb(["-s", serial, "pull", path, str(local)], timeout_s=3600)
+        if ran.exit_code or not local.is_file():
+            said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-300:]
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be taken from the phone: {said}", effect=False)
+        stored = context.put(local, name=name, media=media_of(name))
+        local.unlink()
+        kept.append({**stored, "path": path, "sha256": stored["artifact"]})
+        context.progress(fraction=(number + 1) / len(args.paths), note=name)
+    return {"files": kept, "bytes": sum(file["bytes"] for file in kept)}
+
+
+def screen(context: ToolContext, args: Screen) -> dict[str, Any]:
+    serial = _chosen(args.serial)
+    there = "/data/local/tmp/starloom-screen.png"
+    local = context.workdir / "screen.png"
+    taken = _adb(["-s", serial, "shell", f"screencap -p {there}"])
+    pulled = _adb(["-s", serial, "pull", there, str(local)]) if not taken.exit_code else taken
+    _adb(["-s", serial, "shell", f"rm -f {there}"])
+    if pulled.exit_code or not local.is_file():
+        said = (pulled.stderr.strip() or pulled.stdout.strip() or "it said nothing")[-300:]
+        raise ToolFailed(Code.TOOL_FAILED, f"the phone gave no picture of its screen: {said}")
+    return {"file": context.put(local, name="screen.png", media="image/png")}
+
+
+def _probe() -> str | None:
+    return None if shutil.which("adb") else "adb is not installed, so no phone on a cable can be reached"
+
+
+def _tool(
+    name: str, title: str, args: type[Args], run: Any, *, effects: tuple[Effect, ...], again: Repeatability
+) -> Tool:
+    return Tool(
+        name=name, title=title, args=args, run=run, effects=effects, repeatability=again, grant=_GRANT, probe=_probe,
+        limits_memory=False,
+    )  # fmt: skip
+
+
+_READ = (Effect.READ,)
+TOOLS = (
+    _tool("adb.devices", "Phones on a cable", Devices, devices, effects=_READ, again=Repeatability.PURE),
+    _tool("adb.files", "Files of a phone on a cable", Files, files, effects=_READ, again=Repeatability.PURE),
+    _tool("adb.get", "Take files from a phone on a cable", Get, get, effects=_READ, again=Repeatability.IDEMPOTENT),
+    _tool(
+        "adb.screen",
+        "The screen of a phone on a cable",
+        Screen,
+        screen,
+        effects=(Effect.CONTROL,),
+        again=Repeatability.NEVER,
+    ),
+)

@@ -1,0 +1,349 @@
+"""`archive.pack`, `unpack`, `verify` and `rotate`: a folder as one file, back again, and proof that it is whole.
+
+A folder is unpacked beside its place and put there in one step: it is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from starloom_agent.tools.digest import sha256_of
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.packing import Limits, Listed, Taken, copy_out, members, write_archive
+from starloom_agent.tools.placing import readable_as
+from starloom_agent.tools.refs import FileRef
+from starloom_agent.tools.shift import TRASH, Trash, trash
+from starloom_agent.tools.walking import Found, Walk
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_STAMP = "%Y%m%dT%H%M%SZ"
+_NAMED = re.compile(r"(?P<series>.+)-(?P<stamp>\d{8}T\d{6}Z)(?: \(\d+\))?\.tar\.gz")
+_WRONG_SHOWN = 100
+_NUMBERS_MOST = 1000
+
+MostBytes = Annotated[int, msgspec.Meta(ge=1)]
+MostFiles = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+
+def _plain_name(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", text).strip("._-")[:60]
+
+
+class Pack(Args, frozen=True, kw_only=True):
+    """Pack a folder (or one file) with all that is in it, hidden files too; links are left out, the trash as well.
+
+    The archive is called `DEVICE-FOLDER-TIME.tar.gz`; `device_name` is the first part. The same files give the same
+    bytes. It lies at the hub afterwards, not on this device.
+    """
+
+    path: str
+    device_name: str = ""
+
+
+def pack(context: ToolContext, args: Pack) -> dict[str, Any]:
+    real = context.resolve_read(args.path)
+    if real.is_dir():
+        walk = Walk(real, hidden=True)
+        files = [found for found in walk if TRASH not in found.below.split("/")]
+        skipped = walk.unreadable
+    elif real.is_file():
+        about = real.stat()
+        files, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], 0
+    else:
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
+    total = sum(found.bytes for found in files)
+
+    def tell(done: int, name: str) -> None:
+        context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
+
+    made = context.workdir / "archive.tar.gz"
+    listed, unreadable = write_archive(files, made, tell)
+    parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
+    name = "-".join(part for part in parts if part) + ".tar.gz"
+    kept = context.put(made, name=name, media="application/gzip")
+    named = {"device": args.device_name} if args.device_name else {}
+    return {
+        "archives": [{**kept, **named}],
+        "files": len(listed),
+        "unpacked_bytes": sum(item.bytes for item in listed),
+        "bytes": kept["bytes"],
+        "unreadable": unreadable[:_WRONG_SHOWN],
+        "unreadable_count": len(unreadable) + skipped,
+        "summary": {
+            **named,
+            "folder": args.path,
+            "files": len(listed),
+            "unpacked_bytes": sum(item.bytes for item in listed),
+            "packed_bytes": kept["bytes"],
+            "unreadable": len(unreadable) + skipped,
+        },
+    }
+
+
+def _local(context: ToolContext, file: FileRef) -> Path:
+    if file.path and not file.artifact:
+        real = context.resolve_read(file.path)
+        if not real.is_file():
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{file.path} is not a file on this device", effect=False)
+        return real
+    if not file.hash:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} is neither a path nor an artifact", effect=False)
+    return context.fetch(file.hash)
+
+
+class Unpack(Args, frozen=True, kw_only=True):
+    """Unpack archives (tar, tar.gz, tar.bz2, tar.xz, zip), each into a folder of its own below `under`.
+
+    Only plain files come out. An archive with a name that leads out, a name twice, or more than the limits is refused
+    as a whole. `files` in the answer carry the hashes that the archive's own list has, so that they can be compared.
+    """
+
+    files: tuple[FileRef, ...]
+    under: str = "."
+    most_bytes: MostBytes = 20 * 1024**3
+    most_files: MostFiles = 200_000
+
+
+def _stem(name: str) -> str:
+    return _plain_name(re.sub(r"\.(tar(\.(gz|bz2|xz))?|tgz|zip)$", "", name, flags=re.IGNORECASE)) or "archive"
+
+
+def _put_out(local: Path, half: Path, limits: Limits, taken: Taken, context: ToolContext) -> dict[str, Listed]:
+    written: dict[str, Listed] = {}
+    done = 0
+    for member in members(local, limits, taken):
+        target = half / member.path
+        with plain(target, "unpacking"):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as out:
+                digest = copy_out(member, out)
+            if member.mtime_s > 0:
+                os.utime(target, (member.mtime_s, member.mtime_s))
+        written[member.path] = Listed(path=member.path, bytes=member.bytes, sha256=digest)
+        done += member.bytes
+        context.progress(done_bytes=done, note=target.name)
+    return written
+
+
+def _holds_the_same(folder: Path, written: dict[str, Listed]) -> bool:
+    there = {found.below: found for found in Walk(folder, hidden=True)}
+    return there.keys() == written.keys() and all(
+        there[path].bytes == item.bytes and sha256_of(there[path].path)[0] == item.sha256
+        for path, item in written.items()
+    )
+
+
+def unpack(context: ToolContext, args: Unpack) -> dict[str, Any]:
+    limits = Limits(bytes=args.most_bytes, files=args.most_files)
+    rows: list[dict[str, Any]] = []
+    folders: list[str] = []
+    summary: list[dict[str, Any]] = []
+    for file in args.files:
+        taken = Taken()
+        wanted = f"{args.under.rstrip('/')}/{_stem(file.shown_name)}"
+        half = context.resolve_write(f"{args.under}/.{_stem(file.shown_name)}.{context.fence}.part")
+        with plain(half, "unpacking"):
+            shutil.rmtree(half, ignore_errors=True)
+            half.mkdir(parents=True)
+        try:
+            written = _put_out(_local(context, file), half, limits, taken, context)
+            shown = _place(context, half, wanted, written)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
+        folders.append(shown)
+        expected = taken.listed if taken.listed is not None else written
+        summary.append(
+            {
+                "name": file.shown_name,
+                "folder": shown,
+                "files": len(written),
+                "bytes": sum(item.bytes for item in written.values()),
+                "missing": len(expected.keys() - written.keys()),
+                "not_listed": len(written.keys() - expected.keys()),
+                "left_out": taken.left_out_count,
+                "left_out_names": taken.left_out,
+            }
+        )
+        rows.extend(
+            {
+                "path": f"{shown}/{path}",
+                "name": path,
+                "bytes": item.bytes,
+                "sha256": expected[path].sha256 if path in expected else item.sha256,
+            }
+            for path, item in sorted(written.items())
+        )
+    return {
+        "folders": folders,
+        "files": rows,
+        "count": len(rows),
+        "bytes": sum(row["bytes"] for row in rows),
+        "summary": summary,
+    }
+
+
+def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Listed]) -> str:
+    """Put the unpacked folder in its place in one step; the same files there already are kept, others keep theirs."""
+    for number in range(1, _NUMBERS_MOST):
+        shown = os.path.normpath(wanted if number == 1 else f"{wanted} ({number})")
+        real = context.resolve_write(shown)
+        if not real.exists():
+            with plain(real, "unpacking"):
+                half.replace(real)
+            return readable_as(context, shown, real)
+        if real.is_dir() and _holds_the_same(real, written):
+            return readable_as(context, shown, real)
+    raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {_NUMBERS_MOST} versions; clear the folder")
+
+
+class Verify(Args, frozen=True, kw_only=True):
+    """Read archives to their end and compare every file in them with the list inside, and each with its own hash."""
+
+    files: tuple[FileRef, ...]
+    most_bytes: MostBytes = 1024**4
+    most_files: MostFiles = 1_000_000
+    device_name: str = ""
+
+
+def verify(context: ToolContext, args: Verify) -> dict[str, Any]:
+    limits = Limits(bytes=args.most_bytes, files=args.most_files)
+    named = {"device": args.device_name} if args.device_name else {}
+    rows = [{**named, **_judged(context, file, limits)} for file in args.files]
+    bad = [row for row in rows if not row["ok"]]
+    return {
+        "ok": not bad,
+        "archives": rows,
+        "count": len(rows),
+        "bad": len(bad),
+        "why": "; ".join(f"{row['name']}: {row['why']}" for row in bad)[:1000],
+    }
+
+
+def _judged(context: ToolContext, file: FileRef, limits: Limits) -> dict[str, Any]:
+    local = _local(context, file)
+    digest, size = sha256_of(local)
+    row: dict[str, Any] = {
+        "name": file.shown_name,
+        "path": file.path,
+        "bytes": size,
+        "sha256": digest,
+        "files": 0,
+        "listed": False,
+        "wrong": [],
+    }
+    if file.hash and file.hash != digest:
+        return {**row, "ok": False, "why": "its bytes are not those that were stored"}
+    taken = Taken()
+    found: dict[str, str] = {}
+    try:
+        for member in members(local, limits, taken):
+            found[member.path] = copy_out(member, None)
+            context.progress(note=member.path.rpartition("/")[2])
+    except ToolFailed as failure:
+        return {**row, "ok": False, "why": failure.detail, "files": len(found)}
+    expected = {path: item.sha256 for path, item in (taken.listed or {}).items()}
+    wrong = [
+        {"path": path, "why": "is missing" if path not in found else "has other contents"}
+        for path, wanted in sorted(expected.items())
+        if found.get(path) != wanted
+    ]
+    row |= {"files": len(found), "listed": taken.listed is not None, "wrong": wrong[:_WRONG_SHOWN]}
+    return {**row, "ok": not wrong, "why": f"{len(wrong)} files are not as they were packed" if wrong else ""}
+
+
+class Rotate(Args, frozen=True, kw_only=True):
+    """Keep the newest `keep` archives of each series that `files` name; older ones go to the trash.
+
+    A series is the archives of one device and folder, as `archive.pack` names them. Only what carries such a name is
+    touched, and nothing is deleted: `fs.restore` brings it back.
+    """
+
+    files: tuple[FileRef, ...]
+    under: str = "."
+    keep: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 7
+    device_name: str = ""
+
+
+def rotate(context: ToolContext, args: Rotate) -> dict[str, Any]:
+    folder = context.resolve_write(args.under)
+    named = {"device": args.device_name} if args.device_name else {}
+    new = {file.shown_name for file in args.files}
+    wanted = {found["series"] for name in new if (found := _NAMED.fullmatch(name))}
+    series: dict[str, list[tuple[str, Path]]] = {}
+    if folder.is_dir():
+        for path in folder.iterdir():
+            found = _NAMED.fullmatch(path.name)
+            if found is not None and found["series"] in wanted and path.is_file() and not path.is_symlink():
+                series.setdefault(found["series"], []).append((found["stamp"], path))
+    rows: list[dict[str, Any]] = []
+    for name, archives in sorted(series.items()):
+        archives.sort(key=lambda item: (item[0], item[1].name), reverse=True)
+        old = {path for _, path in archives[args.keep :]}
+        sizes = {path: path.stat().st_size for _, path in archives}
+        gone = trash(context, Trash(paths=[os.fspath(path) for path in sorted(old)]))
+        tickets = {item["path"]: item["ticket"] for item in gone["items"]}
+        rows.extend(
+            {
+                **named,
+                "series": name,
+                "archive": path.name,
+                "made_s": int(datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC).timestamp()),
+                "bytes": sizes[path],
+                "state": "in the trash" if path in old else "new" if path.name in new else "kept",
+                "ticket": tickets.get(os.fspath(path), ""),
+            }
+            for stamp, path in archives
+        )
+    return {
+        "rows": rows,
+        "kept": sum(row["state"] != "in the trash" for row in rows),
+        "trashed": sum(row["state"] == "in the trash" for row in rows),
+    }
+
+
+TOOLS = (
+    Tool(
+        name="archive.pack",
+        title="Pack a folder into one file",
+        args=Pack,
+        run=pack,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.IDEMPOTENT,
+        grant="files:read",
+    ),
+    Tool(
+        name="archive.unpack",
+        title="Unpack archives into folders",
+        args=Unpack,
+        run=unpack,
+        effects=(Effect.WRITE,),
+        repeatability=Repeatability.IDEMPOTENT,
+        grant="files:write",
+    ),
+    Tool(
+        name="archive.verify",
+        title="Read archives to their end and compare",
+        args=Verify,
+        run=verify,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        grant="files:read",
+    ),
+    Tool(
+        name="archive.rotate",
+        title="Keep the newest archives, trash older ones",
+        args=Rotate,
+        run=rotate,
+        effects=(Effect.WRITE,),
+        repeatability=Repeatability.IDEMPOTENT,
+        grant="files:write",
+    ),
+)

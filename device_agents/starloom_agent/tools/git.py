@@ -1,0 +1,333 @@
+"""`git.status`, `git.log`, `git.archive`, `git.clone`: repositories in granted folders, by the git of this device.
+
+A repository's own settings can name programs, so git runs in the cage like any program of a request; what is asked
+over the network is first fetched bare, outside the cage and by https alone, from hosts that the owner lists.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+import urllib.parse
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from starloom_agent.sandbox import cage as cages
+from starloom_agent.sandbox.cage import Cage, Layer
+from starloom_agent.sandbox.levels import UNCONFINED
+from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.programs import Ran, quiet_environment, run_program
+from starloom_agent.tools.refs import FileRef
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_GRANT = "git:run"
+_OUT_BYTES = 2 * 1024 * 1024
+_ROWS_MOST = 1000
+_PACKED_BYTES_MOST = 1024 * 1024 * 1024
+# No program but git itself: no hook, watcher, pager or transport helper.
+_SETTINGS = (
+    "safe.directory=*", "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.pager=cat", "gc.auto=0",
+    "protocol.allow=never", "protocol.file.allow=always", "submodule.recurse=false",
+)  # fmt: skip
+_FIELDS = "%H%x1f%h%x1f%an%x1f%aI%x1f%s"
+_SEPARATOR = "\x1f"
+_STATES = {"1": "changed", "2": "renamed", "u": "in conflict", "?": "new"}
+
+Ref = Annotated[str, msgspec.Meta(max_length=255, pattern=r"^([A-Za-z0-9_./@^~][A-Za-z0-9_./@^~{}+-]*)?$")]
+
+
+class Status(Args, frozen=True, kw_only=True):
+    """Where a working copy stands: its branch, its last version, and what differs from it."""
+
+    path: str
+    limit: Annotated[int, msgspec.Meta(ge=1, le=_ROWS_MOST)] = 200
+    device_name: str = ""
+
+
+class Log(Args, frozen=True, kw_only=True):
+    """The last versions, the newest first; `ref` is a branch, tag or version, `below` a file or folder in it."""
+
+    path: str
+    ref: Ref = "HEAD"
+    below: str = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=_ROWS_MOST)] = 50
+    device_name: str = ""
+
+
+class Archive(Args, frozen=True, kw_only=True):
+    """All files of a version as one tar file; without `ref`, the working copy as it stands, ignored files left out."""
+
+    path: str
+    ref: Ref = ""
+
+
+class Clone(Args, frozen=True, kw_only=True):
+    """Make a working copy at `to`: from an https address, a folder of this device, or a bundle (an artifact).
+
+    One that is there with the same version is kept. `ref` is a branch or tag, `depth` how many versions come along.
+    """
+
+    source: Literal["address", "folder", "bundle"]
+    to: Annotated[str, msgspec.Meta(min_length=1)]
+    url: str = ""
+    path: str = ""
+    files: tuple[FileRef, ...] = ()
+    ref: Ref = ""
+    depth: Annotated[int, msgspec.Meta(ge=0)] = 0
+    timeout_s: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 600
+
+
+def _environment(home: Path) -> dict[str, str]:
+    return {
+        **quiet_environment(),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "HOME": str(home),
+    }
+
+
+def _git(
+    context: ToolContext,
+    argv: list[str],
+    *,
+    write: tuple[Path, ...] = (),
+    timeout_s: float = 120,
+    kept: int = _OUT_BYTES,
+) -> Ran:
+    """Run git in the cage, or without one where the owner allows that; a fault of git is one of the task."""
+    home = context.workdir / "git"
+    home.mkdir(exist_ok=True)
+    settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+    command = ["git", "--no-optional-locks", "--no-pager", *settings, *argv]
+    if context.cage != UNCONFINED:
+        if not context.cage:
+            raise ToolFailed(Code.TOOL_UNAVAILABLE, "this device has no sandbox for git", effect=False)
+        cage = Cage(
+            layer=Layer(context.cage),
+            workdir=str(home),
+            interpreter=tuple(cages.interpreter()),
+            read=(*map(str, context.folders.read), str(context.workdir)),
+            write=tuple(map(str, write)),
+            memory_bytes_max=MEMORY_BYTES_MAX,
+        )
+        command = cages.command(cage, command)
+    ran = run_program(command, timeout_s=timeout_s, cwd=home, environment=_environment(home), kept_bytes=kept)
+    if ran.exit_code:
+        raise _fault(ran)
+    return ran
+
+
+def _fault(ran: Ran) -> ToolFailed:
+    said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-400:]
+    if "not a git repository" in said:
+        return ToolFailed(Code.BAD_ARGUMENTS, f"this is no git repository: {said}", effect=False)
+    return ToolFailed(Code.TOOL_FAILED, f"git ended with {ran.exit_code}: {said}")
+
+
+def _repository(context: ToolContext, path: str) -> Path:
+    real = context.resolve_read(path)
+    if not real.is_dir():
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} is no folder on this device", effect=False)
+    return real
+
+
+def status(context: ToolContext, args: Status) -> dict[str, Any]:
+    repository = _repository(context, args.path)
+    ran = _git(context, ["-C", str(repository), "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"])
+    found: dict[str, Any] = {"branch": "", "commit": "", "ahead": 0, "behind": 0}
+    rows: list[dict[str, str]] = []
+    parts = iter(ran.stdout.split("\0"))
+    for part in parts:
+        kind, _, rest = part.partition(" ")
+        if kind == "#":
+            _read_branch(rest, found)
+        elif kind in _STATES:
+            # The name stands behind eight fields of a change, nine of a rename, ten of a conflict.
+            fields = {"1": 7, "2": 8, "u": 9, "?": 0}[kind]
+            rows.append({"path": rest.split(" ", fields)[-1], "state": _STATES[kind]})
+            if kind == "2":
+                next(parts, "")
+    named = {"device": args.device_name} if args.device_name else {}
+    return {**named, **found, "clean": not rows, "rows": rows[: args.limit], "count": len(rows)}
+
+
+def _read_branch(line: str, into: dict[str, Any]) -> None:
+    name, _, value = line.partition(" ")
+    if name == "branch.head":
+        into["branch"] = "" if value == "(detached)" else value
+    elif name == "branch.oid":
+        into["commit"] = "" if value == "(initial)" else value
+    elif name == "branch.ab":
+        ahead, _, behind = value.partition(" ")
+        into["ahead"], into["behind"] = int(ahead), -int(behind)
+
+
+def log(context: ToolContext, args: Log) -> dict[str, Any]:
+    repository = _repository(context, args.path)
+    below = ["--", args.below] if args.below else ["--"]
+    argv = ["-C", str(repository), "log", "-z", f"--format={_FIELDS}", f"--max-count={args.limit}", args.ref, *below]
+    ran = _git(context, argv)
+    named = {"device": args.device_name} if args.device_name else {}
+    rows = []
+    for entry in filter(None, ran.stdout.split("\0")):
+        commit, short, author, at, subject = entry.split(_SEPARATOR, 4)
+        rows.append({**named, "commit": commit, "short": short, "author": author, "at": at, "subject": subject[:300]})
+    return {"rows": rows, "count": len(rows)}
+
+
+def archive(context: ToolContext, args: Archive) -> dict[str, Any]:
+    repository = _repository(context, args.path)
+    name = f"{repository.name}.tar"
+    made = context.workdir / "git" / "archive.tar"
+    if args.ref:
+        commit = _git(
+            context, ["-C", str(repository), "rev-parse", "--verify", f"{args.ref}^{{commit}}"]
+        ).stdout.strip()
+        _git(context, ["-C", str(repository), "archive", "--format=tar", f"--output={made}", commit])
+        with tarfile.open(made) as packed:
+            count = sum(1 for member in packed if member.isfile())
+    else:
+        commit = "the working copy"
+        listed = _git(
+            context,
+            ["-C", str(repository), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+        )
+        if listed.lost_bytes:
+            raise ToolFailed(Code.OUTPUT_TOO_BIG, f"{args.path} has too many files for one archive", effect=False)
+        count = _pack(context, repository, sorted(filter(None, listed.stdout.split("\0"))), made)
+    if not count:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} has no files in {commit}", effect=False)
+    stored = context.put(made, name=name, media="application/x-tar")
+    return {"files": [{**stored, "path": name}], "commit": commit, "count": count}
+
+
+def _pack(context: ToolContext, repository: Path, names: list[str], made: Path) -> int:
+    """Pack what git names, as it stands on the disk; a name that leads out of the repository is not followed."""
+    size = 0
+    count = 0
+    with plain(made, "writing"), tarfile.open(made, "w", format=tarfile.PAX_FORMAT) as packed:
+        for name in names:
+            path = repository / name
+            if not path.is_symlink() and not path.is_file():
+                continue  # deleted in the working copy, or a submodule
+            if repository not in path.parent.resolve().parents and path.parent.resolve() != repository:
+                continue
+            size += path.lstat().st_size
+            if size > _PACKED_BYTES_MOST:
+                raise ToolFailed(Code.OUTPUT_TOO_BIG, f"{repository.name} is larger than 1 GiB", effect=False)
+            packed.add(path, arcname=name, recursive=False)
+            count += 1
+            context.progress(done_bytes=size, note=name)
+    return count
+
+
+def clone(context: ToolContext, args: Clone) -> dict[str, Any]:
+    target = context.resolve_write(args.to)
+    origin = _origin(context, args)
+    wanted = _git(context, ["ls-remote", "--exit-code", str(origin), args.ref or "HEAD"]).stdout.split()[0]
+    if target.exists():
+        there = (
+            _git(context, ["-C", str(target), "rev-parse", "HEAD"]).stdout.strip() if (target / ".git").exists() else ""
+        )
+        if there == wanted:
+            return {"path": args.to, "commit": there, "state": "kept"}
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.to} is there already, with something else in it", effect=False)
+    half = target.with_name(f".{target.name}.{context.fence}.part")
+    with plain(target.parent, "making"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    branch = ["--branch", args.ref] if args.ref else []
+    depth = ["--depth", str(args.depth)] if args.depth else []
+    argv = [
+        "clone",
+        "--no-hardlinks",
+        "--template=",
+        "--no-local",
+        *branch,
+        *depth,
+        "--",
+        f"file://{origin}",
+        str(half),
+    ]
+    if args.source == "bundle":
+        argv = ["clone", "--template=", *branch, "--", str(origin), str(half)]
+    try:
+        _git(context, argv, write=(target.parent,), timeout_s=args.timeout_s)
+        commit = _git(context, ["-C", str(half), "rev-parse", "HEAD"]).stdout.strip()
+        address = args.url or args.path
+        if address:
+            url = ["-C", str(half), "remote", "set-url", "origin", address]
+            _git(context, url, write=(target.parent,))
+        with plain(target, "writing"):
+            half.rename(target)
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+    return {"path": args.to, "commit": commit, "state": "made"}
+
+
+def _origin(context: ToolContext, args: Clone) -> Path:
+    """Return a place on this device to clone from: a repository, a bundle, or what was fetched from the address."""
+    if args.source == "folder":
+        return _repository(context, args.path)
+    if args.source == "bundle":
+        if not args.files:
+            raise ToolFailed(Code.BAD_ARGUMENTS, "give the bundle as files", effect=False)
+        return context.fetch(args.files[0].hash)
+    try:
+        parts = urllib.parse.urlsplit(args.url)
+        host = parts.hostname
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in ("https", "http") or parts.username or parts.password:
+        raise ToolFailed(
+            Code.BAD_ARGUMENTS, f"{args.url!r} is no http(s) address without a user and password in it", effect=False
+        )
+    context.check_host(host)
+    bare = context.workdir / "fetched.git"
+    home = context.workdir / "git"
+    home.mkdir(exist_ok=True)
+    settings = [part for setting in _SETTINGS[:-2] for part in ("-c", setting)]
+    # Bare and without a template: nothing of what comes is checked out, and no program of anyone's is started.
+    argv = [
+        "git", *settings, "-c", f"protocol.{parts.scheme}.allow=always", "-c", "http.followRedirects=false",
+        "-c", "credential.helper=", "clone", "--bare", "--template=", "--", args.url, str(bare),
+    ]  # fmt: skip
+    ran = run_program(argv, timeout_s=args.timeout_s, cwd=home, environment=_environment(home), tell=context.log)
+    if ran.exit_code:
+        said = (ran.stderr.strip() or "it said nothing")[-400:]
+        raise ToolFailed(Code.NETWORK, f"{args.url} could not be fetched: {said}", effect=False)
+    return bare
+
+
+def _probe() -> str | None:
+    return None if shutil.which("git") else "git is not installed"
+
+
+def _tool(name: str, title: str, args: type[Args], run: Any, effects: tuple[Effect, ...], **more: Any) -> Tool:
+    pure = effects == (Effect.READ,)
+    repeatability = Repeatability.PURE if pure and name != "git.archive" else Repeatability.IDEMPOTENT
+    return Tool(
+        name=name, title=title, args=args, run=run, effects=effects, repeatability=repeatability, grant=_GRANT,
+        probe=_probe, caged=True, **more,
+    )  # fmt: skip
+
+
+TOOLS = (
+    _tool("git.status", "Where a working copy stands", Status, status, (Effect.READ,)),
+    _tool("git.log", "The last versions of a repository", Log, log, (Effect.READ,)),
+    _tool("git.archive", "The files of a repository as one file", Archive, archive, (Effect.READ,)),
+    _tool(
+        "git.clone",
+        "Make a working copy of a repository",
+        Clone,
+        clone,
+        (Effect.WRITE, Effect.REACH),
+        effects_by={"source": {"folder": (Effect.WRITE,), "bundle": (Effect.WRITE,)}},
+    ),
+)

@@ -1,0 +1,75 @@
+"""`data.group`: rows that share a value put together as one row: how many, what they add up to, what they hold.
+
+Pure, as the other `data` tools.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.refs import Row
+from starloom_protocol.vocabulary import Code, Repeatability
+
+_SHOWN_MOST = 20
+
+
+class Group(Args, frozen=True, kw_only=True):
+    """One row for each value of the fields `by`, in the order of their first rows.
+
+    It is the first row of its group with `count`; `total_NAME` for each field in `add` and `extra_NAME`, the same
+    without the first row; `each_NAME` for each field in `collect`: its different values as one text. `at_least` leaves
+    out smaller groups. `rest` in the answer are all rows but the first of each group.
+    """
+
+    rows: list[Row]
+    by: Annotated[list[str], msgspec.Meta(min_length=1)]
+    add: tuple[str, ...] = ()
+    collect: tuple[str, ...] = ()
+    at_least: Annotated[int, msgspec.Meta(ge=1)] = 1
+    separator: str = ", "
+
+
+def group(_context: ToolContext, args: Group) -> dict[str, Any]:
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in args.rows:
+        missing = [name for name in args.by if name not in row]
+        if missing:
+            raise ToolFailed(
+                Code.BAD_ARGUMENTS, f"a row has no field {missing[0]!r} to be grouped by: {repr(row)[:120]}"
+            )
+        found.setdefault(tuple(repr(row[name]) for name in args.by), []).append(row)
+    kept = [members for members in found.values() if len(members) >= args.at_least]
+    rows = [_row(members, args) for members in kept]
+    totals = {f"extra_{name}": sum(row[f"extra_{name}"] for row in rows) for name in args.add}
+    return {"rows": rows, "count": len(rows), "rest": [row for members in kept for row in members[1:]], **totals}
+
+
+def _row(members: list[Row], args: Group) -> Row:
+    made = {**members[0], "count": len(members)}
+    for name in args.add:
+        numbers = [member.get(name) or 0 for member in members]
+        if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers):
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} is to be added up, but {numbers!r:.120} are not all numbers")
+        made[f"total_{name}"] = sum(numbers)
+        made[f"extra_{name}"] = sum(numbers[1:])
+    for name in args.collect:
+        values = list(dict.fromkeys(str(member[name]) for member in members if member.get(name) not in (None, "")))
+        more = len(values) - _SHOWN_MOST
+        shown = args.separator.join(values[:_SHOWN_MOST])
+        made[f"each_{name}"] = f"{shown}{args.separator}and {more} more" if more > 0 else shown
+    return made
+
+
+TOOLS = (
+    Tool(
+        name="data.group",
+        title="Put rows that share a value together",
+        args=Group,
+        run=group,
+        effects=(),
+        repeatability=Repeatability.PURE,
+    ),
+)

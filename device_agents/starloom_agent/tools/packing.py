@@ -1,0 +1,334 @@
+"""How an archive is written and read: `.tar.gz` with a list of its files inside, and nothing but plain files taken out.
+
+The same files give the same bytes. What is read may come from anyone: names that lead out, links, devices, doubled
+names and archives that grow beyond a limit are refused or left out here, so that no tool has to think of them.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, Protocol
+
+import msgspec
+
+from starloom_agent.tools.faults import plain
+from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.tools.walking import Found
+from starloom_protocol.vocabulary import Code
+
+LIST_NAME = ".starloom-files.json"
+CHUNK_BYTES = 1024 * 1024
+_LIST_BYTES_MOST = 64 * CHUNK_BYTES
+# What tar headers may take, in all and for each member: long names and times, never megabytes.
+_HEAD_BYTES = 1024 * 1024
+_HEAD_BYTES_EACH = 64 * 1024
+_LEFT_OUT_SHOWN = 100
+# RuntimeError (with NotImplementedError) is zipfile's word for what is encrypted or packed in a way it does not know.
+_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError)
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the list inside an archive."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+class _Contents(msgspec.Struct, frozen=True, kw_only=True):
+    starloom_files: int = 1
+    files: list[Listed] = []
+
+
+class Readable(Protocol):
+    """What bytes come out of."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one archive may hold unpacked."""
+
+    bytes: int
+    files: int
+
+
+@dataclass
+class Taken:
+    """What `members` has come past: the list inside the archive, if it has one, and what was left out and why."""
+
+    listed: dict[str, Listed] | None = None
+    left_out: list[str] = field(default_factory=list)
+    left_out_count: int = 0
+
+    def leave_out(self, name: str, why: str) -> None:
+        self.left_out_count += 1
+        if len(self.left_out) < _LEFT_OUT_SHOWN:
+            self.left_out.append(f"{name[:200]}: {why}")
+
+
+@dataclass(frozen=True)
+class Member:
+    """A plain file in an archive; `data` can be read once, before the next member is asked for."""
+
+    archive: Path
+    path: str
+    bytes: int
+    mtime_s: int
+    data: Readable
+
+
+# -- writing
+
+
+class _Hashed(io.RawIOBase):
+    """Reads a file for the archive and hashes what it gives."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        self._file = file
+        self._path = path
+        self.digest = hashlib.sha256()
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        with plain(self._path, "reading"):
+            data = self._file.read(size)
+        self.digest.update(data)
+        self.count += len(data)
+        return data
+
+
+def write_archive(
+    files: Iterable[Found], into: Path, tell: Callable[[int, str], None]
+) -> tuple[list[Listed], list[str]]:
+    """Write files into an archive, in their order; return what it holds and which files could not be read.
+
+    `tell` is called with the bytes read so far and a name.
+
+    Raises:
+        ToolFailed: a file changed its size while it was read, or there is no room.
+    """
+    listed: list[Listed] = []
+    unreadable: list[str] = []
+    done = 0
+    with plain(into, "writing"), into.open("wb") as raw:
+        with (
+            gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for found in files:
+                if found.below == LIST_NAME:
+                    unreadable.append(f"{found.below}: the archive needs this name for its own list")
+                    continue
+                try:
+                    file = found.path.open("rb")
+                except OSError as error:
+                    unreadable.append(f"{found.below}: {error.strerror}")
+                    continue
+                with file:
+                    about = os.fstat(file.fileno())
+                    head = tarfile.TarInfo(found.below)
+                    head.size, head.mtime, head.mode = about.st_size, int(about.st_mtime), about.st_mode & 0o755
+                    reader = _Hashed(file, found.path)
+                    try:
+                        archive.addfile(head, reader)
+                    except OSError as error:
+                        if reader.count < about.st_size and error.errno is None:
+                            raise ToolFailed(
+                                Code.TOOL_FAILED, f"{found.below} became shorter while it was packed; retry"
+                            ) from error
+                        raise
+                listed.append(Listed(path=found.below, bytes=head.size, sha256=reader.digest.hexdigest()))
+                done += head.size
+                tell(done, found.path.name)
+            contents = msgspec.json.encode(_Contents(files=listed))
+            head = tarfile.TarInfo(LIST_NAME)
+            head.size, head.mode = len(contents), 0o644
+            archive.addfile(head, io.BytesIO(contents))
+        raw.flush()
+        os.fsync(raw.fileno())
+    return listed, unreadable
+
+
+# -- reading
+
+
+class _Rationed(io.RawIOBase):
+    """Gives no more bytes than it was allowed, so that a small archive cannot become an endless one in memory."""
+
+    def __init__(self, file: Readable, name: str) -> None:
+        self._file = file
+        self._name = name
+        self.left = _HEAD_BYTES
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size if 0 <= size <= CHUNK_BYTES else CHUNK_BYTES)
+        self.left -= len(data)
+        if self.left < 0:
+            raise ToolFailed(
+                Code.TOOL_FAILED, f"{self._name} is not a usable archive: its headers are far too big", effect=False
+            )
+        return data
+
+
+def safe_path(name: str) -> str:
+    """Return the path of a member below the folder it is unpacked into.
+
+    Raises:
+        ToolFailed: it is absolute, leads out, or has characters that no file should have.
+    """
+    path = PurePosixPath(name)
+    odd = any(ord(char) < 32 or ord(char) == 127 or 0xD800 <= ord(char) <= 0xDFFF for char in name)
+    if odd or "\\" in name or path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name):
+        raise ToolFailed(
+            Code.TOOL_FAILED, f"the archive has a file {name[:200]!r}, which leads out of its folder: nothing is taken"
+        )
+    if any(len(part.encode()) > 255 for part in path.parts) or len(name.encode()) > 4000:
+        raise ToolFailed(Code.TOOL_FAILED, f"the archive has a file with too long a name ({name[:80]}...)")
+    clean = "/".join(path.parts)
+    if not clean:
+        raise ToolFailed(Code.TOOL_FAILED, "the archive has a file without a name")
+    return clean
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        with plain(path, "reading"):
+            yield
+    except _DAMAGE as error:
+        said = str(error) or type(error).__name__
+        raise ToolFailed(Code.TOOL_FAILED, f"{path.name} cannot be read as an archive to its end: {said}") from error
+
+
+def members(path: Path, limits: Limits, taken: Taken) -> Iterator[Member]:
+    """Yield the plain files of a tar (plain, gz, bz2, xz) or zip archive, within limits; `taken` tells the rest.
+
+    Raises:
+        ToolFailed: it is damaged, too big, has a name twice or one that leads out. What was yielded before is then
+            not to be trusted either.
+    """
+    with _readable(path), path.open("rb") as raw:
+        start = raw.read(6)
+        raw.seek(0)
+        zipped = start[:2] == b"PK"
+        found = _from_zip(path, raw, limits, taken) if zipped else _from_tar(path, raw, start, limits, taken)
+        seen: set[str] = set()
+        total = 0
+        for member in found:
+            if member.path in seen:
+                raise ToolFailed(Code.TOOL_FAILED, f"the archive has {member.path} twice: nothing is taken")
+            seen.add(member.path)
+            total += member.bytes
+            if total > limits.bytes or len(seen) > limits.files:
+                raise ToolFailed(
+                    Code.TOOL_FAILED,
+                    f"{path.name} holds more than {limits.files} files or {limits.bytes} bytes; nothing is taken. "
+                    "Allow more with most_files or most_bytes if you trust it",
+                )
+            yield member
+
+
+def _from_tar(path: Path, raw: IO[bytes], start: bytes, limits: Limits, taken: Taken) -> Iterator[Member]:
+    opened: Readable = raw
+    if start[:2] == b"\x1f\x8b":
+        opened = gzip.GzipFile(fileobj=raw, mode="rb")
+    elif start[:3] == b"BZh":
+        opened = bz2.BZ2File(raw)
+    elif start == b"\xfd7zXZ\x00":
+        opened = lzma.LZMAFile(raw)  # noqa: SIM115 - `raw` is the caller's to close, and all there is to close
+    ration = _Rationed(opened, path.name)
+    with tarfile.open(fileobj=ration, mode="r|") as archive:
+        for head in archive:
+            if not head.isreg() or head.issparse():
+                if not head.isdir():
+                    taken.leave_out(head.name, "not a plain file (a link or a device)")
+                ration.left += _HEAD_BYTES_EACH
+                continue
+            if head.size > limits.bytes:
+                raise ToolFailed(Code.TOOL_FAILED, f"{head.name[:200]} alone is larger than {limits.bytes} bytes")
+            # Tar rounds members up to blocks and reads ahead of itself.
+            ration.left += head.size + _HEAD_BYTES_EACH
+            data = archive.extractfile(head)
+            assert data is not None  # noqa: S101 - a regular member always has data
+            if head.name == LIST_NAME:
+                taken.listed = _read_list(data, head.size)
+                continue
+            yield Member(path, safe_path(head.name), head.size, int(head.mtime), data)
+    while ration.read(CHUNK_BYTES):
+        pass  # to the very end: only there does a packed file prove that nothing of it is missing
+
+
+def _from_zip(path: Path, raw: IO[bytes], limits: Limits, taken: Taken) -> Iterator[Member]:
+    with zipfile.ZipFile(raw) as archive:
+        heads = archive.infolist()
+        if sum(head.file_size for head in heads) > limits.bytes or len(heads) > limits.files:
+            raise ToolFailed(
+                Code.TOOL_FAILED, f"it holds more than {limits.files} files or {limits.bytes} bytes; nothing is taken"
+            )
+        for head in heads:
+            if head.is_dir():
+                continue
+            kind = head.external_attr >> 16 & 0o170000
+            if head.create_system == 3 and kind not in (0, 0o100000):
+                taken.leave_out(head.filename, "not a plain file (a link or a device)")
+                continue
+            with archive.open(head) as data:
+                if head.filename == LIST_NAME:
+                    taken.listed = _read_list(data, head.file_size)
+                    continue
+                yield Member(path, safe_path(head.filename), head.file_size, 0, data)
+
+
+def _read_list(data: Readable, size: int) -> dict[str, Listed]:
+    if size > _LIST_BYTES_MOST:
+        raise ToolFailed(Code.TOOL_FAILED, f"the list inside the archive is larger than {_LIST_BYTES_MOST} bytes")
+    try:
+        contents = msgspec.json.decode(data.read(), type=_Contents)
+    except msgspec.MsgspecError as error:
+        raise ToolFailed(Code.TOOL_FAILED, f"the list inside the archive cannot be read: {error}") from error
+    return {item.path: item for item in contents.files}
+
+
+def copy_out(member: Member, into: IO[bytes] | None) -> str:
+    """Read a member to its end, into a file if one is given; return its hash.
+
+    Raises:
+        ToolFailed: it has more or fewer bytes than its head says.
+    """
+    digest = hashlib.sha256()
+    count = 0
+    while True:
+        with _readable(member.archive):
+            data = member.data.read(CHUNK_BYTES)
+        if not data:
+            break
+        count += len(data)
+        if count > member.bytes:
+            break
+        digest.update(data)
+        if into is not None:
+            into.write(data)
+    if count != member.bytes:
+        raise ToolFailed(Code.TOOL_FAILED, f"{member.path} has {count} bytes, not {member.bytes} as its head says")
+    return digest.hexdigest()

@@ -1,0 +1,221 @@
+"""`sqlite.query`, `sqlite.copy`: SQLite databases, read only. One question with bounded rows; a consistent copy.
+
+Read only is held thrice: the file is opened so, the engine's authorizer lets nothing through that is no reading, and
+no other file can be attached. Time and size are bounded inside the engine.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import msgspec
+
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.refs import FileRef
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_ROWS_MOST = 1000
+_CELL_CHARS = 2000
+_VALUE_BYTES = 4 * 1024 * 1024
+_STEPS = 10_000
+_TABLES_MOST = 500
+_PAGES_AT_ONCE = 256
+_READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
+# Those that only tell; `writefile` and the like are not in the library, `load_extension` is.
+_PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"})
+_CHECKS = frozenset({"integrity_check", "quick_check"})
+
+Scalar = str | int | float | None
+
+
+class Query(Args, frozen=True, kw_only=True):
+    """Ask a database of a granted folder (`path`), or the first of `files` (artifacts).
+
+    `params` fill the question marks of `sql`. Without `sql`: whether the file is whole, and every table with its rows.
+    """
+
+    path: str = ""
+    files: tuple[FileRef, ...] = ()
+    sql: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    params: tuple[Scalar, ...] = ()
+    limit: Annotated[int, msgspec.Meta(ge=1, le=_ROWS_MOST)] = 200
+    timeout_s: Annotated[float, msgspec.Meta(gt=0, le=600)] = 30
+    device_name: str = ""
+
+
+class Copy(Args, frozen=True, kw_only=True):
+    """A copy of a database as it was at one moment, also while others write it; `name` is that of the file made."""
+
+    path: str
+    name: str = ""
+    timeout_s: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 600
+
+
+def _fault(error: sqlite3.Error, path: str) -> ToolFailed:
+    text = str(error)
+    if "not authorized" in text or "prohibited" in text or "readonly" in text or "read-only" in text:
+        return ToolFailed(Code.BAD_ARGUMENTS, f"{path} is only read here: {text}", effect=False)
+    if "interrupted" in text:
+        return ToolFailed(Code.TIMED_OUT, f"the question to {path} took longer than it may", effect=False)
+    if "not a database" in text or "malformed" in text:
+        return ToolFailed(Code.TOOL_FAILED, f"{path} is not a whole SQLite database: {text}", effect=False)
+    return ToolFailed(Code.BAD_ARGUMENTS, f"{path}: {text}", effect=False)
+
+
+@contextmanager
+def _opened(real: Path, shown: str, timeout_s: float) -> Iterator[sqlite3.Connection]:
+    """Open a database for reading alone, ended from inside after `timeout_s`.
+
+    Raises:
+        ToolFailed: for whatever the engine says inside the block.
+    """
+    if not real.is_file():
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{shown} does not exist on this device", effect=False)
+    deadline = time.monotonic() + timeout_s
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(real))}?mode=ro", uri=True, timeout=min(5, timeout_s))) as found:
+            found.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
+            found.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            found.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64 * 1024 * 1024)
+            found.execute("PRAGMA query_only = ON")
+            yield found
+    except sqlite3.Error as error:
+        raise _fault(error, shown) from error
+
+
+def _only_reads(pragmas: frozenset[str]) -> Any:
+    def authorize(action: int, first: str | None, second: str | None, _database: str | None, _by: str | None) -> int:
+        if action == sqlite3.SQLITE_PRAGMA:
+            # An argument sets a value, except where it names a table.
+            allowed = (first or "").lower() in pragmas
+        elif action == sqlite3.SQLITE_FUNCTION:
+            allowed = (second or "").lower() != "load_extension"
+        else:
+            allowed = action in _READS
+        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+    return authorize
+
+
+def _plain(value: Any) -> Scalar:
+    if isinstance(value, bytes):
+        return f"({len(value)} bytes)"
+    return value[:_CELL_CHARS] if isinstance(value, str) else value
+
+
+def _ask(database: sqlite3.Connection, args: Query) -> dict[str, Any]:
+    database.set_authorizer(_only_reads(_PRAGMAS))
+    cursor = database.execute(args.sql, args.params)
+    if cursor.description is None:
+        raise ToolFailed(Code.BAD_ARGUMENTS, "this asks nothing: give a SELECT", effect=False)
+    columns = _distinct([str(column[0]) for column in cursor.description])
+    rows: list[dict[str, Scalar]] = []
+    size = 0
+    more = False
+    for found in cursor:
+        row = {name: _plain(value) for name, value in zip(columns, found, strict=True)}
+        size += len(msgspec.json.encode(row))
+        if len(rows) == args.limit or size > _VALUE_BYTES:
+            more = True
+            break
+        rows.append(row)
+    return {"columns": columns, "rows": rows, "count": len(rows), "more": more}
+
+
+def _distinct(names: list[str]) -> list[str]:
+    found: dict[str, None] = {}
+    for name in names:
+        number = 2
+        shown = name
+        while shown in found:
+            shown = f"{name} ({number})"
+            number += 1
+        found[shown] = None
+    return list(found)
+
+
+def _examine(database: sqlite3.Connection) -> dict[str, Any]:
+    database.set_authorizer(_only_reads(_PRAGMAS | _CHECKS))
+    problems = [str(row[0]) for row in database.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+    names = [
+        str(row[0])
+        for row in database.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
+        )
+    ]
+    rows = []
+    for name in names[:_TABLES_MOST]:
+        quoted = name.replace('"', '""')
+        (count,) = database.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()  # noqa: S608 - a name it has itself
+        rows.append({"table": name, "rows": count})
+    return {
+        "ok": not problems,
+        "problems": problems,
+        "rows": rows,
+        "count": len(names),
+        "more": len(names) > len(rows),
+        "total_rows": sum(row["rows"] for row in rows),
+    }
+
+
+def query(context: ToolContext, args: Query) -> dict[str, Any]:
+    if bool(args.path) == bool(args.files):
+        raise ToolFailed(Code.BAD_ARGUMENTS, "name the database: by path, or as files", effect=False)
+    if args.path:
+        shown, real = args.path, context.resolve_read(args.path)
+    else:
+        shown, real = args.files[0].shown_name, context.fetch(args.files[0].hash)
+    with _opened(real, shown, args.timeout_s) as database:
+        found = _ask(database, args) if args.sql else _examine(database)
+    named = {"device": args.device_name} if args.device_name else {}
+    return {**named, "database": shown, **found}
+
+
+def copy(context: ToolContext, args: Copy) -> dict[str, Any]:
+    real = context.resolve_read(args.path)
+    made = context.workdir / "copy.sqlite"
+    deadline = time.monotonic() + args.timeout_s
+
+    def told(_status: int, left: int, all_pages: int) -> None:
+        if time.monotonic() > deadline:
+            raise ToolFailed(Code.TIMED_OUT, f"copying {args.path} took longer than {args.timeout_s:g} s", effect=False)
+        context.progress(fraction=1 - left / max(all_pages, 1), note=args.path)
+
+    with _opened(real, args.path, args.timeout_s) as source:
+        source.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        with closing(sqlite3.connect(made)) as target:
+            source.backup(target, pages=_PAGES_AT_ONCE, progress=told, sleep=0.01)
+            # One file, whatever the journal of the original: nothing of it stays beside.
+            target.execute("PRAGMA journal_mode = DELETE")
+            examined = _examine(target)
+    name = args.name or real.name
+    stored = context.put(made, name=name, media="application/vnd.sqlite3")
+    return {"files": [{**stored, "path": name}], "tables": examined["rows"], "ok": examined["ok"]}
+
+
+TOOLS = (
+    Tool(
+        name="sqlite.query",
+        title="Ask a SQLite database, or check it",
+        args=Query,
+        run=query,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.PURE,
+        grant="files:read",
+    ),
+    Tool(
+        name="sqlite.copy",
+        title="A consistent copy of a SQLite database",
+        args=Copy,
+        run=copy,
+        effects=(Effect.READ,),
+        repeatability=Repeatability.IDEMPOTENT,
+        grant="files:read",
+    ),
+)

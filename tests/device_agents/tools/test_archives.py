@@ -1,0 +1,283 @@
+"""Archives: the same files give the same bytes, damage is seen, and nothing that an archive says is believed."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import hashlib
+import io
+import lzma
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.tools.packing import Limits, Taken, copy_out, members, safe_path
+from tests.device_agents.tools.conftest import Device
+
+LIMITS = Limits(bytes=10_000_000, files=1000)
+
+
+def tar_of(*entries: tuple[str, bytes | str], into: Callable[[tarfile.TarInfo], None] | None = None) -> bytes:
+    """Return a tar; an entry with a text is a link to it."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, content in entries:
+            head = tarfile.TarInfo(name)
+            if isinstance(content, str):
+                head.type, head.linkname = tarfile.SYMTYPE, content
+            else:
+                head.size = len(content)
+            if into is not None:
+                into(head)
+            archive.addfile(head, io.BytesIO(content if isinstance(content, bytes) else b""))
+    return out.getvalue()
+
+
+def unpack(device: Device, data: bytes, name: str = "given.tar", **more: Any) -> Any:
+    return device.call("archive.unpack", files=[device.store.take(data, name=name)], under="Out", **more)
+
+
+def there(device: Device) -> list[str]:
+    return sorted(str(path.relative_to(device.folder)) for path in device.folder.rglob("*") if path.is_file())
+
+
+def test_a_folder_comes_back_as_it_was(device: Device) -> None:
+    device.write("Papers/a.txt", "one")
+    device.write("Papers/deep/.hidden", b"\x00\x01")
+    device.write("Papers/empty.txt", "")
+    (device.folder / "Papers/link").symlink_to("/etc/passwd")
+    device.write("Papers/.starloom-trash/x/old.txt", "gone")
+    packed = device.call("archive.pack", path="Papers", device_name="box 1")
+    (ref,) = packed["archives"]
+    assert ref["name"].startswith("box_1-Papers-20")
+    assert ref["device"] == "box 1"
+    assert (packed["files"], packed["unpacked_bytes"], packed["unreadable_count"]) == (3, 5, 0)
+    back = device.call("archive.unpack", files=[ref], under="Back")
+    (folder,) = back["folders"]
+    root = device.folder / folder
+    assert {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()} == {
+        "a.txt": b"one",
+        "deep/.hidden": b"\x00\x01",
+        "empty.txt": b"",
+    }
+    read = device.call("fs.hash", files=back["files"], compare=True)
+    assert read["equal"] is True
+    assert all(row["same"] for row in read["files"])
+    assert device.said.fractions[-1] == 1.0
+
+
+def test_the_same_files_give_the_same_bytes_and_are_kept_when_unpacked_again(device: Device) -> None:
+    device.write("Papers/a.txt", "one")
+    first, second = (device.call("archive.pack", path="Papers")["archives"][0]["artifact"] for _ in range(2))
+    assert first == second
+    ref = {"artifact": first, "name": "p.tar.gz"}
+    again = [device.call("archive.unpack", files=[ref], under="Out")["folders"] for _ in range(2)]
+    assert again == [["Out/p"], ["Out/p"]]
+    device.write("Out/p/a.txt", "two")
+    assert device.call("archive.unpack", files=[ref], under="Out")["folders"] == ["Out/p (2)"]
+    assert not list(device.folder.rglob("*.part"))
+
+
+def test_one_file_can_be_packed_and_what_is_not_there_cannot(device: Device) -> None:
+    device.write("note.txt", "x")
+    assert device.call("archive.pack", path="note.txt")["files"] == 1
+    with pytest.raises(ToolFailed, match="no file or folder of this device"):
+        device.call("archive.pack", path="nowhere")
+
+
+def test_a_file_that_cannot_be_read_is_told(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked = device.write("Papers/locked.txt", "x")
+    device.write("Papers/open.txt", "y")
+    real = Path.open
+
+    def refuse(path: Path, *args: Any, **more: Any) -> Any:
+        if path == locked:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *args, **more)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    packed = device.call("archive.pack", path="Papers")
+    assert (packed["files"], packed["unreadable"]) == (1, ["locked.txt: Permission denied"])
+
+
+@pytest.mark.parametrize("pack", [lambda data: data, gzip.compress, bz2.compress, lzma.compress])
+def test_tars_of_others_are_read_however_they_are_packed(device: Device, pack: Callable[[bytes], bytes]) -> None:
+    found = unpack(device, pack(tar_of(("a/b.txt", b"hello"), ("c.txt", b""))))
+    assert there(device) == ["Out/given/a/b.txt", "Out/given/c.txt"]
+    assert [(row["name"], row["bytes"]) for row in found["files"]] == [("a/b.txt", 5), ("c.txt", 0)]
+    assert found["files"][0]["sha256"] == hashlib.sha256(b"hello").hexdigest()
+
+
+def test_a_zip_is_read_and_its_links_are_left_out(device: Device) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/b.txt", "hello")
+        link = zipfile.ZipInfo("link")
+        link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/passwd")
+    found = unpack(device, out.getvalue(), "given.zip")
+    assert there(device) == ["Out/given/a/b.txt"]
+    assert found["summary"][0]["left_out"] == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["../out.txt", "a/../../out.txt", "/etc/out.txt", "C:/out.txt", "a\\..\\b", "a\x01b", "."]
+)
+def test_a_name_that_leads_out_takes_nothing(device: Device, name: str) -> None:
+    with pytest.raises(ToolFailed):
+        unpack(device, tar_of(("good.txt", b"x"), (name, b"evil")))
+    assert there(device) == []
+    assert not (device.folder.parent / "out.txt").exists()
+
+
+def test_a_link_is_left_out_and_what_is_written_through_it_stays_inside(device: Device, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    found = unpack(device, tar_of(("door", str(outside)), ("door/in.txt", b"x"), ("dev", "x")))
+    assert list(outside.iterdir()) == []
+    assert there(device) == ["Out/given/door/in.txt"]
+    assert found["summary"][0]["left_out"] == 2
+    assert "door: not a plain file" in found["summary"][0]["left_out_names"][0]
+
+
+def test_devices_hard_links_and_pipes_are_left_out(device: Device) -> None:
+    for kind in (tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.LNKTYPE):
+
+        def become(head: tarfile.TarInfo, kind: bytes = kind) -> None:
+            head.type, head.size, head.linkname = kind, 0, "/etc/passwd"
+
+        assert unpack(device, tar_of(("odd", b""), into=become))["summary"][0]["left_out"] == 1
+    assert there(device) == []
+
+
+def test_a_name_twice_takes_nothing(device: Device) -> None:
+    with pytest.raises(ToolFailed, match="twice"):
+        unpack(device, tar_of(("a.txt", b"x"), ("a.txt", b"y")))
+    assert there(device) == []
+
+
+def test_a_bomb_is_stopped_at_the_limit(device: Device) -> None:
+    bomb = gzip.compress(tar_of(*((f"{number}.bin", bytes(1_000_000)) for number in range(8))))
+    assert len(bomb) < 20_000
+    with pytest.raises(ToolFailed, match="more than"):
+        unpack(device, bomb, most_bytes=3_000_000)
+    with pytest.raises(ToolFailed, match="more than"):
+        unpack(device, bomb, most_files=3)
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", bytes(4_000_000))
+    with pytest.raises(ToolFailed, match="more than"):
+        unpack(device, zipped.getvalue(), "given.zip", most_bytes=3_000_000)
+    assert there(device) == []
+
+
+def test_a_zip_that_lies_about_its_sizes_is_refused(device: Device) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", bytes(4_000_000))
+    data = out.getvalue().replace((4_000_000).to_bytes(4, "little"), (40).to_bytes(4, "little"))
+    with pytest.raises(ToolFailed):
+        unpack(device, data, "given.zip", most_bytes=3_000_000)
+    assert there(device) == []
+
+
+def test_headers_that_grow_without_end_are_refused(device: Device) -> None:
+    head = tarfile.TarInfo("././@LongLink")
+    head.type, head.size = tarfile.GNUTYPE_LONGNAME, 500_000_000
+    endless = gzip.compress(head.tobuf(tarfile.GNU_FORMAT) + bytes(40_000_000))
+    with pytest.raises(ToolFailed, match="headers are far too big"):
+        unpack(device, endless)
+
+
+@pytest.mark.parametrize("cut", [0.2, 0.6, 0.99])
+def test_a_damaged_archive_is_told_and_leaves_nothing(device: Device, cut: float) -> None:
+    device.write("Papers/a.bin", hashlib.sha256(b"x").digest() * 2000)
+    (ref,) = device.call("archive.pack", path="Papers")["archives"]
+    data = device.store.read(ref)
+    broken = device.store.take(data[: int(len(data) * cut)], name="broken.tar.gz")
+    with pytest.raises(ToolFailed):
+        device.call("archive.unpack", files=[broken], under="Out")
+    found = device.call("archive.verify", files=[broken], device_name="box")
+    assert found["ok"] is False
+    assert "broken.tar.gz" in found["why"]
+    assert not (device.folder / "Out").exists() or not list((device.folder / "Out").iterdir())
+
+
+def test_verify_compares_with_the_list_inside_and_with_the_stored_hash(device: Device) -> None:
+    device.write("Papers/a.txt", "one")
+    (ref,) = device.call("archive.pack", path="Papers")["archives"]
+    good = device.call("archive.verify", files=[ref], device_name="box")
+    assert (good["ok"], good["archives"][0]["files"], good["archives"][0]["listed"]) == (True, 1, True)
+    assert good["archives"][0]["device"] == "box"
+    plain = tar_of(("a.txt", b"two"))
+    with tarfile.open(fileobj=gzip.GzipFile(fileobj=io.BytesIO(device.store.read(ref)))) as archive:
+        listed = archive.extractfile(".starloom-files.json")
+        assert listed is not None
+        forged = tar_of(("a.txt", b"two"), (".starloom-files.json", listed.read()))
+    bad = device.call("archive.verify", files=[device.store.take(forged, name="forged.tar")])
+    assert bad["archives"][0]["wrong"] == [{"path": "a.txt", "why": "has other contents"}]
+    assert device.call("archive.verify", files=[device.store.take(plain)])["archives"][0]["listed"] is False
+    device.write("copy.tar.gz", device.store.read(ref) + b"x")
+    other = device.call("archive.verify", files=[{"path": "copy.tar.gz", "sha256": ref["artifact"]}])
+    assert other["archives"][0]["why"] == "its bytes are not those that were stored"
+
+
+def test_rotation_keeps_the_newest_of_each_series_and_the_rest_can_come_back(device: Device) -> None:
+    names = [f"box-Papers-2026010{day}T000000Z.tar.gz" for day in range(1, 6)]
+    for name in (*names, "box-Other-20260101T000000Z.tar.gz", "mine.tar.gz"):
+        device.write(f"Backups/{name}", name)
+    found = device.call("archive.rotate", under="Backups", files=[{"name": names[4]}], keep=2, device_name="nas")
+    assert [(row["archive"], row["state"]) for row in found["rows"]] == [
+        (names[4], "new"),
+        (names[3], "kept"),
+        *((name, "in the trash") for name in (names[2], names[1], names[0])),
+    ]
+    left = sorted(path.name for path in (device.folder / "Backups").iterdir() if path.is_file())
+    assert left == sorted([*names[3:], "box-Other-20260101T000000Z.tar.gz", "mine.tar.gz"])
+    device.call("fs.restore", tickets=[found["rows"][2]["ticket"]])
+    assert (device.folder / "Backups" / names[2]).read_text() == names[2]
+    again = device.call("archive.rotate", under="Backups", files=[{"name": "mine.tar.gz"}], keep=1)
+    assert again["rows"] == []
+
+
+@given(st.text(max_size=60))
+def test_any_name_is_refused_or_stays_below(name: str) -> None:
+    try:
+        path = safe_path(name)
+    except ToolFailed:
+        return
+    assert path
+    assert not path.startswith("/")
+    assert ".." not in path.split("/")
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_a_changed_archive_never_does_more_than_fail(tmp_path: Path, data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(["tar", "gz", "zip"]))
+    if kind == "zip":
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a/b.txt", b"hello" * 50)
+        whole = bytearray(out.getvalue())
+    else:
+        whole = bytearray(tar_of(("a/b.txt", b"hello" * 50), ("c", "x")))
+        if kind == "gz":
+            whole = bytearray(gzip.compress(bytes(whole), mtime=0))
+    for _ in range(data.draw(st.integers(1, 6))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path / "changed"
+    path.write_bytes(bytes(whole))
+    with contextlib.suppress(ToolFailed):
+        for member in members(path, LIMITS, Taken()):
+            assert ".." not in member.path.split("/")
+            copy_out(member, None)

@@ -1,0 +1,94 @@
+"""`log.search` in a granted folder: since when, what comes again, what belongs together; and the ages of lists."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from starloom_agent.tools.durations import begin_of
+from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.tools.logs import shape_of
+from starloom_agent.tools.packages import list_of, told
+from tests.device_agents.tools.conftest import Device
+
+NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+
+
+def test_a_clock_time_is_the_last_time_that_it_was_shown() -> None:
+    local = NOW.astimezone()
+    before, after = local - timedelta(hours=1), local + timedelta(hours=1)
+    assert begin_of(before.strftime("%H:%M"), NOW) == before.timestamp()
+    assert begin_of(after.strftime("%H:%M"), NOW) == (after - timedelta(days=1)).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("since", "begin"),
+    [
+        ("2h", NOW - timedelta(hours=2)),
+        ("2 hours", NOW - timedelta(hours=2)),
+        ("15 minutes", NOW - timedelta(minutes=15)),
+        (60, NOW - timedelta(minutes=1)),
+        ("2026-03-09T10:00:00+00:00", NOW - timedelta(hours=26)),
+    ],
+)
+def test_a_duration_or_a_moment_is_a_beginning(since: str | int, begin: datetime) -> None:
+    assert begin_of(since, NOW) == begin.timestamp()
+
+
+def test_days_begin_at_midnight_of_this_clock() -> None:
+    midnight = NOW.astimezone().replace(hour=0, minute=0)
+    assert begin_of("today", NOW) == midnight.timestamp()
+    assert begin_of("Yesterday", NOW) == (midnight - timedelta(days=1)).timestamp()
+    assert begin_of("2026-03-09", NOW) == datetime(2026, 3, 9).astimezone().timestamp()
+
+
+@pytest.mark.parametrize("since", ["2026-13-01", "25:00", "ages"])
+def test_what_is_no_time_is_refused(since: str) -> None:
+    with pytest.raises(ToolFailed, match="not a "):
+        begin_of(since, NOW)
+
+
+def test_lines_that_differ_in_numbers_have_one_shape() -> None:
+    first = shape_of("2026-03-01T10:00:07Z worker 12 failed: job 0x7f8a of 9f86d081884c7d65")
+    second = shape_of("Mar  1 10:00:09 worker 7 failed: job 0x11 of 2c26b46b68ffc68f")
+    assert first == second == "worker # failed: job # of #"
+
+
+def test_a_granted_log_is_read_and_its_trouble_is_a_finding(device: Device) -> None:
+    device.write(
+        "logs/app.log",
+        "2026-03-01T10:00:00Z started\n2026-03-01T10:00:07Z error: no answer\n  at line 3 of failed.py\n"
+        "2026-03-01T10:00:09+00:00 error: no answer from 10.0.0.8\n",
+    )
+    device.write("logs/other.txt", "2026-03-01T10:00:07Z error: not a log")
+    found = device.call("log.search", since="2026-01-01", path="logs", device_name="box")
+    assert [row["at_s"] - found["rows"][0]["at_s"] for row in found["rows"]] == [0, 0, 2]
+    assert {row["source"] for row in found["rows"]} == {"app.log"}
+    assert found["findings"] == [
+        {
+            "device": "box",
+            "looked_at": "log",
+            "severity": 1,
+            "why": "trouble in the log: 3 lines, the last: error: no answer from 10.0.0.8",
+        }
+    ]
+    one = device.call("log.search", since="2026-01-01", path="logs/other.txt", level="any")
+    assert one["count"] == 1
+    with pytest.raises(ToolFailed, match="is not there on this device"):
+        device.call("log.search", path="nowhere")
+    with pytest.raises(ToolFailed, match="outside the folders"):
+        device.call("log.search", path="/etc")
+
+
+def test_the_age_of_a_list_of_updates_is_part_of_what_is_told(tmp_path: Path) -> None:
+    assert list_of(tmp_path / "nowhere") is None
+    assert list_of(tmp_path) is None
+    (tmp_path / "lists").write_text("x")
+    os.utime(tmp_path / "lists", (1000, 1000))
+    assert list_of(tmp_path) == 1000
+    assert told(0, 0, 1000, 2000) == ""
+    assert told(1, 0, None, 2000) == "1 update waits"
+    assert told(9, 2, 1000, 1000 + 30 * 86_400) == "2 security updates wait; the list of updates is 30 days old"

@@ -1,0 +1,190 @@
+"""Restarting services, ending processes, looking at containers: with small programs that stand in for the real ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from starloom_agent.tools import containers, services
+from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.tools.kill import own_family
+from starloom_agent.tools.processes import find_process
+from starloom_agent.tools.services import Restart, restart
+from starloom_protocol.vocabulary import Code
+from tests.device_agents.tools.conftest import Device
+
+SYSTEMCTL = """#!/bin/sh
+# states/NAME holds the states that a service goes through; each look takes the next, the last one stays.
+cd {folder} || exit 9
+case "$1" in
+is-system-running) echo running ;;
+show)
+    for name in "$@"; do last=$name; done
+    [ -e states/$last ] || {{ printf 'Id=%s\\nLoadState=not-found\\nActiveState=inactive\\n' "$last"; exit 0; }}
+    state=$(head -n 1 states/$last)
+    [ $(wc -l < states/$last) -gt 1 ] && sed -i 1d states/$last
+    printf 'Id=%s\\nLoadState=loaded\\nActiveState=%s\\nSubState=sub\\nNRestarts=0\\n' "$last" "$state" ;;
+restart) echo "$3" >> restarted; [ "$3" != stubborn ] || {{ echo 'Access denied' >&2; exit 4; }} ;;
+list-units) ;;
+esac
+"""
+DOCKER = """#!/bin/sh
+case "$1" in
+ps) cat <<'END'
+{"ID":"0123456789abcdef","Image":"nginx:1","Names":"web","State":"running","Status":"Up 3 hours"}
+{"Id":"fedcba9876543210","Image":"pg","Names":["db"],"State":"Exited","Status":"Exited (1) 2 days ago"}
+nonsense
+END
+;;
+logs) for name in "$@"; do last=$name; done
+    [ "$last" = web ] || { echo "Error: No such container: $last" >&2; exit 1; }
+    echo '2026-01-01T10:00:02Z second'; echo '2026-01-01T10:00:01Z first' >&2 ;;
+esac
+"""
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    target = folder / name
+    target.write_text(text, encoding="utf-8")
+    target.chmod(0o755)
+
+
+@pytest.fixture
+def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "states").mkdir()
+    program(tmp_path, "systemctl", SYSTEMCTL.format(folder=tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(sys, "platform", "linux")
+    return tmp_path
+
+
+def states(folder: Path, name: str, *found: str) -> None:
+    (folder / "states" / name).write_text("\n".join(found) + "\n", encoding="utf-8")
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def pause(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def test_a_service_is_restarted_and_seen_to_stay_up(device: Device, systemd: Path) -> None:
+    states(systemd, "nginx", "active", "activating", "active")
+    time = Time()
+    args = Restart(name="nginx", device_name="vps")
+    found = restart(device.context(), args, clock=time.clock, pause=time.pause)
+    assert found == {"device": "vps", "service": "nginx", "before": "active", "after": "active", "took_s": 1.2}
+    assert (systemd / "restarted").read_text() == "nginx\n"
+
+
+@pytest.mark.parametrize(
+    ("seen", "code", "said"),
+    [
+        (("active", "activating", "failed"), Code.TOOL_FAILED, "is failed after its restart"),
+        (("active", "active", "inactive"), Code.TOOL_FAILED, "is inactive after its restart"),
+        (("active", "activating"), Code.TIMED_OUT, "still activating after 5 s"),
+    ],
+)
+def test_a_service_that_does_not_come_back_fails_the_task(
+    device: Device, systemd: Path, seen: tuple[str, ...], code: Code, said: str
+) -> None:
+    states(systemd, "nginx", *seen)
+    time = Time()
+    with pytest.raises(ToolFailed, match=said) as failed:
+        restart(device.context(), Restart(name="nginx", within_s=5), clock=time.clock, pause=time.pause)
+    assert failed.value.code is code
+
+
+def test_a_service_that_is_not_there_or_may_not_be_touched(device: Device, systemd: Path) -> None:
+    states(systemd, "stubborn", "active")
+    for name, said in (("nothere", "there is no service nothere"), ("--all", "not the name of a service")):
+        with pytest.raises(ToolFailed, match=said) as failed:
+            device.call("service.restart", name=name)
+        assert failed.value.effect is False
+    with pytest.raises(ToolFailed, match="Access denied"):
+        device.call("service.restart", name="stubborn")
+
+
+def test_without_a_service_manager_it_is_not_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    reasons = {tool.name: tool.probe() for tool in (*services.TOOLS, *containers.TOOLS)}
+    assert "no systemd" in str(reasons["service.restart"])
+    assert "neither docker nor podman" in str(reasons["container.list"])
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert "Windows" in str(services.TOOLS[1].probe())
+
+
+@pytest.fixture
+def victim() -> Iterator[subprocess.Popen[bytes]]:
+    found = subprocess.Popen(["sleep", "300"])
+    yield found
+    found.kill()
+    found.wait()
+
+
+def test_a_process_is_ended_by_number_and_name(device: Device, victim: subprocess.Popen[bytes]) -> None:
+    with pytest.raises(ToolFailed, match="is sleep, not nginx: nothing was ended"):
+        device.call("process.kill", pid=victim.pid, name="nginx")
+    assert victim.poll() is None
+    found = device.call("process.kill", pid=victim.pid, name="sleep", device_name="vps")
+    assert (found["ended"], found["device"]) == ("asked", "vps")
+    assert victim.wait(5) == -signal.SIGTERM
+    assert device.call("process.kill", pid=victim.pid, name="sleep")["ended"] == "before"
+
+
+def test_one_that_does_not_listen_is_made_to_end_only_by_force(device: Device) -> None:
+    deaf = subprocess.Popen(
+        [sys.executable, "-c", "import signal; signal.signal(15, signal.SIG_IGN); print(flush=True); signal.pause()"],
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert deaf.stdout is not None
+        deaf.stdout.readline()
+        name = str((find_process(deaf.pid) or {})["name"])
+        with pytest.raises(ToolFailed, match=r"has not ended in 0\.1 s"):
+            device.call("process.kill", pid=deaf.pid, name=name, grace_s=0.1)
+        assert deaf.poll() is None
+        assert device.call("process.kill", pid=deaf.pid, name=name, grace_s=0.1, force=True)["ended"] == "forced"
+        assert deaf.wait(5) == -signal.SIGKILL
+    finally:
+        deaf.kill()
+        deaf.wait()
+        assert deaf.stdout is not None
+        deaf.stdout.close()
+
+
+def test_the_agent_never_ends_what_it_lives_in(device: Device) -> None:
+    assert {os.getpid(), os.getppid(), 1} <= own_family()
+    row = find_process(os.getppid())
+    assert row is not None
+    with pytest.raises(ToolFailed, match="what this agent runs in"):
+        device.call("process.kill", pid=os.getppid(), name=row["name"])
+
+
+def test_containers_and_what_they_say(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, "docker", DOCKER)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    found = device.call("container.list", device_name="vps")
+    assert [(row["name"], row["state"], row["device"]) for row in found["rows"]] == [
+        ("db", "exited", "vps"), ("web", "running", "vps"),
+    ]  # fmt: skip
+    assert (found["count"], found["stopped"]) == (2, 1)
+    logs = device.call("container.logs", name="web", since="2h")
+    assert [row["text"] for row in logs["rows"]] == ["first", "second"]
+    assert device.call("container.logs", name="web", contains="sec")["count"] == 1
+    with pytest.raises(ToolFailed, match="No such container"):
+        device.call("container.logs", name="gone")
+    with pytest.raises(ToolFailed, match="not the name of a container"):
+        device.call("container.logs", name="--follow")
