@@ -1,0 +1,185 @@
+"""Assistants that people already have: MCP by its official client, a brief by the command line; real hub and agents."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from mcp import Client, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from starloom.lab.demo_check import free_port
+from tests.chaos.waiting import until
+from tests.recipes.fleet import Fleet
+
+TOOLS = ["devices", "recipes", "preview", "submit", "watch", "result", "why", "propose_edit"]
+
+
+def plan(**more: Any) -> dict[str, Any]:
+    task = {"id": "room", "tool": "disk.usage", "args": {"path": "/"}, "device": {"name": "laptop"}}
+    shown = [{"title": "Room", "from": "room", "output": "/free_bytes"}]
+    return {"starloom": 1, "name": "Room", "tasks": [task], "result": shown, **more}
+
+
+@asynccontextmanager
+async def by_stdio(fleet: Fleet) -> AsyncIterator[Client]:
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "starloom.cli", "mcp", "--hub", str(fleet.home)]
+    )
+    async with Client(stdio_client(command)) as client:
+        yield client
+
+
+@asynccontextmanager
+async def by_http(url: str, token: str) -> AsyncIterator[Client]:
+    async with AsyncExitStack() as opened:
+        http = await opened.enter_async_context(create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}))
+        yield await opened.enter_async_context(Client(streamable_http_client(url, http_client=http)))
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    answered = await client.call_tool(tool, arguments)
+    assert not answered.is_error, answered.content
+    assert isinstance(answered.structured_content, dict)
+    return answered.structured_content
+
+
+async def ended(client: Client, constellation: str) -> dict[str, Any]:
+    after = 0
+    for _ in range(20):
+        seen = await call(client, "watch", constellation=constellation, after=after, wait_s=10)
+        after = seen["after"]
+        if seen["final"]:
+            return seen
+    raise AssertionError(f"not final: {seen}")
+
+
+async def test_an_assistant_plans_submits_watches_and_reads_an_answer(fleet: Fleet) -> None:
+    async with by_stdio(fleet) as client:
+        listed = (await client.list_tools()).tools
+        assert sorted(tool.name for tool in listed) == sorted(TOOLS)
+        assert {tool.name for tool in listed if tool.annotations and not tool.annotations.read_only_hint} == {
+            "submit",
+            "propose_edit",
+        }
+        devices = await call(client, "devices")
+        assert "laptop" in [item["name"] for item in devices["devices"]]
+        one = await call(client, "devices", name="laptop")
+        assert "disk.usage" in [tool["name"] for tool in one["tools"]]
+        assert "fleet-health" in [item["name"] for item in (await call(client, "recipes"))["recipes"]]
+
+        taught = await call(client, "preview", request="sing me a sea shanty")
+        assert "disk.usage" in taught["how_to_write_a_plan"]
+
+        faulty = await client.call_tool("preview", {"plan": plan(tasks=[{"id": "A B", "tool": "disk.usege"}])})
+        assert faulty.is_error
+        assert "tasks[0].id" in str(faulty.content)
+
+        shown = await call(client, "preview", plan=plan())
+        assert shown["runs_now"]
+        made = await call(client, "submit", plan=plan())
+        assert made["needs_approval"] is False
+        seen = await ended(client, made["constellation"])
+        assert any("room" in line for line in seen["lines"])
+        answer = await call(client, "result", constellation=made["constellation"])
+        assert answer["constellation_state"] == "succeeded"
+        assert answer["items"][0]["value"] > 0
+        snapshot = await client.read_resource(f"starloom://constellations/{made['constellation']}")
+        assert "disk.usage" in str(snapshot.contents)
+        brief = await client.get_prompt("plan", {"request": "free room"})
+        assert "> free room" in str(brief.messages)
+
+
+async def test_what_is_risky_waits_for_a_person_whatever_the_model_wrote(fleet: Fleet) -> None:
+    kill = {"id": "kill", "tool": "process.kill", "args": {"pid": 1, "name": "x"}, "device": {"name": "laptop"}}
+    bold = plan(tasks=[kill], result=[], policy={"approval": "never"})
+    async with by_stdio(fleet) as client:
+        made = await call(client, "submit", plan=bold)
+        assert made["needs_approval"] is True
+        assert made["state"] == "awaiting_approval"
+        assert made["approve_at"] == f"{fleet.client.address.url}/constellations/{made['constellation']}"
+        seen = await call(client, "watch", constellation=made["constellation"], wait_s=5)
+        assert seen["waits_for_a_person"]
+        assert not seen["final"]
+    await asyncio.to_thread(fleet.client.create, f"/constellations/{made['constellation']}/cancel", {})
+
+
+async def test_an_edit_is_made_or_said_to_a_person(fleet: Fleet) -> None:
+    nobody = {"id": "later", "tool": "disk.usage", "device": {"labels": ["nobody-has-this"]}}
+    waits = {"plan": {"starloom": 1, "name": "Waits", "tasks": [nobody]}}
+    identity = (await asyncio.to_thread(fleet.client.create, "/constellations", waits))["id"]
+    task = {"id": "room", "tool": "disk.usage", "device": {"name": "laptop"}}
+    loud = {"id": "kill", "tool": "process.kill", "args": {"pid": 1, "name": "x"}}
+    async with by_stdio(fleet) as client:
+        refused = await call(
+            client, "propose_edit", constellation=identity, operations=[{"add_task": loud}], reason="more"
+        )
+        assert refused["applied"] is False
+        assert refused["because"] == ["process.kill may destroy"]
+        versions = await asyncio.to_thread(fleet.client.get, f"/constellations/{identity}/versions")
+        assert [item["number"] for item in versions["items"]] == [1]
+        assert (await call(client, "why", constellation=identity))["items"][0]["task"] == "later"
+        swap = [{"add_task": task}, {"remove_task": {"id": "later"}}]
+        made = await call(client, "propose_edit", constellation=identity, operations=swap, reason="there is none")
+        assert made["applied"] is True
+        assert made["version"] == 2
+        assert (await ended(client, identity))["state"] == "succeeded"
+
+
+@contextmanager
+def serving_http(fleet: Fleet, port: int, token: Path) -> Iterator[str]:
+    argv = [sys.executable, "-m", "starloom.cli", "mcp", "--http", "--port", str(port), "--token-file", str(token)]
+    process = fleet.spawn([*argv, "--hub", str(fleet.home)], "mcp", {})
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(15)
+
+
+async def test_over_http_only_with_the_token_and_for_this_address(fleet: Fleet, tmp_path: Path) -> None:
+    port, file = free_port(), tmp_path / "token"
+
+    def status(**headers: str) -> int:
+        accepts = {"Accept": "application/json, text/event-stream", **headers}
+        try:
+            return httpx.post(url, json={}, headers=accepts, trust_env=False).status_code
+        except httpx.HTTPError:
+            return 0
+
+    with serving_http(fleet, port, file) as url:
+        await asyncio.to_thread(until, status, "the MCP server listens")
+        token = file.read_text().strip()
+        bearer = {"Authorization": f"Bearer {token}"}
+        assert status() == 401
+        assert status(Authorization="Bearer wrong") == 401
+        assert status(**bearer, Host="evil.example") == 421
+        assert status(**bearer, Origin="http://evil.example") == 403
+        async with by_http(url, token) as client:
+            assert len((await client.list_tools()).tools) == len(TOOLS)
+            made = await call(client, "submit", plan=plan())
+            assert (await ended(client, made["constellation"]))["state"] == "succeeded"
+
+
+def test_a_brief_s_round_trip_with_a_faulty_plan_ends_in_a_running_one(fleet: Fleet, tmp_path: Path) -> None:
+    assert "> how full is my laptop" in fleet.cli("brief", "how full is my laptop")
+    answer = tmp_path / "answer.txt"
+    written = json.dumps(plan())
+    answer.write_text("Sure!\n\n```json\n" + written.replace("disk.usage", "disk.usege") + "\n```\nDone.")
+    argv = [sys.executable, "-m", "starloom.cli", "brief", "--hub", str(fleet.home), "--answer", str(answer)]
+    refused = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode == 2
+    assert "1. tasks[0].tool: " in refused.stdout
+    assert "disk.usage" in refused.stdout
+    answer.write_text(f"You are right.\n\n```json\n{written}\n```")
+    shown = json.loads(fleet.cli("brief", "--answer", str(answer), "--json"))
+    made = json.loads(fleet.cli("brief", "--answer", str(answer), "--approve", shown["plan_hash"], "--json"))
+    assert "room: Done on laptop" in fleet.cli("watch", made["id"])

@@ -1,0 +1,83 @@
+"""What a fleet tells of itself: `fleet-health`, `disk-space`, `find-file`, `run-everywhere`, `log-hunt`."""
+
+from __future__ import annotations
+
+from tests.recipes.fleet import Fleet
+
+NOTHING = "#!/bin/sh\nexit 0\n"
+
+
+def test_the_worst_machine_comes_first_with_its_reason(fleet: Fleet) -> None:
+    for name in ("laptop", "phone", "server"):
+        fleet.device(name).program("apt", NOTHING)
+    waits = "libc6/stable-security 2.36-10 amd64 [upgradable from: 2.36-9]"
+    fleet.device("server").program("apt", f"#!/bin/sh\necho '{waits}'\n")
+    answer = fleet.submit("How are my machines?")
+    assert answer.state == "succeeded", answer.told()
+    rows = answer.rows("Machines")
+    assert {row["device"] for row in rows} == {"laptop", "phone", "server"}
+    assert (rows[0]["device"], rows[0]["severity"]) == ("server", max(row["severity"] for row in rows))
+    assert "1 security update waits" in rows[0]["why"]
+    assert answer.value("In short") == f"server: {rows[0]['why']}"
+    assert [column["title"] for column in answer.value("Machines")["columns"]][:3] == ["Device", "Severity", "Why"]
+
+
+def test_a_busy_package_manager_does_not_hide_the_rest(fleet: Fleet) -> None:
+    for name in ("laptop", "phone", "server"):
+        fleet.device(name).program("apt", NOTHING)
+    fleet.device("phone").program("apt", "#!/bin/sh\necho 'the lock is held' >&2\nexit 100\n")
+    answer = fleet.submit("how are my machines")
+    assert answer.state == "succeeded", answer.told()
+    assert len(answer.rows("Machines")) == 3
+
+
+def test_what_fills_the_disks_by_folder(fleet: Fleet) -> None:
+    big = fleet.device("laptop").write("Stuff/films/a.bin", b"x" * 3_000_000).parent.parent
+    answer = fleet.run("disk-space", {"where": "laptop", "path": str(big)})
+    assert answer.state == "succeeded", answer.told()
+    (row,) = answer.rows("Biggest folders")
+    assert (row["device"], row["folder"].rpartition("/")[2]) == ("laptop", "films")
+    assert row["bytes"] >= 3_000_000
+    assert answer.rows("Disks")[0]["complete"] is True
+
+
+def test_a_file_is_found_wherever_it_is(fleet: Fleet) -> None:
+    fleet.device("laptop").write("Papers/March invoice.pdf", "x")
+    fleet.device("phone").write("Download/2026-03 invoice.txt", "y")
+    fleet.device("server").write("other.txt", "z")
+    answer = fleet.submit("where is the March invoice")
+    assert answer.state == "succeeded", answer.told()
+    assert {(row["device"], row["name"]) for row in answer.rows("Found")} == {
+        ("laptop", "March invoice.pdf"),
+        ("phone", "2026-03 invoice.txt"),
+    }
+
+
+def test_a_command_runs_where_a_rule_allows_it_and_differences_are_marked(fleet: Fleet) -> None:
+    for name, said in (("laptop", "2.1"), ("server", "2.1"), ("phone", "1.9")):
+        fleet.device(name).grant("shell:run", "--", "tool-version")
+        fleet.device(name).program("tool-version", f"#!/bin/sh\necho {said}\n")
+    answer = fleet.submit("run `tool-version` everywhere")
+    assert answer.state == "succeeded", answer.told()
+    assert [(row["device"], row["stdout"].strip(), row["differs"]) for row in answer.rows("Runs")] == [
+        ("laptop", "2.1", False),
+        ("phone", "1.9", True),
+        ("server", "2.1", False),
+    ]
+    assert fleet.device("phone").started(answer) == {f"run.{answer.device_id('phone')}": 1}
+
+
+def test_errors_of_all_devices_are_one_timeline(fleet: Fleet) -> None:
+    laptop, server, phone = fleet.device("laptop"), fleet.device("server"), fleet.device("phone")
+    laptop.write("logs/app.log", "2026-03-01T10:00:07Z error: no answer from 10.0.0.7\n2026-03-01T10:00:09Z fine\n")
+    server.write("logs/app.log", "2026-03-01T11:00:01+01:00 disk error on sector 77\n")
+    phone.write(
+        "logs/app.log", "2026-03-01T10:00:08Z error: no answer from 10.0.0.8\n2025-01-01T00:00:00Z error: old\n"
+    )
+    answer = fleet.run("log-hunt", {"since": "2026-01-01", "path": "logs"})
+    assert answer.state == "succeeded", answer.told()
+    assert [row["device"] for row in answer.rows("Timeline")] == ["server", "laptop", "phone"]
+    first, second = answer.rows("First occurrences")
+    assert (first["each_device"], second["each_device"], second["count"]) == ("server", "laptop, phone", 2)
+    assert answer.value("It began with").startswith("server: ")
+    assert b"sector 77" in answer.file("As a file")
