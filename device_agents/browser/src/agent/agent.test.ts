@@ -1,0 +1,279 @@
+/** The agent against the real session of a hub and a real store: what survives a cut, a reload, a full disk. */
+import { describe, expect, it } from "vitest";
+import { Bench, made } from "../../dev/bench.ts";
+import { dispatch, lease } from "../../dev/fakeHub.ts";
+import type { AttemptRow } from "../ledger/ledger.ts";
+import { ask } from "../tools/ask.ts";
+import { ToolFailed } from "../tools/interface.ts";
+
+const QUESTION = { text: "Tea or coffee?", choices: ["Tea", "Coffee"] };
+
+describe("a call", () => {
+  it("is on disk as started before it begins, and its result stays until it is durable at the hub", async () => {
+    const bench = new Bench();
+    let found: AttemptRow | undefined;
+    const agent = await bench.life([
+      made("look", async () => {
+        found = await (await bench.store()).get<AttemptRow>("attempts", "c-1/t/1.1");
+        return { seen: true };
+      }),
+    ]);
+    bench.hub.send(dispatch("look", {}, { wants: ["/seen", "/not"] }));
+    const result = await bench.hub.result();
+    expect(found?.state).toBe("started");
+    expect(result).toMatchObject({ outcome: "ok", value: '{"seen":true}', facts: { "/seen": "true" }, effect: "none" });
+
+    bench.kill(agent);
+    const again = await bench.life([]);
+    const twice = await bench.hub.until((hub) => hub.results()[1]);
+    expect(twice).toEqual(result);
+    bench.hub.send({ t: "ack", received: result.report, durable: result.report });
+    await until(async () => again.outbox.pending.size === 0);
+    bench.kill(again);
+    bench.hub.durable = result.report;
+    await bench.life([]);
+    expect(bench.hub.results()).toHaveLength(2);
+  });
+
+  it("is answered from the ledger when it is dispatched again, and never begun twice", async () => {
+    const bench = new Bench();
+    let begun = 0;
+    const count = made("count", async () => {
+      begun += 1;
+      return begun;
+    });
+    const agent = await bench.life([count]);
+    bench.hub.send(dispatch("count", {}));
+    await bench.hub.result();
+    bench.kill(agent);
+    bench.hub.durable = 0;
+    await bench.life([count]);
+    bench.hub.send(dispatch("count", {}));
+    bench.hub.send(dispatch("count", {}, { task: "other" }));
+    await bench.hub.result("other");
+    expect(begun).toBe(2);
+    expect(bench.hub.results().filter((frame) => frame.at.task === "t")[1]?.value).toBe("1");
+  });
+
+  it("below the highest fence is refused, in a later life of the tab too", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([made("now", async () => 1)]);
+    bench.hub.send(dispatch("now", {}, { at: lease("t", 2, 3) }));
+    const { report } = await bench.hub.result();
+    bench.kill(agent);
+    bench.hub.durable = report;
+    await bench.life([made("now", async () => 1)]);
+    bench.hub.send(dispatch("now", {}, { at: lease("t", 7, 2) }));
+    const refused = await bench.hub.until((hub) => hub.results().find((frame) => frame.at.attempt === 7));
+    expect(refused).toMatchObject({ outcome: "refused", code: "fenced" });
+  });
+
+  it("says what it was given, what it lacked and what it threw", async () => {
+    const bench = new Bench();
+    await bench.life([
+      ask,
+      made("fails", async () => {
+        throw new ToolFailed("no_space", "the disk of s3cret is full");
+      }),
+      made("throws", async () => {
+        throw new Error("s3cret broke");
+      }),
+      made("odd", async () => ({ at: Number.NaN })),
+    ]);
+    const secrets = { key: "s3cret" };
+    bench.hub.send(dispatch("ask", { text: "", extra: 1 }, { task: "bad" }));
+    bench.hub.send(dispatch("fails", {}, { task: "fails", secrets }));
+    bench.hub.send(dispatch("throws", {}, { task: "throws", secrets }));
+    bench.hub.send(dispatch("odd", {}, { task: "odd" }));
+    bench.hub.send(dispatch("none", {}, { task: "none" }));
+    expect(await bench.hub.result("bad")).toMatchObject({ outcome: "error", code: "bad_arguments", effect: "none" });
+    expect(await bench.hub.result("fails")).toMatchObject({ code: "no_space", detail: "the disk of *** is full" });
+    expect(await bench.hub.result("throws")).toMatchObject({ code: "tool_failed", detail: "Error: *** broke" });
+    expect(await bench.hub.result("odd")).toMatchObject({ outcome: "error", code: "tool_failed" });
+    expect(await bench.hub.result("none")).toMatchObject({ outcome: "refused", code: "tool_unavailable" });
+  });
+
+  it("that the owner has switched off is refused with what to tap, and the decision is kept", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([ask]);
+    agent.allow({ ...agent.view().policy, ask: false });
+    bench.hub.send(dispatch("ask", QUESTION));
+    const refused = await bench.hub.result();
+    expect(refused).toMatchObject({ outcome: "refused", code: "missing_grant" });
+    expect(refused.detail).toContain("switch it on");
+    const offers = bench.hub.heard.filter((frame) => frame.t === "offer");
+    expect(offers.at(-1)?.offer.grants).not.toContain("tab:ask");
+    const [decision] = await (await bench.store()).last("decisions", 1);
+    expect(decision).toMatchObject({ tool: "ask", allowed: false, lease: "c-1/t/1.1" });
+  });
+});
+
+describe("a reload", () => {
+  it("asks an open question again, and takes the same attempt to its end", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([ask]);
+    bench.hub.send(dispatch("ask", QUESTION));
+    await bench.question(agent);
+    bench.kill(agent);
+
+    const later = await bench.life([ask]);
+    bench.hub.send({ t: "resume_plan", entries: [{ action: "continue", at: lease("t") }] });
+    const open = await bench.question(later);
+    expect(open.question).toMatchObject({ kind: "choice", choices: ["Tea", "Coffee"] });
+    open.answer("Tea");
+    expect(await bench.hub.result()).toMatchObject({ outcome: "ok", value: '{"answer":"Tea"}' });
+    expect(bench.hub.results()).toHaveLength(1);
+    expect(later.view().questions).toEqual([]);
+  });
+
+  it("does not take a step again that its person has taken", async () => {
+    const bench = new Bench();
+    let taken = 0;
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const picture = made(
+      "picture",
+      async (call) => {
+        const blob = await call.step("picture", async () => {
+          taken += 1;
+          return new Blob(["click"]);
+        });
+        if (taken === 1 && !again) await gate;
+        return await blob.text();
+      },
+      { resumes: true },
+    );
+    let again = false;
+    const agent = await bench.life([picture]);
+    bench.hub.send(dispatch("picture", {}));
+    await until(async () => (await (await bench.store()).all("steps")).length === 1);
+    bench.kill(agent);
+    again = true;
+    await bench.life([picture]);
+    expect(await bench.hub.result()).toMatchObject({ outcome: "ok", value: '"click"' });
+    expect(taken).toBe(1);
+    open();
+    expect(await (await bench.store()).all("steps")).toEqual([]);
+  });
+
+  it.each([
+    ["before its effect", false, "none"],
+    ["after its effect may have begun", true, "maybe"],
+  ] as const)("interrupts a call %s", async (_when, touches, effect) => {
+    const bench = new Bench();
+    let reached = () => {};
+    const there = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const endless = made(
+      "endless",
+      async (call) => {
+        if (touches) await call.touch();
+        reached();
+        await new Promise(() => {});
+      },
+      { resumes: touches },
+    );
+    const agent = await bench.life([endless]);
+    bench.hub.send(dispatch("endless", {}));
+    await there;
+    bench.kill(agent);
+    await bench.life([endless]);
+    expect(await bench.hub.result()).toMatchObject({ outcome: "interrupted", code: "interrupted", effect });
+  });
+
+  it("with another ledger cannot vouch for an attempt that the hub saw begin", async () => {
+    const bench = new Bench();
+    await bench.life([]);
+    bench.hub.send({ t: "resume_plan", entries: [{ action: "continue", at: lease("t") }] });
+    expect(await bench.hub.result()).toMatchObject({ outcome: "interrupted", effect: "maybe" });
+  });
+});
+
+describe("being stopped", () => {
+  it("gives a receipt for a cancel and takes the question away", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([ask]);
+    bench.hub.send(dispatch("ask", QUESTION));
+    await bench.question(agent);
+    bench.hub.send({ t: "cancel", at: lease("t"), reason: "not needed" });
+    const receipt = await bench.hub.until((hub) => hub.heard.find((frame) => frame.t === "receipt"));
+    expect(receipt).toMatchObject({ known: true, effect: "none" });
+    expect(agent.view().questions).toEqual([]);
+  });
+
+  it("ends work at its fence when the hub is out of reach, and moves the fence with each renewal", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([ask]);
+    bench.hub.send(dispatch("ask", QUESTION, { fence_after_s: 13 }));
+    await bench.question(agent);
+    bench.time.pass(6);
+    const alive = await bench.hub.until((hub) => hub.heard.findLast((f) => f.t === "alive" && f.running.length > 0));
+    if (alive.t !== "alive") throw new Error("not an alive");
+    bench.hub.send({ t: "renew", granted: alive.running, sent_ms: alive.sent_ms });
+    bench.hub.send({ t: "ping", at_ms: 1 });
+    await bench.hub.until((hub) => hub.heard.find((frame) => frame.t === "pong"));
+    bench.time.pass(9);
+    expect(agent.view().questions).toHaveLength(1);
+    bench.time.pass(8);
+    expect(await bench.hub.result()).toMatchObject({ outcome: "interrupted", code: "fenced", effect: "none" });
+  });
+
+  it("times out by its own clock", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([ask]);
+    bench.hub.send(dispatch("ask", QUESTION, { start_to_close_s: 6 }));
+    await bench.question(agent);
+    bench.time.pass(7);
+    expect(await bench.hub.result()).toMatchObject({ outcome: "timeout", code: "timed_out", effect: "none" });
+  });
+
+  it("gives everything back when the owner forgets the hub", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([ask]);
+    bench.hub.send(dispatch("ask", QUESTION));
+    await bench.question(agent);
+    await agent.leave();
+    expect(await bench.hub.result()).toMatchObject({ outcome: "interrupted", effect: "none" });
+    await bench.hub.until((hub) => hub.heard.find((frame) => frame.t === "bye"));
+  });
+});
+
+describe("the hub", () => {
+  it("that has another key is not spoken to", async () => {
+    const bench = new Bench({ hub: { key: "b3RoZXI", name: "phone" } });
+    const life = bench.life([]);
+    const agent = await Promise.race([life, stopped(bench)]);
+    expect(agent).toBe("stopped");
+  });
+
+  it("asks later for facts, for states, and is answered", async () => {
+    const bench = new Bench();
+    await bench.life([made("now", async () => ({ deep: [1, 2] }))]);
+    bench.hub.send(dispatch("now", {}));
+    await bench.hub.result();
+    bench.hub.send({ t: "fetch_facts", at: lease("t"), wants: ["/deep"] });
+    bench.hub.send({ t: "fetch_facts", at: lease("never"), wants: ["/deep"] });
+    bench.hub.send({ t: "query", attempts: [lease("t"), lease("never")] });
+    const ledger = await bench.hub.until((hub) => hub.heard.find((frame) => frame.t === "ledger"));
+    expect(ledger).toMatchObject({ entries: [{ state: "finished" }, { state: "unknown" }] });
+    const facts = bench.hub.heard.filter((frame) => frame.t === "facts");
+    expect(facts).toMatchObject([{ facts: { "/deep": "[1,2]" }, kept: true }, { kept: false }]);
+  });
+});
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+async function until(question: () => Promise<boolean>): Promise<void> {
+  while (!(await question())) await turn();
+}
+
+async function stopped(bench: Bench): Promise<"stopped"> {
+  while (bench.hub.connections === 0) await turn();
+  for (let count = 0; count < 200; count += 1) await turn();
+  expect(bench.hub.heard).toEqual([]);
+  expect(bench.hub.connections).toBe(1);
+  return "stopped";
+}

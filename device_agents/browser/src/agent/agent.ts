@@ -1,0 +1,455 @@
+/**
+ * The running agent of this tab: feeds events to the core and carries out its actions with ledger, tools and link.
+ *
+ * What happens in one turn is put down by one flush of the ledger, and only then do calls begin and reports leave. A
+ * lost connection changes nothing of the work; nor does a reload, for calls that wait for a person (decision 0016).
+ */
+import type { Alive, Dispatch, LeaseRef, LedgerEntry, ReportFrame, Welcome } from "../generated/protocol.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { Outbox } from "../ledger/outbox.ts";
+import type { Frame } from "../protocol/codec.ts";
+import type { Surroundings, Tool } from "../tools/interface.ts";
+import { type CallEnd, ended, RunningCall } from "./call.ts";
+import { Chatter } from "./chatter.ts";
+import { Connection, type Ended, type Peer, type Socket } from "./connection.ts";
+import * as core from "./core.ts";
+import { leaseKey } from "./core.ts";
+import type { Identity } from "./identity.ts";
+import { judge } from "./judging.ts";
+import { lookUp } from "./laterFacts.ts";
+import { Link } from "./link.ts";
+import { makeOffer, SLOTS } from "./offer.ts";
+import type { Policy } from "./policy.ts";
+import { Questions } from "./questions.ts";
+import { reportEnd, reportReceipt, reportStart } from "./reporting.ts";
+import type { View } from "./view.ts";
+
+export interface AgentParts {
+  identity: Identity;
+  hub: { key: string; name: string };
+  ledger: Ledger;
+  tools: readonly Tool[];
+  policy: Policy;
+  around: () => Surroundings;
+  facts: Record<string, string>;
+  dial: () => Socket;
+  /** Seconds, of a clock that runs during sleep and over reloads. */
+  clock: () => number;
+  after: (s: number, act: () => void) => () => void;
+  every: (s: number, act: () => void) => () => void;
+  pause: (s: number, signal: AbortSignal) => Promise<void>;
+  request: typeof fetch;
+  jitter?: () => number;
+}
+
+interface Kept {
+  dispatch: Dispatch;
+  durable: boolean;
+  running: RunningCall | null;
+  end: CallEnd | null;
+  tail: string;
+  note: string;
+}
+
+const RECENT = 30;
+const DISK_AGAIN_S = 1;
+const NOTICES_MOST = 20;
+
+export class Agent implements Peer {
+  readonly outbox: Outbox;
+  readonly state: core.AgentState;
+  readonly #parts: AgentParts;
+  readonly #ledger: Ledger;
+  readonly #link: Link;
+  readonly #chatter: Chatter;
+  readonly #tools: Map<string, Tool>;
+  readonly #calls = new Map<string, Kept>();
+  readonly #listeners = new Set<() => void>();
+  readonly #ends = new Set<Promise<void>>();
+  #halted = false;
+  #shown = 0;
+  #diskFailed = false;
+  readonly #questions = new Questions(() => this.#showCalls());
+  #toBegin: string[] = [];
+  #turn: Promise<void> | null = null;
+  #token: string | null = null;
+  #view: View;
+
+  constructor(parts: AgentParts) {
+    this.#parts = parts;
+    this.#ledger = parts.ledger;
+    this.outbox = new Outbox(parts.ledger);
+    this.state = core.newState(SLOTS, parts.ledger.fences());
+    this.#tools = new Map(parts.tools.map((tool) => [tool.name, tool]));
+    this.#chatter = new Chatter({ push: (frames) => this.#link.push(frames), after: parts.after });
+    this.#link = new Link({
+      dial: () => this.#dial(),
+      jitter: parts.jitter,
+      pause: parts.pause,
+      status: (link) => this.#show({ link }),
+    });
+    this.#view = {
+      link: { state: "connecting" },
+      name: parts.hub.name,
+      policy: parts.policy,
+      questions: [],
+      running: [],
+      recent: parts.ledger.recent(RECENT),
+      notices: [],
+      trouble: "",
+    };
+  }
+
+  // -- for the page
+
+  readonly view = (): View => this.#view;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** The owner moved a switch; the hub hears of it at once. Calls that run already go on. */
+  allow(policy: Policy): void {
+    this.#show({ policy });
+    this.offerAgain();
+  }
+
+  /** Show what went wrong outside of any task. */
+  complain(trouble: string): void {
+    this.#show({ trouble });
+  }
+
+  /** The person has read a notice. */
+  dismiss(id: number): void {
+    this.#show({ notices: this.#view.notices.filter((notice) => notice.id !== id) });
+  }
+
+  /** What the browser allows has changed, or may have. */
+  offerAgain(): void {
+    this.#link.push([this.#offer()]);
+  }
+
+  /** Somebody looks at the page again, or the network is back. */
+  hurry(): void {
+    this.#link.hurry();
+  }
+
+  /** Tell the hub whether this tab is about to be put to sleep by its system. */
+  suspending(asleep: boolean): void {
+    this.#link.push([{ t: "condition", facts: { suspending: String(asleep) } }]);
+  }
+
+  #show(change: Partial<View>): void {
+    this.#view = { ...this.#view, ...change };
+    for (const listener of this.#listeners) listener();
+  }
+
+  #showCalls(): void {
+    const running = [...this.#calls.values()]
+      .filter((call) => call.running !== null && call.end === null)
+      .map((call) => ({ at: call.dispatch.at, tool: call.dispatch.tool, note: call.note }));
+    this.#show({ running, questions: this.#questions.open, recent: this.#ledger.recent(RECENT) });
+  }
+
+  // -- life
+
+  /**
+   * Judge every attempt that an earlier life of this tab left open: what waits for a person is taken up again, all
+   * else has ended there and is reported.
+   */
+  async recover(): Promise<void> {
+    for (const row of this.#ledger.unfinished()) {
+      const tool = this.#tools.get(row.tool);
+      if (tool?.resumes && row.dispatch !== null && row.state === "started" && row.effect === "none") {
+        this.#do({ t: "taken_up", dispatch: row.dispatch, fenceAt: row.fenceAt });
+        this.#calls.set(leaseKey(row.at), this.#kept(row.dispatch, true));
+        this.#begin(row.dispatch.at, { begunAt: row.begunMs / 1000, touched: false });
+        continue;
+      }
+      const detail = "the tab was closed or reloaded in the middle of it";
+      const end = ended("interrupted", { code: "interrupted", detail, effect: row.effect });
+      reportEnd(this.outbox, this.#ledger, row.at, end, { durable: true, tail: "", tool: row.tool });
+    }
+    await this.#ledger.pruneDecisions();
+    await this.#settled();
+  }
+
+  /** Serve until `leave`, or until the hub says that trying again will not help; returns that. */
+  run(): Promise<Ended | null> {
+    return this.#link.run();
+  }
+
+  /** Give back every lease, say goodbye and return from `run`. */
+  async leave(): Promise<void> {
+    this.#do({ t: "end_all", why: "agent_stopped" });
+    await Promise.all(this.#ends);
+    await this.#settled();
+    this.#link.leave("the tab was told to leave the hub");
+  }
+
+  /** Another tab is the device now: let go of everything at once and write nothing more. */
+  halt(): void {
+    this.#halted = true;
+    this.#link.leave("another tab of this browser took over");
+    for (const call of this.#calls.values()) call.running?.stop("halted");
+  }
+
+  #dial(): Connection {
+    const { identity, hub, dial, clock, every } = this.#parts;
+    return new Connection({ dial, identity, hubKey: hub.key, ledger: this.#ledger.id, peer: this, clock, every });
+  }
+
+  // -- the connection's side (connection.Peer)
+
+  nextReport(): number {
+    return this.#ledger.nextReport;
+  }
+
+  welcomed(welcome: Welcome, provedAt: number): Frame[] {
+    this.#token = welcome.http_token;
+    this.#link.opened();
+    this.#do({ t: "proved", at: provedAt });
+    this.outbox.connected(welcome.received);
+    this.#show({ name: welcome.device_name });
+    return [this.#offer(), { t: "condition", facts: { suspending: "false" } }];
+  }
+
+  received(frames: Frame[]): void {
+    for (const frame of frames) this.#receive(frame);
+  }
+
+  reports(): ReportFrame[] {
+    return this.outbox.unsent();
+  }
+
+  alive(): Alive {
+    return { t: "alive", running: core.runningRefs(this.state), sent_ms: Math.floor(this.#parts.clock() * 1000) };
+  }
+
+  #offer(): Frame {
+    return makeOffer(this.#parts.tools, this.#view.policy, this.#parts.around(), this.#parts.facts);
+  }
+
+  #receive(frame: Frame): void {
+    switch (frame.t) {
+      case "dispatch":
+      case "cancel":
+      case "renew":
+        this.#do(frame);
+        return;
+      case "resume_plan":
+        this.#do({ t: "resumed", entries: frame.entries });
+        return;
+      case "ack":
+        this.outbox.acknowledged(frame.durable);
+        this.#schedule();
+        return;
+      case "query": {
+        const entries = frame.attempts.map((at) => this.#entry(at));
+        this.#link.push([{ t: "ledger", entries }]);
+        return;
+      }
+      case "fetch_facts":
+        this.#link.push([lookUp(frame, this.outbox.endOf(frame.at) ?? this.#ledger.resultOf(frame.at))]);
+        return;
+      case "ping":
+        this.#link.push([{ t: "pong", at_ms: frame.at_ms }]);
+        return;
+      default:
+        // `drain` needs nothing here, `pong` neither, and a new version of the page comes with the next reload.
+        return;
+    }
+  }
+
+  #entry(at: LeaseRef): LedgerEntry {
+    const held = this.state.held.get(leaseKey(at));
+    const state = held === undefined ? this.#ledger.stateOf(at) : held.running ? "started" : "accepted";
+    return { at, state };
+  }
+
+  // -- actions of the core
+
+  #do(event: core.AgentEvent): void {
+    for (const action of core.step(this.state, event)) this.#act(action);
+    this.#schedule();
+  }
+
+  #act(action: core.Action): void {
+    switch (action.a) {
+      case "start":
+        this.#start(action.dispatch, action.fenceAt);
+        return;
+      case "stop":
+        this.#stop(action.at, action.why);
+        return;
+      case "move_fence":
+        this.#ledger.fenceMoved(action.at, action.fenceAt);
+        this.#calls.get(leaseKey(action.at))?.running?.moveFence(action.fenceAt);
+        return;
+      case "say_end": {
+        const call = this.#calls.get(leaseKey(action.at));
+        this.#calls.delete(leaseKey(action.at));
+        if (call?.end != null) {
+          const { durable, tail, dispatch } = call;
+          reportEnd(this.outbox, this.#ledger, action.at, call.end, { durable, tail, tool: dispatch.tool });
+        }
+        return;
+      }
+      case "say_receipt":
+        {
+          const call = this.#calls.get(leaseKey(action.at));
+          this.#calls.delete(leaseKey(action.at));
+          const effect = action.effect ?? call?.end?.effect ?? "maybe";
+          const terms = { effect, known: action.known, tool: call?.dispatch.tool ?? "" };
+          reportReceipt(this.outbox, this.#ledger, action.at, terms);
+        }
+        return;
+      case "say_result": {
+        const { outcome, code, detail, effect } = action;
+        const end = ended(outcome, { code, detail, effect });
+        reportEnd(this.outbox, this.#ledger, action.at, end, { durable: true, tail: "", tool: "" });
+        return;
+      }
+      case "answer_from_ledger":
+        this.#answer(action.at, action.absent);
+        return;
+      case "forget":
+        this.#ledger.forget(action.at);
+        return;
+    }
+  }
+
+  #kept(dispatch: Dispatch, durable: boolean): Kept {
+    return { dispatch, durable, running: null, end: null, tail: "", note: "" };
+  }
+
+  #start(dispatch: Dispatch, fenceAt: number | null): void {
+    const key = leaseKey(dispatch.at);
+    const durable = dispatch.repeatability !== "pure";
+    this.#calls.set(key, this.#kept(dispatch, durable));
+    const tool = this.#tools.get(dispatch.tool);
+    const refused = judge(dispatch, tool, this.#view.policy, this.#parts.around(), (allowed, reason) => {
+      const atMs = this.#parts.clock() * 1000;
+      this.#ledger.decided({ atMs, lease: key, tool: dispatch.tool, allowed, reason });
+    });
+    if (refused !== null) {
+      this.#callEnded(dispatch.at, refused);
+      return;
+    }
+    if (durable) this.#ledger.started(dispatch, { effect: "none", fenceAt });
+    reportStart(this.outbox, dispatch.at, { durable });
+    this.#toBegin.push(key);
+  }
+
+  #stop(at: LeaseRef, why: string): void {
+    const key = leaseKey(at);
+    const call = this.#calls.get(key);
+    if (call?.running != null) {
+      call.running.stop(why);
+      return;
+    }
+    this.#toBegin = this.#toBegin.filter((item) => item !== key);
+    this.#callEnded(at, ended("interrupted", { code: "interrupted", detail: why, stopped: why }));
+  }
+
+  #answer(at: LeaseRef, absent: core.SayReceipt | core.SayResult | null): void {
+    const pending = this.outbox.endOf(at);
+    if (pending !== null) {
+      this.outbox.sendAgain(pending.report);
+      return;
+    }
+    const kept = this.#ledger.resultOf(at);
+    if (kept !== null) this.outbox.add((report) => ({ ...kept, report }), { durable: true });
+    else if (this.#ledger.stateOf(at) === "unknown" && absent !== null) this.#act(absent);
+  }
+
+  // -- the end of a turn: one flush, then effects
+
+  /** Everything that was decided so far is on disk, and may leave. */
+  async #settled(): Promise<void> {
+    this.#schedule();
+    while (this.#turn !== null) await this.#turn;
+  }
+
+  #schedule(): void {
+    if (this.#halted) return;
+    this.#turn ??= Promise.resolve().then(() => this.#putDown());
+  }
+
+  async #putDown(): Promise<void> {
+    const newest = this.outbox.newest;
+    const begin = this.#toBegin;
+    this.#toBegin = [];
+    try {
+      await this.#ledger.flush();
+    } catch (error) {
+      this.#toBegin = [...begin, ...this.#toBegin];
+      this.#turn = null;
+      this.#diskFailed = true;
+      this.#show({ trouble: `${String(error)}; nothing begins and no report leaves until it can be written` });
+      this.#parts.after(DISK_AGAIN_S, () => this.#schedule());
+      return;
+    }
+    this.#turn = null;
+    this.outbox.mayLeave(newest);
+    for (const key of begin) {
+      const call = this.#calls.get(key);
+      if (call !== undefined && call.end === null) {
+        this.#begin(call.dispatch.at, { begunAt: this.#parts.clock(), touched: false });
+      }
+    }
+    this.#link.wake();
+    if (this.#diskFailed) this.#show({ trouble: "" });
+    this.#diskFailed = false;
+    this.#showCalls();
+    if (this.#toBegin.length > 0 || this.outbox.newest > newest) this.#schedule();
+  }
+
+  #begin(at: LeaseRef, terms: { begunAt: number; touched: boolean }): void {
+    const key = leaseKey(at);
+    const call = this.#calls.get(key);
+    const held = this.state.held.get(key);
+    const tool = call && this.#tools.get(call.dispatch.tool);
+    if (call === undefined || held === undefined || tool === undefined || held.stopping) return;
+    const { clock, after, pause, request } = this.#parts;
+    this.#chatter.begin(at);
+    call.running = new RunningCall(
+      tool,
+      call.dispatch,
+      { ...terms, fenceAt: held.fenceAt, durable: call.durable },
+      {
+        ledger: this.#ledger,
+        clock,
+        after,
+        pause,
+        request,
+        token: () => (this.#link.isOpen ? this.#token : null),
+        ask: (question, signal) => this.#questions.ask(call.dispatch.tool, question, signal),
+        say: (stream, text) => this.#chatter.said(at, stream, text),
+        show: (title, text) => {
+          this.#shown += 1;
+          const notice = { id: this.#shown, title, text };
+          this.#show({ notices: [notice, ...this.#view.notices].slice(0, NOTICES_MOST) });
+        },
+        progress: (doneBytes, fraction, note) => {
+          this.#chatter.progress(at, doneBytes, fraction, note);
+          call.note = note;
+          this.#showCalls();
+        },
+      },
+    );
+    const over = call.running.run().then((end) => {
+      call.tail = this.#chatter.end(at);
+      this.#ends.delete(over);
+      if (!this.#halted) this.#callEnded(at, end);
+    });
+    this.#ends.add(over);
+  }
+
+  #callEnded(at: LeaseRef, end: CallEnd): void {
+    const call = this.#calls.get(leaseKey(at));
+    if (call !== undefined) call.end = end;
+    this.#do({ t: "call_ended", at, stopped: end.stopped !== "" });
+  }
+}

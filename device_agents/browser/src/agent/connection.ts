@@ -1,0 +1,249 @@
+/**
+ * One connection to the hub: prove the key, pump frames both ways until it ends. Decides nothing about work.
+ *
+ * Everything goes through one queue, so numbers and order hold although signing is asynchronous. What frames mean is
+ * the agent's; when to dial again is the link's.
+ */
+import { type Alive, type Code, PROTOCOL_VERSIONS, type ReportFrame, type Welcome } from "../generated/protocol.ts";
+import type { Frame } from "../protocol/codec.ts";
+import { ProtocolFault } from "../protocol/faults.ts";
+import { proofBytes } from "../protocol/proof.ts";
+import { Session } from "../protocol/session.ts";
+import type { Identity } from "./identity.ts";
+
+export const VERSION = "0.1.0";
+const OPEN_TIMEOUT_S = 15;
+const FRAMES_WAITING_MAX = 2_000;
+const MESSAGE_BYTES = 900 * 1024;
+const SILENT_INTERVALS = 4;
+const SILENT_LEAST_S = 10;
+const REFUSED_AGAIN_S = 60;
+// What only a person can change, and then by joining or reloading: dialling again would be noise for ever.
+const FOR_GOOD: ReadonlySet<Code> = new Set(["agent_too_old", "bad_signature", "device_revoked", "unknown_key"]);
+
+/** How a connection ended. `retryAfterS` is what the hub asked for; `final` that trying again will not help. */
+export interface Ended {
+  reason: string;
+  fix: string;
+  code: Code | null;
+  retryAfterS: number;
+  final: boolean;
+}
+
+/** What a socket is to a connection: that of the browser, or a pair in a test. */
+export interface Socket {
+  send(text: string): void;
+  close(): void;
+  onopen: (() => void) | null;
+  onmessage: ((event: { data: unknown }) => void) | null;
+  onclose: ((event: { code?: number; reason?: string }) => void) | null;
+}
+
+/** The agent as a connection sees it. */
+export interface Peer {
+  nextReport(): number;
+  /** A session is open; returns what is to be said first. */
+  welcomed(welcome: Welcome, provedAt: number): Frame[];
+  received(frames: Frame[]): void;
+  /** The next batch of reports; it counts as sent. */
+  reports(): ReportFrame[];
+  alive(): Alive;
+}
+
+export interface Parts {
+  dial: () => Socket;
+  identity: Identity;
+  hubKey: string;
+  ledger: string;
+  peer: Peer;
+  /** Seconds, of a clock that runs during sleep. */
+  clock: () => number;
+  every: (s: number, act: () => void) => () => void;
+}
+
+export class Connection {
+  readonly #parts: Parts;
+  readonly #session = new Session("agent");
+  readonly #socket: Socket;
+  #waiting: Frame[] = [];
+  #heardAt: number;
+  #provedAt = 0;
+  #stopTimers: (() => void)[] = [];
+  #order: Promise<void> = Promise.resolve();
+  #resolve: (ended: Ended) => void = () => {};
+  readonly ended: Promise<Ended>;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#heardAt = parts.clock();
+    this.#socket = parts.dial();
+    this.#socket.onopen = () => this.#in(() => this.#hello());
+    this.#socket.onmessage = ({ data }) => this.#in(() => this.#message(String(data)));
+    this.#socket.onclose = () => this.#in(() => this.#end({ reason: "the connection to the hub was cut" }));
+    this.#stopTimers.push(
+      parts.every(OPEN_TIMEOUT_S, () => {
+        if (!this.#session.authenticated) this.#end({ reason: `the hub did not answer within ${OPEN_TIMEOUT_S} s` });
+      }),
+    );
+  }
+
+  /** Queue frames that are not reports; false if too many wait: the caller may keep or drop them. */
+  push(frames: Frame[]): boolean {
+    if (this.#waiting.length + frames.length > FRAMES_WAITING_MAX) return false;
+    this.#waiting.push(...frames);
+    this.wake();
+    return true;
+  }
+
+  /** There may be reports to send. */
+  wake(): void {
+    this.#in(() => this.#write());
+  }
+
+  /** Say what waits, then goodbye. */
+  close(reason: string): void {
+    this.#in(() => {
+      if (this.#session.authenticated) {
+        this.#write();
+        this.#socket.send(this.#session.send([{ t: "bye", reason }]));
+      }
+      this.#end({ reason });
+    });
+  }
+
+  // -- one thing after the other
+
+  #in(act: () => void | Promise<void>): void {
+    this.#order = this.#order.then(act).catch((error: unknown) => this.#broken(error));
+  }
+
+  #broken(error: unknown): void {
+    if (!(error instanceof ProtocolFault)) {
+      this.#end({ reason: `the tab could not follow the connection: ${String(error)}` });
+      return;
+    }
+    try {
+      this.#socket.send(this.#session.farewell(error));
+    } catch (other) {
+      if (!(other instanceof ProtocolFault)) throw other;
+    }
+    this.#end({ reason: `the hub broke the protocol: ${error.reason}`, code: error.code });
+  }
+
+  #end(found: Partial<Ended> & { reason: string }): void {
+    this.#session.close(found.reason);
+    for (const stop of this.#stopTimers) stop();
+    this.#stopTimers = [];
+    this.#socket.onmessage = null;
+    this.#socket.close();
+    this.#resolve({ fix: "", code: null, retryAfterS: 0, final: false, ...found });
+  }
+
+  #hello(): void {
+    const { identity, ledger, peer } = this.#parts;
+    const { device, instance, key } = identity;
+    const next_report = peer.nextReport();
+    const versions = [...PROTOCOL_VERSIONS];
+    this.#socket.send(
+      this.#session.send([{ t: "hello", device, instance, key, ledger, next_report, version: VERSION, versions }]),
+    );
+  }
+
+  async #message(text: string): Promise<void> {
+    const frames = this.#session.receive(text);
+    if (frames.length > 0) this.#heardAt = this.#parts.clock();
+    const work: Frame[] = [];
+    for (const frame of frames) {
+      switch (frame.t) {
+        case "challenge":
+          await this.#prove(frame.hub, frame.nonce, frame.version);
+          break;
+        case "welcome":
+          this.#open(frame);
+          break;
+        case "refuse":
+          this.#end({
+            code: frame.code,
+            final: !frame.retry_after_s && FOR_GOOD.has(frame.code),
+            fix: frame.fix,
+            reason: frame.reason,
+            retryAfterS: frame.retry_after_s || (frame.code === "hub_too_old" ? REFUSED_AGAIN_S : 0),
+          });
+          return;
+        case "error":
+          this.#deliver(work);
+          this.#end({
+            code: frame.code,
+            final: frame.code === "taken_over" || FOR_GOOD.has(frame.code),
+            reason: frame.reason,
+          });
+          return;
+        case "goaway":
+          this.#deliver(work);
+          this.#end({ reason: frame.reason, retryAfterS: frame.retry_after_s });
+          return;
+        default:
+          work.push(frame);
+      }
+    }
+    this.#deliver(work);
+  }
+
+  #deliver(frames: Frame[]): void {
+    if (frames.length > 0) this.#parts.peer.received(frames);
+  }
+
+  async #prove(hub: string, nonce: string, version: number): Promise<void> {
+    const { identity, hubKey, clock } = this.#parts;
+    if (hub !== hubKey) {
+      this.#end({
+        final: true,
+        fix: "If the hub was made anew, forget this hub below and join again by a fresh code.",
+        reason: "this is not the hub that this device joined: its key is another one",
+      });
+      return;
+    }
+    const fields = { device: identity.device, hub, key: identity.key, nonce, version };
+    const signature = await identity.sign(proofBytes(fields));
+    this.#provedAt = clock();
+    this.#socket.send(this.#session.send([{ t: "prove", signature }]));
+  }
+
+  #open(welcome: Welcome): void {
+    const { peer, clock, every } = this.#parts;
+    const first = peer.welcomed(welcome, this.#provedAt);
+    this.#waiting.unshift(...first, peer.alive());
+    const quietS = Math.max(SILENT_LEAST_S, SILENT_INTERVALS * welcome.alive_interval_s);
+    this.#stopTimers.push(
+      every(welcome.alive_interval_s, () => {
+        if (clock() - this.#heardAt > quietS) this.#end({ reason: `nothing was heard from the hub for ${quietS} s` });
+        else this.push([peer.alive()]);
+      }),
+    );
+    this.#write();
+  }
+
+  #write(): void {
+    while (this.#session.authenticated) {
+      const frames = this.#someWaiting() ?? this.#parts.peer.reports();
+      if (frames.length === 0) return;
+      this.#socket.send(this.#session.send(frames));
+    }
+  }
+
+  /** What one message can hold; a chunk of log counts as if each character were escaped. */
+  #someWaiting(): Frame[] | null {
+    if (this.#waiting.length === 0) return null;
+    let room = MESSAGE_BYTES;
+    let count = 0;
+    for (const frame of this.#waiting) {
+      room -= frame.t === "log" ? 6 * frame.text.length + 300 : frame.t === "offer" ? 64 * 1024 : 1_000;
+      if (room < 0 && count > 0) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+}

@@ -1,0 +1,256 @@
+/**
+ * The agent's own decisions: which leases it holds, what to start and stop, what to answer. Pure.
+ *
+ * The twin of `starloom_agent.core`. `step` changes the given state and returns actions in order; it knows no clock,
+ * socket, store or tool. Times are readings, in seconds, of a clock that runs during sleep.
+ */
+import type { Cancel, Code, Dispatch, EffectSeen, LeaseRef, Outcome, PlanEntry, Renew } from "../generated/protocol.ts";
+
+export const FENCES_KEPT = 20_000;
+export type Fence = readonly [incarnation: number, attempt: number];
+
+/** A lease held here. `fenceAt` null: no fence. `stopping` is why it is being ended, empty while it may go on. */
+export interface Held {
+  dispatch: Dispatch;
+  running: boolean;
+  fenceAt: number | null;
+  stopping: string;
+}
+
+/** All that the agent decides on. `baseAt` is the sending of the last answered `alive` (or of the proof). */
+export interface AgentState {
+  slots: number;
+  baseAt: number;
+  fences: Map<string, Fence>;
+  held: Map<string, Held>;
+  waiting: string[];
+  running: number;
+}
+
+export function newState(slots: number, fences: Map<string, Fence> = new Map()): AgentState {
+  return { slots, baseAt: 0, fences, held: new Map(), waiting: [], running: 0 };
+}
+
+export type AgentEvent =
+  | Dispatch
+  | Cancel
+  | Renew
+  | { t: "proved"; at: number }
+  | { t: "resumed"; entries: PlanEntry[] }
+  | { t: "taken_up"; dispatch: Dispatch; fenceAt: number | null }
+  | { t: "call_ended"; at: LeaseRef; stopped: boolean }
+  | { t: "end_all"; why: string };
+
+export interface SayReceipt {
+  a: "say_receipt";
+  at: LeaseRef;
+  known: boolean;
+  /** null: what the ended call itself said */
+  effect: EffectSeen | null;
+}
+
+/** An end that needs no call: refused, never started, interrupted. */
+export interface SayResult {
+  a: "say_result";
+  at: LeaseRef;
+  outcome: Outcome;
+  code: Code | null;
+  detail: string;
+  effect: EffectSeen;
+}
+
+export type Action =
+  | { a: "start"; dispatch: Dispatch; fenceAt: number | null }
+  | { a: "stop"; at: LeaseRef; why: string }
+  | { a: "move_fence"; at: LeaseRef; fenceAt: number }
+  | SayReceipt
+  | SayResult
+  | { a: "say_end"; at: LeaseRef }
+  /** Send again what the ledger has for this attempt; `absent` is what to do where it has nothing. */
+  | { a: "answer_from_ledger"; at: LeaseRef; absent: SayReceipt | SayResult | null }
+  | { a: "forget"; at: LeaseRef };
+
+export function leaseKey(at: LeaseRef): string {
+  return `${taskKey(at)}/${at.incarnation}.${at.attempt}`;
+}
+
+export function taskKey(at: LeaseRef): string {
+  return `${at.constellation}/${at.task}`;
+}
+
+/** Whether the first fence is above the second. */
+export function above(one: Fence, other: Fence): boolean {
+  return one[0] > other[0] || (one[0] === other[0] && one[1] > other[1]);
+}
+
+/** Apply one event; total over every order of events a hub may send. */
+export function step(state: AgentState, event: AgentEvent): Action[] {
+  switch (event.t) {
+    case "dispatch":
+      return dispatched(state, event);
+    case "call_ended":
+      return callEnded(state, event.at, event.stopped);
+    case "renew":
+      return renewed(state, event);
+    case "cancel":
+      return cancelled(state, event.at);
+    case "resumed":
+      return event.entries.flatMap((entry) => resume(state, entry));
+    case "taken_up":
+      return takenUp(state, event.dispatch, event.fenceAt);
+    case "proved":
+      state.baseAt = Math.max(state.baseAt, event.at);
+      return [];
+    case "end_all":
+      return [...state.held.keys()].flatMap((key) => end(state, key, event.why));
+  }
+}
+
+/** What `alive` names: every lease that is held, those that wait for a slot here included. */
+export function runningRefs(state: AgentState): LeaseRef[] {
+  return [...state.held.values()].filter((held) => !held.stopping || held.running).map((held) => held.dispatch.at);
+}
+
+function noteFence(state: AgentState, at: LeaseRef): void {
+  const key = taskKey(at);
+  const fence: Fence = [at.incarnation, at.attempt];
+  const highest = state.fences.get(key);
+  // Written anew, so that the order of the map is that of use and the oldest go first.
+  state.fences.delete(key);
+  state.fences.set(key, highest !== undefined && above(highest, fence) ? highest : fence);
+  for (const oldest of state.fences.keys()) {
+    if (state.fences.size <= FENCES_KEPT) break;
+    state.fences.delete(oldest);
+  }
+}
+
+function dispatched(state: AgentState, dispatch: Dispatch): Action[] {
+  const { at } = dispatch;
+  const key = leaseKey(at);
+  if (state.held.has(key)) return [];
+  const highest = state.fences.get(taskKey(at));
+  if (highest !== undefined && !above([at.incarnation, at.attempt], highest)) {
+    const detail = `a newer attempt of this task than ${at.attempt} was already taken here`;
+    return [{ a: "answer_from_ledger", at, absent: result(at, "refused", "fenced", detail) }];
+  }
+  noteFence(state, at);
+  const fenceAt = dispatch.fence_after_s > 0 ? state.baseAt + dispatch.fence_after_s : null;
+  // An older attempt of the same task that still runs has been given away: it ends before this one begins.
+  const older = [...state.held].filter(([, held]) => taskKey(held.dispatch.at) === taskKey(at));
+  state.held.set(key, { dispatch, running: false, fenceAt, stopping: "" });
+  state.waiting.push(key);
+  return [...older.flatMap(([held]) => end(state, held, "replaced")), ...startWaiting(state)];
+}
+
+/** An attempt that an earlier life of this tab began goes on: it holds its slot again, and nothing is started. */
+function takenUp(state: AgentState, dispatch: Dispatch, fenceAt: number | null): Action[] {
+  noteFence(state, dispatch.at);
+  state.held.set(leaseKey(dispatch.at), { dispatch, running: true, fenceAt, stopping: "" });
+  state.running += 1;
+  return [];
+}
+
+function startWaiting(state: AgentState): Action[] {
+  const actions: Action[] = [];
+  const busy = new Set<string>();
+  for (const held of state.held.values()) if (held.running) busy.add(taskKey(held.dispatch.at));
+  const left: string[] = [];
+  for (const key of state.waiting) {
+    const held = state.held.get(key);
+    if (held === undefined) continue;
+    if (state.running >= state.slots || busy.has(taskKey(held.dispatch.at))) {
+      left.push(key);
+      continue;
+    }
+    held.running = true;
+    state.running += 1;
+    actions.push({ a: "start", dispatch: held.dispatch, fenceAt: held.fenceAt });
+  }
+  state.waiting = left;
+  return actions;
+}
+
+function release(state: AgentState, key: string): Held | undefined {
+  const held = state.held.get(key);
+  state.held.delete(key);
+  if (held?.running) state.running -= 1;
+  state.waiting = state.waiting.filter((item) => item !== key);
+  return held;
+}
+
+function callEnded(state: AgentState, at: LeaseRef, stopped: boolean): Action[] {
+  const held = release(state, leaseKey(at));
+  if (held === undefined) return [];
+  // Fenced, replaced, gone or ended by its owner: the hub may know it or not; it is told all the same.
+  const said: Action =
+    stopped && held.stopping === "cancel" ? { a: "say_receipt", at, known: true, effect: null } : { a: "say_end", at };
+  return [said, ...startWaiting(state)];
+}
+
+function end(state: AgentState, key: string, why: string): Action[] {
+  const held = state.held.get(key);
+  if (held === undefined) return [];
+  const { at } = held.dispatch;
+  if (held.running) {
+    if (held.stopping) return [];
+    held.stopping = why;
+    return [{ a: "stop", at, why }];
+  }
+  release(state, key);
+  if (why === "cancel") return [{ a: "say_receipt", at, known: true, effect: "none" }];
+  return [result(at, "never_started", null, `it waited for a slot and was ended: ${why}`)];
+}
+
+function cancelled(state: AgentState, at: LeaseRef): Action[] {
+  const held = state.held.get(leaseKey(at));
+  if (held === undefined) {
+    noteFence(state, at);
+    const absent: SayReceipt = { a: "say_receipt", at, known: false, effect: "none" };
+    return [{ a: "answer_from_ledger", at, absent }];
+  }
+  if (held.stopping) {
+    held.stopping = "cancel";
+    return [];
+  }
+  return end(state, leaseKey(at), "cancel");
+}
+
+function renewed(state: AgentState, renew: Renew): Action[] {
+  const sentAt = renew.sent_ms / 1000;
+  state.baseAt = Math.max(state.baseAt, sentAt);
+  const actions: Action[] = [];
+  for (const at of renew.granted) {
+    const held = state.held.get(leaseKey(at));
+    if (held === undefined || held.fenceAt === null) continue;
+    const fenceAt = sentAt + held.dispatch.fence_after_s;
+    if (fenceAt <= held.fenceAt) continue;
+    held.fenceAt = fenceAt;
+    if (held.running) actions.push({ a: "move_fence", at, fenceAt });
+  }
+  for (const at of renew.gone ?? []) actions.push(...end(state, leaseKey(at), "gone"));
+  return actions;
+}
+
+function resume(state: AgentState, entry: PlanEntry): Action[] {
+  const { at } = entry;
+  if (entry.action === "cancel") return cancelled(state, at);
+  if (entry.action === "forget") return [...end(state, leaseKey(at), "gone"), { a: "forget", at }];
+  if (state.held.has(leaseKey(at))) return [];
+  // From now on it never begins here. What the hub saw begin and the ledger does not know was pure work, or the
+  // ledger is another one: `maybe` is right for both. An end that is asked for again and is not here is left to a
+  // person.
+  noteFence(state, at);
+  const detail = "the tab was opened anew and this device has no trace of the attempt";
+  const lost = result(at, "interrupted", "interrupted", detail, "maybe");
+  return [{ a: "answer_from_ledger", at, absent: entry.action === "continue" ? lost : null }];
+}
+
+function result(
+  at: LeaseRef,
+  outcome: Outcome,
+  code: Code | null,
+  detail: string,
+  effect: EffectSeen = "none",
+): SayResult {
+  return { a: "say_result", at, outcome, code, detail, effect };
+}

@@ -1,0 +1,44 @@
+/** The questions that wait for their person, in the order in which they came; each is answered or declined once. */
+import type { Question } from "../tools/interface.ts";
+
+export interface OpenQuestion {
+  id: string;
+  tool: string;
+  question: Question;
+  answer: (value: unknown) => void;
+  decline: (error: Error) => void;
+}
+
+export class Questions {
+  /** A new list whenever one came or went. */
+  open: readonly OpenQuestion[] = [];
+  readonly #changed: () => void;
+  #asked = 0;
+
+  constructor(changed: () => void) {
+    this.#changed = changed;
+  }
+
+  /** Ask, and wait for the answer; it is taken back when the signal aborts, and the promise stays open then. */
+  ask(tool: string, question: Question, signal: AbortSignal): Promise<unknown> {
+    this.#asked += 1;
+    const id = `q${this.#asked}`;
+    const gone = () => {
+      this.open = this.open.filter((item) => item.id !== id);
+      this.#changed();
+    };
+    return new Promise<unknown>((resolve, reject) => {
+      const answer = (value: unknown) => {
+        gone();
+        resolve(value);
+      };
+      const decline = (error: Error) => {
+        gone();
+        reject(error);
+      };
+      this.open = [...this.open, { id, tool, question, answer, decline }];
+      signal.addEventListener("abort", gone, { once: true });
+      this.#changed();
+    });
+  }
+}

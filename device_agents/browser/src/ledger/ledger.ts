@@ -1,0 +1,279 @@
+/**
+ * What must survive the tab: attempts with their fences, the outbox of reports, steps that a person has taken,
+ * decisions of the policy.
+ *
+ * Everything is read once, into memory; writes are collected and put down by one `flush`. Nothing that depends on a
+ * write may leave the agent, and no effect may begin, before the flush returned. Reports of `pure` work stay in
+ * memory: lost with the tab, they are made again.
+ */
+import type { Fence } from "../agent/core.ts";
+import { above, leaseKey, taskKey } from "../agent/core.ts";
+import type { Dispatch, EffectSeen, LeaseRef, Receipt, ReportFrame, ResultFrame } from "../generated/protocol.ts";
+import type { Store, Write } from "./store.ts";
+
+const NUMBERS_RESERVED = 1_000;
+const FINISHED_KEPT_MS = 60 * 24 * 3600 * 1000;
+const DECISIONS_KEPT = 2_000;
+
+export type AttemptState = "accepted" | "started" | "finished";
+
+/** One attempt. `effect` is what it counts as if it never reports again; `fenceAt` in seconds, null: no fence. */
+export interface AttemptRow {
+  at: LeaseRef;
+  state: AttemptState;
+  tool: string;
+  effect: EffectSeen;
+  begunMs: number;
+  changedMs: number;
+  dispatch: Dispatch | null;
+  fenceAt: number | null;
+  result: ResultFrame | Receipt | null;
+}
+
+export interface DecisionRow {
+  atMs: number;
+  lease: string;
+  tool: string;
+  allowed: boolean;
+  reason: string;
+}
+
+interface Meta {
+  id: string;
+  reserved: number;
+}
+
+export class Ledger {
+  readonly id: string;
+  readonly #store: Store;
+  readonly #nowMs: () => number;
+  readonly #attempts = new Map<string, AttemptRow>();
+  readonly #steps = new Map<string, { value: unknown }>();
+  readonly #kept = new Map<number, ReportFrame>();
+  #next: number;
+  #reserved: number;
+  #pending: Write[] = [];
+  #flushing: Promise<void> = Promise.resolve();
+
+  private constructor(store: Store, nowMs: () => number, meta: Meta) {
+    this.id = meta.id;
+    this.#store = store;
+    this.#nowMs = nowMs;
+    this.#next = meta.reserved;
+    this.#reserved = meta.reserved;
+  }
+
+  /** @throws StoreFault if the browser's store does not let itself be read or written. */
+  static async open(store: Store, nowMs: () => number = Date.now): Promise<Ledger> {
+    const meta = await store.get<Meta>("meta", "ledger");
+    const ledger = new Ledger(store, nowMs, meta ?? { id: newId(), reserved: 1 });
+    for (const [key, row] of await store.all<AttemptRow>("attempts")) ledger.#attempts.set(String(key), row);
+    for (const [key, row] of await store.all<{ value: unknown }>("steps")) ledger.#steps.set(String(key), row);
+    for (const [key, frame] of await store.all<ReportFrame>("reports")) ledger.#kept.set(Number(key), frame);
+    ledger.#reserve();
+    ledger.#prune();
+    await ledger.flush();
+    return ledger;
+  }
+
+  // -- numbers: they rise for the life of the store; a block is put down before its numbers are used
+
+  get nextReport(): number {
+    return this.#next;
+  }
+
+  takeNumber(): number {
+    const number = this.#next;
+    this.#next += 1;
+    if (this.#next > this.#reserved - NUMBERS_RESERVED / 2) this.#reserve();
+    return number;
+  }
+
+  #reserve(): void {
+    this.#reserved = this.#next + NUMBERS_RESERVED;
+    this.#write({ table: "meta", key: "ledger", value: { id: this.id, reserved: this.#reserved } satisfies Meta });
+  }
+
+  // -- writes, put down by `flush`
+
+  #write(write: Write): void {
+    this.#pending.push(write);
+  }
+
+  #put(row: AttemptRow): void {
+    const key = leaseKey(row.at);
+    this.#attempts.set(key, row);
+    this.#write({ table: "attempts", key, value: row });
+  }
+
+  /** An attempt begins; its effect may begin once this is flushed. */
+  started(dispatch: Dispatch, terms: { effect: EffectSeen; fenceAt: number | null }): void {
+    // Secrets are for this life of the tab only: an attempt that has them is not taken up again.
+    const kept = Object.keys(dispatch.secrets ?? {}).length > 0 ? null : dispatch;
+    const { at } = dispatch;
+    const { tool } = dispatch;
+    const now = this.#nowMs();
+    this.#put({ at, state: "started", tool, begunMs: now, changedMs: now, dispatch: kept, result: null, ...terms });
+  }
+
+  /** From now on the attempt counts as one that may have had its effect. */
+  touched(at: LeaseRef): void {
+    const row = this.#attempts.get(leaseKey(at));
+    if (row !== undefined) this.#put({ ...row, effect: "maybe" });
+  }
+
+  fenceMoved(at: LeaseRef, fenceAt: number): void {
+    const row = this.#attempts.get(leaseKey(at));
+    if (row !== undefined) this.#put({ ...row, fenceAt });
+  }
+
+  /** The attempt has ended; its last report is kept to answer a repeated dispatch. */
+  finished(at: LeaseRef, result: ResultFrame | Receipt, tool = ""): void {
+    const known = this.#attempts.get(leaseKey(at));
+    const now = this.#nowMs();
+    this.#put({
+      at,
+      state: "finished",
+      tool: known?.tool ?? tool,
+      effect: "none",
+      begunMs: known?.begunMs ?? now,
+      changedMs: now,
+      dispatch: null,
+      fenceAt: null,
+      result,
+    });
+    this.#dropSteps(at);
+  }
+
+  /** The hub has the attempt's end in its log: its result need not be kept (its fence is). */
+  forget(at: LeaseRef): void {
+    const row = this.#attempts.get(leaseKey(at));
+    if (row === undefined) return;
+    this.#put({ ...row, state: "finished", dispatch: null, result: null });
+    this.#dropSteps(at);
+  }
+
+  /** What a step of a call came to, so that a later life of the tab does not take it again. Blobs may be in it. */
+  stepTaken(at: LeaseRef, name: string, value: unknown): void {
+    const key = stepKey(at, name);
+    this.#steps.set(key, { value });
+    this.#write({ table: "steps", key, value: { value } });
+  }
+
+  #dropSteps(at: LeaseRef): void {
+    const prefix = stepKey(at, "");
+    for (const key of this.#steps.keys()) {
+      if (!key.startsWith(prefix)) continue;
+      this.#steps.delete(key);
+      this.#write({ table: "steps", key });
+    }
+  }
+
+  keep(report: ReportFrame): void {
+    this.#kept.set(report.report, report);
+    this.#write({ table: "reports", key: report.report, value: report });
+  }
+
+  /** The hub has every report up to this number in its durable log. */
+  dropReports(upTo: number): void {
+    for (const number of this.#kept.keys()) {
+      if (number > upTo) continue;
+      this.#kept.delete(number);
+      this.#write({ table: "reports", key: number });
+    }
+  }
+
+  decided(row: DecisionRow): void {
+    this.#write({ table: "decisions", key: null, value: row });
+  }
+
+  /**
+   * Put down everything that was collected before the call, after earlier flushes.
+   * @throws StoreFault if the browser refuses; the writes stay collected, in order.
+   */
+  flush(): Promise<void> {
+    const after = this.#flushing.catch(() => {});
+    this.#flushing = after.then(async () => {
+      const writes = this.#pending;
+      this.#pending = [];
+      try {
+        await this.#store.write(writes);
+      } catch (error) {
+        this.#pending = [...writes, ...this.#pending];
+        throw error;
+      }
+    });
+    return this.#flushing;
+  }
+
+  // -- reads
+
+  /** The highest fence of every task, the longest unused first. */
+  fences(): Map<string, Fence> {
+    const rows = [...this.#attempts.values()].sort((a, b) => a.changedMs - b.changedMs);
+    const found = new Map<string, Fence>();
+    for (const { at } of rows) {
+      const fence: Fence = [at.incarnation, at.attempt];
+      const highest = found.get(taskKey(at));
+      found.delete(taskKey(at));
+      found.set(taskKey(at), highest !== undefined && above(highest, fence) ? highest : fence);
+    }
+    return found;
+  }
+
+  unfinished(): AttemptRow[] {
+    return [...this.#attempts.values()].filter((row) => row.state !== "finished");
+  }
+
+  /** What was asked of this device, the newest first. */
+  recent(count: number): AttemptRow[] {
+    return [...this.#attempts.values()].sort((a, b) => b.changedMs - a.changedMs).slice(0, count);
+  }
+
+  stateOf(at: LeaseRef): AttemptState | "unknown" {
+    return this.#attempts.get(leaseKey(at))?.state ?? "unknown";
+  }
+
+  resultOf(at: LeaseRef): ResultFrame | Receipt | null {
+    return this.#attempts.get(leaseKey(at))?.result ?? null;
+  }
+
+  /** What `stepTaken` noted; undefined if that step was not taken yet. */
+  step(at: LeaseRef, name: string): { value: unknown } | undefined {
+    return this.#steps.get(stepKey(at, name));
+  }
+
+  /** The outbox in order of its numbers. */
+  reports(): ReportFrame[] {
+    return [...this.#kept].sort(([a], [b]) => a - b).map(([, report]) => report);
+  }
+
+  decisions(last = 50): Promise<DecisionRow[]> {
+    return this.#store.last<DecisionRow>("decisions", last);
+  }
+
+  #prune(): void {
+    const before = this.#nowMs() - FINISHED_KEPT_MS;
+    for (const [key, row] of this.#attempts) {
+      if (row.state !== "finished" || row.changedMs >= before) continue;
+      this.#attempts.delete(key);
+      this.#write({ table: "attempts", key });
+    }
+  }
+
+  /** Drop all but the newest decisions. */
+  async pruneDecisions(): Promise<void> {
+    const rows = await this.#store.all<DecisionRow>("decisions");
+    for (const [key] of rows.slice(0, Math.max(0, rows.length - DECISIONS_KEPT))) {
+      this.#write({ table: "decisions", key: Number(key) });
+    }
+  }
+}
+
+function stepKey(at: LeaseRef, name: string): string {
+  return `${leaseKey(at)} ${name}`;
+}
+
+function newId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

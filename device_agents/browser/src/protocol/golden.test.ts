@@ -1,0 +1,101 @@
+/** The golden examples of version 1, the same files as Python's: frames, refusals, whole sessions, identities. */
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { SESSION_TABLE, type Side } from "../generated/protocol.ts";
+import { AGENT_SHAPES, HUB_SHAPES } from "../generated/shapes.ts";
+import { decode, encode, type Frame } from "./codec.ts";
+import { ProtocolFault } from "./faults.ts";
+import { deviceId, proofBytes, shortWords } from "./proof.ts";
+import { Session } from "./session.ts";
+
+const ROOT = fileURLToPath(new URL("../../../../protocol/starloom_protocol/golden/v1/", import.meta.url));
+
+function load(folder: string): [string, Record<string, unknown>][] {
+  return readdirSync(`${ROOT}${folder}`)
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => [name, JSON.parse(readFileSync(`${ROOT}${folder}/${name}`, "utf8"))]);
+}
+
+interface Example {
+  sender: Side;
+  authenticated: boolean;
+  message: string;
+  code?: string;
+}
+
+interface Step {
+  side: Side;
+  send?: Frame[];
+  receive?: string;
+  farewell?: never;
+  reason?: string;
+  fix?: string;
+  expect: Record<string, unknown>;
+}
+
+function caught(act: () => unknown): ProtocolFault {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof ProtocolFault) return error;
+    throw error;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("frames", () => {
+  const examples = load("frames") as unknown as [string, Example][];
+  it.each(examples)("%s decodes and encodes to the same text", (_name, { sender, authenticated, message }) => {
+    const found = decode(message, sender, { authenticated });
+    expect(encode(found.n, found.f, sender, { authenticated })).toBe(message);
+  });
+
+  it.each(["agent", "hub"] as const)("every frame of the %s has an example", (side) => {
+    const tags = examples
+      .filter(([, example]) => example.sender === side)
+      .flatMap(([, example]) => decode(example.message, side, { authenticated: true }).f.map((frame) => frame.t));
+    expect(new Set<string>(tags)).toEqual(new Set(Object.keys(side === "agent" ? AGENT_SHAPES : HUB_SHAPES)));
+    expect(new Set(Object.keys(SESSION_TABLE[side]))).toEqual(new Set<string>(tags));
+  });
+
+  it.each(load("frames/rejected") as unknown as [string, Example][])("%s is refused", (_name, example) => {
+    const fault = caught(() => decode(example.message, example.sender, { authenticated: example.authenticated }));
+    expect(fault.code).toBe(example.code);
+    expect(fault.reason).not.toBe("");
+    expect(fault.fix).not.toBe("");
+  });
+});
+
+describe("sessions", () => {
+  it.each(load("sessions"))("%s", (_name, script) => {
+    const versions = script.versions as Record<Side, number[]>;
+    const sides = { agent: new Session("agent", versions.agent), hub: new Session("hub", versions.hub) };
+    (script.steps as Step[]).forEach((step, number) => {
+      const session = sides[step.side];
+      const found: Record<string, unknown> = {};
+      try {
+        if (step.send) found.text = session.send(step.send);
+        else if (step.receive !== undefined) found.frames = session.receive(step.receive).map((frame) => frame.t);
+        else if (step.farewell)
+          found.text = session.farewell(new ProtocolFault(step.farewell, step.reason ?? "", step.fix));
+      } catch (error) {
+        if (!(error instanceof ProtocolFault)) throw error;
+        found.code = error.code;
+      }
+      found.state = session.state;
+      expect(found, `step ${number}`).toEqual(step.expect);
+    });
+  });
+});
+
+describe("identity", () => {
+  it("is for ever", () => {
+    const golden = JSON.parse(readFileSync(`${ROOT}identity.json`, "utf8"));
+    const bytes = (text: string) => Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+    const key = bytes(golden.public_key);
+    expect(deviceId(key)).toBe(golden.device_id);
+    expect(shortWords(bytes(golden.hub_key), key, bytes(golden.code_hash))).toBe(golden.short_words);
+    expect(new TextDecoder().decode(proofBytes(golden.proof_fields))).toBe(golden.proof);
+  });
+});

@@ -1,0 +1,79 @@
+/**
+ * What both sides derive from keys: the id of a device, the bytes that prove a key, the six words of a pairing.
+ * SHA-256 is the library's, because the browser's own is missing outside a secure context.
+ */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { SHORT_WORDS } from "../generated/protocol.ts";
+import { canonical } from "./values.ts";
+
+const encoder = new TextEncoder();
+const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
+
+export interface ProofFields {
+  device: string;
+  hub: string;
+  key: string;
+  nonce: string;
+  version: number;
+}
+
+/** The bytes that an agent signs to prove its key: bound to this hub, nonce and protocol version. */
+export function proofBytes(fields: ProofFields): Uint8Array<ArrayBuffer> {
+  const { device, hub, key, nonce, version } = fields;
+  return encoder.encode(`starloom/aip/prove\n${canonical({ device, hub, key, nonce, version })}`);
+}
+
+/** The id of the device with this Ed25519 public key (32 raw bytes): 130 bits of its SHA-256. */
+export function deviceId(publicKey: Uint8Array): string {
+  const digest = sha256(joined(encoder.encode("starloom/device\n"), publicKey));
+  let text = "";
+  for (let place = 0; place < 26; place += 1) {
+    const at = place * 5;
+    const two = ((digest[at >> 3] ?? 0) << 8) | (digest[(at >> 3) + 1] ?? 0);
+    text += BASE32[(two >> (11 - (at & 7))) & 31];
+  }
+  return `d-${text}`;
+}
+
+/** The six words that both screens show at pairing (48 bits); different keys show different words. */
+export function shortWords(hubKey: Uint8Array, deviceKey: Uint8Array, codeHash: Uint8Array): string {
+  const parts: Uint8Array[] = [encoder.encode("starloom/pairing\n")];
+  for (const part of [hubKey, deviceKey, codeHash]) {
+    const length = new Uint8Array(4);
+    new DataView(length.buffer).setUint32(0, part.length);
+    parts.push(length, part);
+  }
+  return Array.from(sha256(joined(...parts)).slice(0, 6), (byte) => SHORT_WORDS[byte]).join(" ");
+}
+
+/** The hash of a join code; case, spaces and dashes do not count, and 0 and 1 are read as O and I. */
+export function codeHash(code: string): Uint8Array {
+  const plain = code
+    .toUpperCase()
+    .replace(/[^\p{L}\p{N}]/gu, "")
+    .replaceAll("0", "O")
+    .replaceAll("1", "I");
+  return sha256(encoder.encode(plain));
+}
+
+export function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
+}
+
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+}
+
+function joined(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

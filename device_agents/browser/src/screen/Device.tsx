@@ -1,0 +1,214 @@
+/** The one screen of a tab that has joined: who I am, what is asked of me, what I may do, what ran. */
+import { useMemo, useState, useSyncExternalStore } from "react";
+import type { Agent } from "../agent/agent.ts";
+import { surroundings } from "../agent/offer.ts";
+import { CAPABILITIES, type Policy } from "../agent/policy.ts";
+import type { View } from "../agent/view.ts";
+import type { Opened } from "../boot.ts";
+import type { AttemptRow } from "../ledger/ledger.ts";
+import type { Capability } from "../tools/interface.ts";
+import { TOOLS } from "../tools/registry.ts";
+import { Pill, Switch } from "./parts.tsx";
+import { QuestionCard } from "./QuestionCard.tsx";
+
+export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
+  const view = useSyncExternalStore(agent.subscribe, agent.view);
+  const change = async (policy: Policy) => {
+    agent.allow(policy);
+    try {
+      await opened.store.write([{ table: "meta", key: "policy", value: policy }]);
+    } catch (error) {
+      agent.complain(`the switch holds for this visit only: ${String(error)}`);
+    }
+  };
+  return (
+    <main className="device">
+      <header>
+        <div>
+          <h1>{view.name}</h1>
+          <p className="dim">part of the fleet at {location.host}</p>
+        </div>
+        <LinkPill view={view} />
+      </header>
+      {view.link.state === "stopped" && (
+        <section className="card alert" role="alert">
+          <p>{view.link.why.reason}.</p>
+          {view.link.why.fix && <p>{view.link.why.fix}</p>}
+        </section>
+      )}
+      {opened.code !== null && (
+        <section className="card">
+          <p>
+            The address carried a join code, but this device has joined already. To join anew: forget this hub below,
+            then scan the code again.
+          </p>
+        </section>
+      )}
+      {view.trouble && (
+        <section className="card alert" role="alert">
+          <p>{view.trouble}</p>
+        </section>
+      )}
+      {view.notices.map(({ id, title, text }) => (
+        <section key={id} className="card" role="status">
+          <h2>{title}</h2>
+          <p className="shown">{text}</p>
+          <button type="button" className="big" onClick={() => agent.dismiss(id)}>
+            Seen
+          </button>
+        </section>
+      ))}
+      <section aria-labelledby="asked">
+        <h2 id="asked">Asked of me now</h2>
+        <div aria-live="polite">
+          {view.questions.map((open) => (
+            <QuestionCard key={open.id} open={open} />
+          ))}
+        </div>
+        {view.questions.length === 0 && <Quiet view={view} />}
+      </section>
+      <section aria-labelledby="may">
+        <h2 id="may">What others may do here</h2>
+        <Capabilities policy={view.policy} onChange={(policy) => void change(policy)} />
+        <Notices agent={agent} />
+      </section>
+      <section aria-labelledby="ran">
+        <h2 id="ran">What ran here</h2>
+        <History rows={view.recent} />
+      </section>
+      <footer>
+        <p className="dim">
+          Device {opened.identity.device}.{" "}
+          {opened.identity.sealed
+            ? "Its key was made in this browser and cannot be read out of it."
+            : "Its key is in this browser's store; over HTTPS a newer browser would seal it."}
+        </p>
+        <Leave opened={opened} agent={agent} />
+      </footer>
+    </main>
+  );
+}
+
+function LinkPill({ view }: { view: View }) {
+  switch (view.link.state) {
+    case "online":
+      return <Pill tone="teal">Connected</Pill>;
+    case "connecting":
+      return <Pill tone="blue">Connecting</Pill>;
+    case "waiting":
+      return <Pill tone="amber">Out of reach</Pill>;
+    case "stopped":
+      return <Pill tone="vermilion">Stopped</Pill>;
+  }
+}
+
+function Quiet({ view }: { view: View }) {
+  if (view.running.length > 0) {
+    return (
+      <ul className="running">
+        {view.running.map(({ at, tool, note }) => (
+          <li key={`${at.constellation}/${at.task}/${at.attempt}`} className="card">
+            <Pill tone="blue">Running</Pill> {tool} {note && <span className="dim">{note}</span>}
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  const away = view.link.state === "waiting" ? ` ${view.link.why.reason}; it is tried again by itself.` : "";
+  return <p className="dim">Nothing.{away || " Leave this page open, and what others ask for appears here."}</p>;
+}
+
+function Capabilities({ policy, onChange }: { policy: Policy; onChange: (policy: Policy) => void }) {
+  const cannot = useMemo(() => {
+    const around = surroundings();
+    return new Map(TOOLS.map((tool) => [tool.capability, tool.probe(around) ?? ""]));
+  }, []);
+  return (
+    <ul className="capabilities">
+      {(Object.keys(CAPABILITIES) as Capability[]).map((capability) => (
+        <Switch
+          key={capability}
+          label={CAPABILITIES[capability].label}
+          about={CAPABILITIES[capability].allows}
+          cannot={cannot.get(capability) ?? ""}
+          on={policy[capability]}
+          onChange={(on) => onChange({ ...policy, [capability]: on })}
+        />
+      ))}
+    </ul>
+  );
+}
+
+/** Notices of the system need a permission that browsers give after a tap only. */
+function Notices({ agent }: { agent: Agent }) {
+  const [state, setState] = useState(() => surroundings().notifications);
+  if (state !== "default") {
+    const words = {
+      absent: "This browser shows no notices of the system",
+      denied: "This browser blocks notices",
+      granted: "",
+    };
+    return words[state] ? <p className="dim">{words[state]}; they appear on this page instead.</p> : null;
+  }
+  const ask = async () => {
+    setState(await Notification.requestPermission());
+    agent.offerAgain();
+  };
+  return (
+    <button type="button" className="big" onClick={() => void ask()}>
+      Let notices reach me while this page is hidden
+    </button>
+  );
+}
+
+function History({ rows }: { rows: readonly AttemptRow[] }) {
+  if (rows.length === 0) return <p className="dim">Nothing yet.</p>;
+  return (
+    <ol className="history">
+      {rows.map((row) => (
+        <li key={`${row.at.constellation}/${row.at.task}/${row.at.incarnation}.${row.at.attempt}`}>
+          <span className="name">{row.tool || "a task"}</span> <span className="dim">{wordOf(row)}</span>
+          <time className="dim" dateTime={new Date(row.changedMs).toISOString()}>
+            {new Date(row.changedMs).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}
+          </time>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function wordOf(row: AttemptRow): string {
+  if (row.state !== "finished") return "running";
+  if (row.result?.t === "receipt") return "cancelled";
+  if (row.result === null) return "over";
+  const { outcome, detail } = row.result;
+  return outcome === "ok" ? "done" : `${outcome.replace("_", " ")}${detail ? `: ${detail}` : ""}`;
+}
+
+/** Forgetting the hub throws the key away, so it is asked for twice. */
+function Leave({ opened, agent }: { opened: Opened; agent: Agent }) {
+  const [sure, setSure] = useState(false);
+  const leave = async () => {
+    await agent.leave();
+    await opened.store.empty();
+    location.reload();
+  };
+  if (!sure) {
+    return (
+      <button type="button" className="big" onClick={() => setSure(true)}>
+        Forget this hub ...
+      </button>
+    );
+  }
+  return (
+    <div className="card">
+      <p>The key of this device is thrown away; it has to join anew. What is asked of it now is given back.</p>
+      <button type="button" className="big danger" onClick={() => void leave()}>
+        Forget it
+      </button>
+      <button type="button" className="big" onClick={() => setSure(false)}>
+        Stay
+      </button>
+    </div>
+  );
+}

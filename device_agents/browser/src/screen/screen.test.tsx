@@ -1,0 +1,139 @@
+// @vitest-environment jsdom
+/** What a person sees and taps: each kind of question, each refusal of a hub, the way to decline. */
+import { cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { JoinRefused, join, nameOf } from "../agent/joining.ts";
+import type { OpenQuestion } from "../agent/questions.ts";
+import { codeHash, fromBase64, shortWords } from "../protocol/proof.ts";
+import { type Question, ToolFailed } from "../tools/interface.ts";
+import { QuestionCard } from "./QuestionCard.tsx";
+
+afterEach(() => cleanup());
+
+function asked(question: Question) {
+  const given: unknown[] = [];
+  const declined: Error[] = [];
+  const open: OpenQuestion = {
+    id: "q1",
+    tool: "ask",
+    question,
+    answer: (value) => given.push(value),
+    decline: (error) => declined.push(error),
+  };
+  render(<QuestionCard open={open} />);
+  return { given, declined, user: userEvent.setup() };
+}
+
+describe("a question", () => {
+  it("with choices is answered by a tap, and declined by another", async () => {
+    const { given, declined, user } = asked({ kind: "choice", text: "Tea?", choices: ["Yes", "Later"] });
+    await user.click(screen.getByRole("button", { name: "Later" }));
+    expect(given).toEqual(["Later"]);
+    await user.click(screen.getByRole("button", { name: "No" }));
+    expect(declined[0]).toBeInstanceOf(ToolFailed);
+    expect((declined[0] as ToolFailed).code).toBe("declined");
+  });
+
+  it("for a line takes no empty one", async () => {
+    const { given, user } = asked({ kind: "line", text: "Where?" });
+    expect(screen.getByRole("button", { name: "Send" })).toHaveProperty("disabled", true);
+    await user.type(screen.getByLabelText("Your answer"), "in the shed{Enter}");
+    expect(given).toEqual(["in the shed"]);
+  });
+
+  it("for files gives them with names and media", async () => {
+    const { given, user } = asked({ kind: "files", text: "Which?", accept: "image/*", many: true });
+    const field = screen.getByLabelText("Choose files");
+    await user.upload(field, [
+      new File(["a"], "a.png", { type: "image/png" }),
+      new File(["b"], "b.png", { type: "image/png" }),
+    ]);
+    expect(given[0]).toMatchObject([{ name: "a.png", media: "image/png" }, { name: "b.png" }]);
+  });
+
+  it("for a picture falls back to the camera app where the page has no camera", async () => {
+    const { given, user } = asked({ kind: "picture", text: "The receipt", facing: "environment" });
+    expect(screen.queryByRole("button", { name: "Open the camera" })).toBeNull();
+    await user.upload(screen.getByLabelText("Open the camera app"), new File(["x"], "p.jpg", { type: "image/jpeg" }));
+    expect(given[0]).toMatchObject([{ name: "p.jpg" }]);
+  });
+
+  it("that acts does so in the tap, and a failure of it is the call's", async () => {
+    const failed = new ToolFailed("policy_refused", "no");
+    const { declined, user } = asked({
+      kind: "tap",
+      text: "Copy",
+      button: "Copy",
+      shown: "secret words",
+      act: () => Promise.reject(failed),
+    });
+    expect(screen.getByText("secret words")).toBeTruthy();
+    await user.click(screen.getByRole("button", { name: "Copy" }));
+    expect(declined).toEqual([failed]);
+  });
+});
+
+describe("joining", () => {
+  const raw = new Uint8Array(32).fill(7);
+  const identity = {
+    key: btoa(String.fromCharCode(...raw)),
+    raw,
+    device: "d-1",
+    instance: "i",
+    sealed: true,
+    sign: vi.fn(),
+  };
+  const hub = btoa(String.fromCharCode(...new Uint8Array(32).fill(9)));
+  const words = shortWords(fromBase64(hub), raw, codeHash("ab-c1"));
+  const answers = (...bodies: [number, object][]) => {
+    const left = [...bodies];
+    return (async () => {
+      const [status, body] = left.shift() ?? [500, {}];
+      return new Response(JSON.stringify(body), { status });
+    }) as unknown as typeof fetch;
+  };
+  const terms = (request: typeof fetch, said: string[] = []) => ({
+    onWords: (text: string) => said.push(text),
+    signal: new AbortController().signal,
+    request,
+    pause: async () => {},
+  });
+
+  it("shows the words that both sides work out, and waits for the approval", async () => {
+    const said: string[] = [];
+    const asking = { state: "asking", hub_key: hub, enrollment: "e-1", words };
+    const request = answers([202, asking], [200, asking], [200, { state: "approved", hub_key: hub, name: "pocket" }]);
+    // Case, spaces and dashes of a code do not count, and 1 is read as I.
+    const joined = await join({ code: "ABCI", name: "x" }, identity, terms(request, said));
+    expect(joined).toEqual({ hubKey: hub, name: "pocket" });
+    expect(said).toEqual([words]);
+  });
+
+  it.each([
+    [
+      "a bad code",
+      [[404, { reason: "there is no such join code", hint: "Scan again." }]],
+      "there is no such join code",
+    ],
+    ["a denial", [[200, { state: "denied", hub_key: hub, reason: "the owner denied it" }]], "the owner denied it"],
+    ["words of somebody between", [[202, { state: "asking", hub_key: hub, words: "other" }]], "do not fit the keys"],
+    ["a hub without a key", [[202, { state: "asking" }]], "no key of its own"],
+  ] as [string, [number, object][], string][])("tells %s and the way out", async (_what, bodies, reason) => {
+    const refused = await join({ code: "ABCI", name: "x" }, identity, terms(answers(...bodies))).catch(
+      (e: unknown) => e,
+    );
+    expect(refused).toBeInstanceOf(JoinRefused);
+    expect((refused as JoinRefused).message).toContain(reason);
+    expect((refused as JoinRefused).hint).not.toBe("");
+  });
+
+  it("names the device after its system and browser", () => {
+    expect(nameOf("Mozilla/5.0 (Linux; Android 15; Pixel 7) Chrome/140 Mobile Safari/537")).toBe(
+      "Android phone Chrome",
+    );
+    expect(nameOf("Mozilla/5.0 (iPhone; CPU iPhone OS 19 like Mac OS X) Version/19 Mobile Safari/604")).toBe(
+      "iPhone Safari",
+    );
+  });
+});

@@ -1,0 +1,123 @@
+/**
+ * `python.run`: a program of the request in Pyodide, in a worker without network, files or this page's things.
+ * Its arguments and its value are those of the Python agents' tool, so a plan need not know where it runs.
+ */
+import { z } from "zod";
+import { canonical } from "../protocol/values.ts";
+import { PythonFault, type Ran, runProgram } from "../python/runner.ts";
+import { type Call, ToolFailed, tool } from "./interface.ts";
+
+const SHOWN_CHARS = 12 * 1024;
+const RESERVED = new Set(["program.py", "input.json", "result.json", "out", "", ".."]);
+
+const file = z.looseObject({
+  artifact: z.string().regex(/^[0-9a-f]{64}$/),
+  name: z.string().max(200).default(""),
+});
+const args = z.strictObject({
+  code: z
+    .string()
+    .min(1)
+    .max(1024 * 1024),
+  argv: z.array(z.string()).default([]),
+  files: z.array(file).max(100).default([]),
+  input: z.json().default(null),
+  any_exit: z.boolean().default(false),
+  timeout_s: z.number().gt(0).max(86_400).default(600),
+  device_name: z.string().default(""),
+});
+
+export const pythonRun = tool({
+  name: "python.run",
+  title: "Run a Python program",
+  capability: "python",
+  args,
+  effects: ["read", "write"],
+  // It reaches nothing outside its worker, so running it again has no more effect than once.
+  repeatability: "idempotent",
+  resumes: false,
+  probe: (around) => (around.hasWasm ? null : "this browser has no WebAssembly"),
+  async run(call, { code, argv, files, input, any_exit, timeout_s, device_name }) {
+    const given: { name: string; bytes: ArrayBuffer }[] = [];
+    for (const { artifact, name } of files) {
+      const plain = name.split("/").pop() || artifact.slice(0, 12);
+      if (RESERVED.has(plain) || plain.startsWith(".")) {
+        throw new ToolFailed("bad_arguments", `a file may not be named ${JSON.stringify(plain)} here`);
+      }
+      given.push({ name: plain, bytes: await (await call.fetch(artifact)).arrayBuffer() });
+    }
+    const heard = { stdout: "", stderr: "" };
+    let lost = 0;
+    const said = (stream: "stdout" | "stderr", text: string) => {
+      call.log(text, stream);
+      const room = Math.max(0, SHOWN_CHARS - heard[stream].length);
+      heard[stream] += text.slice(0, room);
+      lost += Math.max(0, text.length - room);
+    };
+    const ran = await within(timeout_s, call, (signal) =>
+      runProgram(
+        { code, argv, input: canonical(input), files: given },
+        {
+          signal,
+          said,
+          note: (note) => call.progress({ note }),
+        },
+      ),
+    );
+    if (ran.exitCode !== 0 && !any_exit) {
+      const last = (heard.stderr.trim() || heard.stdout.trim() || "it said nothing").slice(-800);
+      throw new ToolFailed("exit_code", `the program ended with ${ran.exitCode}: ${last}`);
+    }
+    const out = [];
+    for (const { name, bytes } of ran.files) {
+      const media = MEDIA[name.slice(name.lastIndexOf(".") + 1).toLowerCase()] ?? "application/octet-stream";
+      out.push({ ...(await call.put({ name, media, blob: new Blob([bytes], { type: media }) })) });
+    }
+    return {
+      exit_code: ran.exitCode,
+      stdout: heard.stdout,
+      stderr: heard.stderr,
+      lost_bytes: lost,
+      value: parsedResult(ran.result),
+      files: out,
+      ...(device_name ? { device: device_name } : {}),
+    };
+  },
+});
+
+const MEDIA: Record<string, string> = {
+  csv: "text/csv",
+  html: "text/html",
+  jpg: "image/jpeg",
+  json: "application/json",
+  png: "image/png",
+  svg: "image/svg+xml",
+  txt: "text/plain",
+};
+
+async function within(s: number, call: Call, run: (signal: AbortSignal) => Promise<Ran>): Promise<Ran> {
+  const own = new AbortController();
+  const stop = () => own.abort(call.signal.reason);
+  call.signal.addEventListener("abort", stop, { once: true });
+  const timer = setTimeout(() => {
+    own.abort(new ToolFailed("timed_out", `the program did not end within ${s} s and was stopped`));
+  }, s * 1000);
+  try {
+    return await run(own.signal);
+  } catch (error) {
+    if (error instanceof PythonFault) throw new ToolFailed("tool_failed", error.message);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    call.signal.removeEventListener("abort", stop);
+  }
+}
+
+function parsedResult(text: string | null): unknown {
+  if (text === null) return null;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ToolFailed("tool_failed", `result.json is not JSON: ${String(error)}`);
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Files that a person gave, made fit to be kept: bytes copied out of the picker's handle, which may be gone after a
+ * reload, and names that mean one file only.
+ */
+import { type LocalFile, ToolFailed } from "./interface.ts";
+
+const KEPT_BYTES_MOST = 512 * 1024 * 1024;
+
+/** @throws ToolFailed `output_too_big` for more than this browser can be asked to keep. */
+export async function takenFiles(given: readonly LocalFile[]): Promise<LocalFile[]> {
+  const bytes = given.reduce((sum, file) => sum + file.blob.size, 0);
+  if (bytes > KEPT_BYTES_MOST) {
+    const most = KEPT_BYTES_MOST / 1024 / 1024;
+    throw new ToolFailed("output_too_big", `${bytes} bytes were picked; a tab keeps at most ${most} MiB at once`);
+  }
+  const used = new Set<string>();
+  const taken: LocalFile[] = [];
+  for (const { name, media, blob } of given) {
+    const copy = new Blob([await blob.arrayBuffer()], { type: media });
+    taken.push({ name: unused(name.normalize("NFC").replace(/[/\\\p{C}]/gu, "_") || "file", used), media, blob: copy });
+  }
+  return taken;
+}
+
+function unused(name: string, used: Set<string>): string {
+  const dot = name.lastIndexOf(".");
+  const [stem, ending] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ""];
+  let found = name;
+  for (let number = 2; used.has(found); number += 1) found = `${stem}-${number}${ending}`;
+  used.add(found);
+  return found;
+}

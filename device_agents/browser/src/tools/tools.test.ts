@@ -1,0 +1,76 @@
+/** Every tool of the tab: its schema, its switch, why it is not offered where it cannot work, what it makes of files. */
+import { describe, expect, it } from "vitest";
+import { Bench } from "../../dev/bench.ts";
+import { dispatch } from "../../dev/fakeHub.ts";
+import { makeOffer } from "../agent/offer.ts";
+import { CAPABILITIES, decide, FIRST_POLICY, policyOf } from "../agent/policy.ts";
+import { AGENT_SHAPES } from "../generated/shapes.ts";
+import { decode, encode } from "../protocol/codec.ts";
+import type { Surroundings } from "./interface.ts";
+import { TOOLS } from "./registry.ts";
+import { takenFiles } from "./taking.ts";
+
+const PLAIN_HTTP: Surroundings = { secure: false, navigator: {}, notifications: "absent", hasWasm: false };
+
+describe("the offer", () => {
+  it("is a frame that the hub's strict decoder takes, whatever the browser can do", () => {
+    for (const around of [PLAIN_HTTP, { ...PLAIN_HTTP, secure: true, hasWasm: true }]) {
+      const text = encode(1, [makeOffer(TOOLS, FIRST_POLICY, around, { browser: "x" })], "agent");
+      const [frame] = decode(text, "agent", { authenticated: true }).f;
+      if (frame?.t !== "offer") throw new Error("no offer");
+      expect(frame.offer.tools?.map((tool) => tool.name)).toEqual(TOOLS.map((tool) => tool.name));
+      for (const tool of frame.offer.tools ?? []) {
+        expect(JSON.parse(tool.args ?? "")).toMatchObject({ type: "object", additionalProperties: false });
+      }
+    }
+    expect(Object.keys(AGENT_SHAPES)).toContain("offer");
+  });
+
+  it("says over plain HTTP what is missing and why, and offers the rest", () => {
+    const { offer } = makeOffer(TOOLS, { ...FIRST_POLICY, python: true }, PLAIN_HTTP, {});
+    const missing = offer.tools?.filter((tool) => tool.unavailable).map((tool) => tool.name);
+    expect(missing).toEqual(["geolocation", "clipboard", "share", "python.run"]);
+    const place = offer.tools?.find((tool) => tool.name === "geolocation");
+    expect(place?.unavailable).toContain("HTTPS");
+  });
+
+  it("changes its digests with the policy alone", () => {
+    const one = makeOffer(TOOLS, FIRST_POLICY, PLAIN_HTTP, {});
+    expect(makeOffer(TOOLS, FIRST_POLICY, PLAIN_HTTP, {})).toEqual(one);
+    expect(makeOffer(TOOLS, { ...FIRST_POLICY, ask: false }, PLAIN_HTTP, {}).policy_digest).not.toBe(one.policy_digest);
+  });
+});
+
+describe("the policy", () => {
+  it("has a switch for each tool; what would run by itself without a trace on the page is off at first", () => {
+    for (const tool of TOOLS) {
+      expect(CAPABILITIES[tool.capability].label).not.toBe("");
+      expect(decide(FIRST_POLICY, tool).allowed).toBe(tool.name !== "python.run");
+    }
+    expect(policyOf({ ask: false })).toMatchObject({ ask: false, notify: true, python: false });
+  });
+});
+
+describe("files that a person gave", () => {
+  const file = (name: string) => ({ name, media: "text/plain", blob: new Blob([name]) });
+
+  it("get names that mean one file and cannot lead elsewhere", async () => {
+    const given = [file("a.txt"), file("a.txt"), file("../x"), file("\u0000\u202e"), file("a.txt")];
+    const names = (await takenFiles(given)).map(({ name }) => name);
+    expect(names).toEqual(["a.txt", "a-2.txt", ".._x", "__", "a-3.txt"]);
+  });
+});
+
+describe("notify", () => {
+  it("says where it was shown when the browser has no notices", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([...TOOLS]);
+    bench.hub.send(dispatch("notify", { text: "Done", count: 3 }));
+    const { value } = await bench.hub.result();
+    expect(JSON.parse(value ?? "")).toMatchObject({ text: "Done (3)", shown: "page" });
+    const [notice] = agent.view().notices;
+    expect(notice).toMatchObject({ title: "Starloom", text: "Done (3)" });
+    agent.dismiss(notice?.id ?? 0);
+    expect(agent.view().notices).toEqual([]);
+  });
+});
