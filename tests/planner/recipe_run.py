@@ -6,7 +6,12 @@ It shows that the shapes which recipes and tools hand each other fit; order, fau
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
+import sqlite3
+import subprocess
+import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,17 +20,62 @@ import msgspec
 import yaml
 
 from starloom.planner.fleet import FleetView
-from starloom_agent.tools.interface import Folders, ToolContext
+from starloom_agent.sandbox.levels import UNCONFINED
+from starloom_agent.tools import packing
+from starloom_agent.tools.interface import Folders, Tool, ToolContext
 from starloom_agent.tools.png import encode
 from starloom_agent.tools.registry import all_tools
+from starloom_agent.tools.walking import Walk
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Dependency, Device, Input, Offer, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import MISSING, canonical, holds, parse, point
-from starloom_protocol.vocabulary import DeviceLink, Gate
+from starloom_protocol.vocabulary import DeviceLink, Effect, Gate, Repeatability
 from tests.planner.drawing import speckled
 
-TOOLS = {tool.name: tool for tool in all_tools()}
+
+class CameraArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """What `camera.capture` takes."""
+
+    text: str = ""
+    facing: str = "environment"
+
+
+def _take(context: ToolContext, args: CameraArgs) -> dict[str, Any]:
+    assert args.text
+    picture = context.workdir / "picture.png"
+    picture.write_bytes(encode(speckled(7)))
+    file = context.artifacts.put(picture, name=picture.name, media="image/png")
+    return {"file": file, "files": [file]}
+
+
+# A phone's tab has the camera, and no Python; its own tests and a real browser hold it to this shape.
+CAMERA = Tool(
+    name="camera.capture",
+    title="Take a picture with the device's camera",
+    args=CameraArgs,
+    run=_take,
+    effects=(Effect.CONTROL,),
+    repeatability=Repeatability.NEVER,
+)
+TOOLS = {tool.name: tool for tool in (*all_tools(), CAMERA)}
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def write_database(tables: dict[str, int], target: Path) -> None:
+    """Write a SQLite file whose tables have so many rows."""
+    with closing(sqlite3.connect(target)) as made, made:
+        for table, count in tables.items():
+            made.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY)")
+            made.executemany(f"INSERT INTO {table} VALUES (?)", [(n,) for n in range(count)])  # noqa: S608 - a fixture
+
+
+def write_archive(files: dict[str, str], target: Path, scratch: Path) -> None:
+    """Write a backup as `archive.pack` makes it."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    for path, text in files.items():
+        (scratch / path).parent.mkdir(parents=True, exist_ok=True)
+        (scratch / path).write_text(text, encoding="utf-8")
+    packing.write_archive(Walk(scratch), target, lambda *_: None)
 
 
 @dataclass
@@ -86,10 +136,18 @@ class Fleet:
             for path, content in item.get("files", {}).items():
                 target = folder / path
                 target.parent.mkdir(parents=True, exist_ok=True)
-                if isinstance(content, dict):
+                if isinstance(content, dict) and "archive" in content:
+                    write_archive(content["archive"], target, home / "packed")
+                    os.utime(target, (time.time() - 86_400 * content.get("age_days", 0),) * 2)
+                elif isinstance(content, dict) and "database" in content:
+                    write_database(content["database"], target)
+                elif isinstance(content, dict):
                     target.write_bytes(encode(speckled(content["picture"])))
+                    os.utime(target, (time.time() - 86_400 * content.get("age_days", 0),) * 2)
                 else:
                     target.write_text(content, encoding="utf-8")
+            for path in item.get("repositories", []):
+                subprocess.run(["git", "init", "-q", str(folder / path)], check=True, timeout=30)
 
     def context(self, machine: str) -> ToolContext:
         self._calls += 1
@@ -97,7 +155,12 @@ class Fleet:
         workdir.mkdir(parents=True)
         folder = str(self.machines[machine].folder)
         return ToolContext(
-            workdir=workdir, artifacts=self.store, output=Silent(), folders=Folders.of(write=[folder]), hosts=("*",)
+            workdir=workdir,
+            artifacts=self.store,
+            output=Silent(),
+            folders=Folders.of(write=[folder]),
+            hosts=("*",),
+            cage=UNCONFINED,
         )
 
     def view(self) -> FleetView:
@@ -132,6 +195,12 @@ class Done:
     value: Any = None
     skipped: bool = False
     children: dict[str, Any] | None = None
+
+    def shown(self, output: str) -> Any:
+        """Return what a result takes from it: of a group, a list of what each child has."""
+        if self.children is None:
+            return point(self.value, output)
+        return [point(value, output) for value in self.children.values()]
 
 
 class Run:
@@ -172,6 +241,8 @@ class Run:
 
     def _open(self, gate: Dependency) -> bool:
         source = self.done[gate.source]
+        if gate.gate is Gate.FAILURE:
+            return False  # a task that fails ends the run
         if gate.gate is Gate.OUTPUT and gate.condition is not None:
             wanted = parse(gate.condition.value) if gate.condition.value is not None else None
             found = point(source.value, gate.condition.output)

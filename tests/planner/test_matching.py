@@ -49,6 +49,33 @@ def test_a_real_phone_is_meant_rather_than_the_demonstration_s() -> None:
         ("copy the folder results from laptop to nas", "copy-folder", None),
         ("run `df -h /` on all servers", "run-everywhere", {"command": ["df", "-h", "/"]}),
         ("run uptime everywhere", "run-everywhere", {"command": ["uptime"]}),
+        (
+            "Back up ~/Documents of the laptop to nas and vps, keep 3",
+            "backup-folder",
+            {"folder": "~/Documents", "target": {"any": [{"name": "nas"}, {"name": "vps"}]}, "keep": 3},
+        ),
+        (
+            "back up ~/Documents of the laptop to two machines",
+            "backup-folder",
+            {"target": {"any": [{"name": "nas"}, {"name": "vps"}]}},
+        ),
+        ("back up the pictures of the laptop to the nas", "photo-backup", {"target": {"name": "nas"}}),
+        ("prove that the backup on the nas can be restored on my laptop", "restore-drill", {"source": {"name": "nas"}}),
+        ("collect all PDFs from Downloads everywhere on nas", "collect-files", {"what": "PDFs", "folder": "Downloads"}),
+        ("Which files do I have twice?", "find-duplicates", {}),
+        ("restart nginx on nas and vps one by one", "restart-and-check", {"service": "nginx"}),
+        ("restart nginx on the vps and check port 80", "restart-and-check", {"service": "nginx", "port": 80}),
+        ("update all servers one at a time", "patch-one-by-one", None),
+        ("run the tests of shop from the laptop on all servers", "test-matrix", {"source": {"name": "laptop"}}),
+        ("run count.py over data/*.csv of the laptop everywhere", "split-work", {"data": "data/*.csv"}),
+        ("copy the database shop.sqlite from the vps to the laptop", "database-copy", {"file": "shop.sqlite"}),
+        ("dump the database a.db of the vps, check it, and keep it on the nas", "database-copy", None),
+        ("find duplicates on the nas and put the extra ones into the trash", "find-duplicates", None),
+        ("is example.org up?", "site-check", {"url": "https://example.org"}),
+        ("when does the certificate of example.org expire", "site-check", {"url": "https://example.org"}),
+        ("why is https://example.org/shop on the nas down", "site-down", {"server": {"name": "nas"}}),
+        ("errors since 22:00 everywhere", "log-hunt", {"since": "22:00"}),
+        ("what went wrong on vps since yesterday", "log-hunt", {"where": {"name": "vps"}, "since": "yesterday"}),
     ],
 )
 def test_phrases_are_understood_with_their_slots(words: str, recipe: str, params: dict[str, Any] | None) -> None:
@@ -88,6 +115,24 @@ def test_near_words_fill_what_they_can_and_start_nothing(words: str) -> None:
     assert found.candidates[0].recipe == "photo-backup"
     assert {item.name for item in found.candidates[0].missing} >= {"source", "target"}
     assert len(found.candidates) <= CANDIDATES_MOST
+
+
+@pytest.mark.parametrize(
+    ("words", "recipe", "asks"),
+    [
+        ("back up ~/Documents to two machines, keep 7", "backup-folder", {"source", "target"}),
+        ("back up ~/Documents of the laptop to three machines", "backup-folder", {"target"}),
+        ("prove that my backup can be restored", "restore-drill", {"source", "target"}),
+        ("collect all PDFs from Downloads everywhere", "collect-files", {"target"}),
+        ("the site is down, why", "site-down", {"url", "server"}),
+        ("why is example.org down", "site-down", {"server"}),
+        ("is the toaster up", "site-check", {"url"}),
+    ],
+)
+def test_what_a_recipe_needs_and_the_words_leave_out_is_asked_for(words: str, recipe: str, asks: set[str]) -> None:
+    found = match(words, RECIPES, fleet(device("laptop"), device("nas"), device("vps")))
+    assert (found.outcome, found.candidates[0].recipe) == (Match.NEAR, recipe), found
+    assert {item.name for item in found.candidates[0].missing} == asks
 
 
 @pytest.mark.parametrize("words", ["", "   ", "make me a sandwich", "?!", "word " * 200])
@@ -139,6 +184,19 @@ def test_several_devices_are_named_together() -> None:
     assert take("all servers", DEVICE, view).value == {"any": [{"name": "a"}, {"name": "b-server"}]}
     assert take("my machines", DEVICE, view).value == {"any": [{"name": "a"}, {"name": "b-server"}, {"name": "phone"}]}
     assert take("all tablets", DEVICE, view).reason == "there are no tablets here"
+
+
+def test_devices_named_one_by_one_are_taken_together() -> None:
+    view = fleet(device("laptop"), device("nas", labels=["server"]), device("vps"))
+    assert take("the laptop and vps", DEVICE, view).value == {"any": [{"name": "laptop"}, {"name": "vps"}]}
+    assert take("laptop, nas, and vps", DEVICE, view).value == {
+        "any": [{"name": "laptop"}, {"name": "nas"}, {"name": "vps"}]
+    }
+    assert take("nas and NAS", DEVICE, view).value == {"name": "nas"}
+    assert take("laptop and the toaster", DEVICE, view).reason == "there is no device like the toaster"
+    assert take("three machines", DEVICE, view).value == {"any": [{"name": "laptop"}, {"name": "nas"}, {"name": "vps"}]}
+    two = take("two machines", DEVICE, view)
+    assert (two.filled, two.choices) == (False, ("laptop", "nas", "vps"))
 
 
 def test_only_devices_with_the_tools_are_taken_by_class() -> None:
@@ -197,3 +255,20 @@ def test_what_does_not_fit_is_refused_with_a_reason(kind: str, words: str) -> No
     found = take(words, ParamDoc(type=kind), sample())
     assert not found.filled
     assert found.value is None
+
+
+@pytest.mark.parametrize(
+    ("words", "recipe", "asked"),
+    [
+        ("run the tests of shop on all servers", "test-matrix", ["source"]),
+        ("run count.py over data/*.csv everywhere", "split-work", ["source"]),
+    ],
+)
+def test_words_that_say_more_are_not_taken_for_a_command(words: str, recipe: str, asked: list[str]) -> None:
+    view = fleet(
+        device("laptop", labels=["laptop"]), device("nas", labels=["server"]), device("vps", labels=["server"])
+    )
+    found = match(words, RECIPES, view)
+    assert found.outcome is Match.NEAR
+    assert [item.name for item in found.candidates[0].missing] == asked
+    assert [item.recipe for item in found.candidates] == [recipe, "run-everywhere"]

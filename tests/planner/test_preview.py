@@ -10,6 +10,7 @@ from starloom.planner.catalogue import RecipeBroken, load_catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.service import Planning
 from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import check_plan
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
@@ -83,6 +84,17 @@ def test_a_command_s_line_is_the_whole_rule() -> None:
     }
     assert {item["device"] for item in found["missing_grants"]} == {"a", "b"}
     assert found["asks_approval"] is True
+
+
+def test_a_browser_tab_says_which_switch_instead_of_a_line() -> None:
+    words = "Python is switched off on this device; open its page and switch it on"
+    tool = ToolOffer(name="python.run", grant="python:run", unavailable=words)
+    view = fleet(device("pocket", os="browser"), offers={"pocket": Offer(digest="x", tools=[tool])})
+    plan = check_plan(
+        {"starloom": 1, "name": "x", "tasks": [{"id": "a", "tool": "python.run", "args": {"code": "1"}}]}
+    ).plan
+    assert plan is not None
+    assert [item["line"] for item in planning(view).preview(plan)["missing_grants"]] == [words]
 
 
 def test_a_group_over_devices_names_them_all_and_leaves_the_demonstration_out() -> None:
@@ -161,3 +173,15 @@ def test_a_broken_recipe_is_named_with_its_places(tmp_path: Any) -> None:
     (tmp_path / "bad.yaml").write_text("starloom_recipe: 1\nname: bad\ntitle: x\nversion: 1\nplan: {starloom: 1}\n")
     with pytest.raises(RecipeBroken, match=r"bad\.yaml: .*tasks"):
         load_catalogue(tmp_path)
+
+
+def test_devices_that_a_request_for_all_of_them_leaves_out_are_told_with_the_line() -> None:
+    no_shell = offer(grants=[grant for grant in GRANTS if grant != "shell:run"])
+    view = fleet(device("laptop"), device("nas"), offers={"nas": no_shell})
+    found = planning(view).preview(plan_of(view, "run-everywhere", command=["uptime"]))
+    (said,) = [warning for warning in found["warnings"] if "left out" in warning]
+    assert said == (
+        "nas is left out: it has not granted shell:run. On the device: starloom-agent grant shell:run -- uptime"
+    )
+    named = planning(view).preview(plan_of(view, "run-everywhere", command=["uptime"], where="laptop"))
+    assert not [warning for warning in named["warnings"] if "left out" in warning]

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from celery import Celery
 
 PLAN_TASK = "starloom.plan"
+REVIEW_TASK = "starloom.review"
 QUEUE = "starloom"
 KEY_PREFIX = "sl:celery:"
 DATABASE = 1

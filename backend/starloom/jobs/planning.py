@@ -9,12 +9,18 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from starloom.core.inputs import PlanProposed
 from starloom.jobs.claiming import CLAIM_TTL_S, Claim, NotOurs, ask
+from starloom.jobs.modelling import ModelJobs, Purse, questions_in
 from starloom.planner.catalogue import Catalogue, load_catalogue
 from starloom.planner.fleet import FleetView
+from starloom.planner.library import versions_in, with_saved
 from starloom.planner.matching import Match, match
+from starloom.planner.model.planning import Conversation
+from starloom.planner.model.port import ModelFault
+from starloom.planner.model.reading import Asked
 from starloom.planner.planning import plan_recipe
 from starloom.store.opening import open_store
 from starloom.store.port import InboxPort, ReadPort, Unavailable
@@ -26,7 +32,15 @@ from starloom_protocol.vocabulary import CODES, Code
 
 _log = logging.getLogger(__name__)
 
-Planned = LoweredPlan | Fault
+Planned = LoweredPlan | Asked | Fault
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What was planned; with the conversation, where a model did it."""
+
+    planned: Planned
+    talk: Conversation | None = None
 
 
 def fleet_of(entities: Mapping[str, bytes]) -> FleetView:
@@ -87,7 +101,9 @@ class PlanJobs:
         catalogue: Catalogue | None = None,
         *,
         claim_ttl_s: float = CLAIM_TTL_S,
+        models: ModelJobs | None = None,
     ) -> None:
+        self._models = models or ModelJobs({})
         self._claim_ttl_s = claim_ttl_s
         self._redis_url = redis_url
         self._database_url = database_url
@@ -121,30 +137,72 @@ class PlanJobs:
         if not isinstance(head, Head):
             raise NotOurs(f"{constellation} does not exist")
         fleet = await reads.entities(FLEET)
-        view = fleet_of(fleet[1] if fleet else {})
-        planned = await asyncio.to_thread(self._decide, head, view)
-        answer = await ask(inbox, self._proposal(constellation, job, planned))
-        if answer.faults and not isinstance(planned, Fault):
-            refused = _together(answer.faults)
-            _log.warning("the plan for %s was refused: %s", constellation, refused.reason)
-            await ask(inbox, self._proposal(constellation, job, refused))
+        entities = fleet[1] if fleet else {}
+        catalogue = with_saved(self._catalogue, versions_in(entities))
+        view = fleet_of(entities)
+        planned = await asyncio.to_thread(self._decide, head, view, catalogue)
+        made = _Made(planned)
+        if isinstance(planned, Fault) and planned.code is Code.REQUEST_NOT_UNDERSTOOD:
+            made = await self._by_model(reads, inbox, head, job, view, found[1] if found else {}) or made
+        while True:
+            answer = await ask(inbox, self._proposal(constellation, job, made))
+            if not answer.faults or not isinstance(made.planned, LoweredPlan):
+                return
+            if made.talk is not None:
+                made = _Made(await made.talk.mend(answer.faults), made.talk)
+            else:
+                made = _Made(_together(answer.faults))
+            if isinstance(made.planned, Fault):
+                _log.warning("the plan for %s was refused: %s", constellation, made.planned.reason)
 
-    def _decide(self, head: Head, fleet: FleetView) -> Planned:
+    async def _by_model(
+        self,
+        reads: ReadPort,
+        inbox: InboxPort,
+        head: Head,
+        job: str,
+        fleet: FleetView,
+        entities: Mapping[str, bytes],
+    ) -> _Made | None:
+        """Ask the owner's model for what no recipe fits; None where no model is set."""
         try:
-            return plan_of(head, fleet, self._catalogue)
+            owned = await asyncio.to_thread(self._models.owned)
+        except ModelFault as error:
+            return _Made(error.fault)
+        if owned is None:
+            return None
+        purse = Purse(
+            reads,
+            inbox,
+            owned.budget,
+            constellation=head.id,
+            job=job,
+            now_s=self._models.now_s,
+            worker=self._worker,
+        )
+        asked = questions_in(entities)
+        talk = Conversation(owned.model, head.request, parse(head.params), fleet, asked=asked, pay=purse.pay)
+        return _Made(await talk.plan(), talk)
+
+    def _decide(self, head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
+        try:
+            return plan_of(head, fleet, catalogue)
         except Exception:
             _log.exception("planning %s failed", head.id)
             reason = "the planner met an error that it did not expect; the worker's log has it"
             return _fault(Code.INTERNAL, reason, "request")
 
-    def _proposal(self, constellation: str, job: str, planned: Planned) -> PlanProposed:
+    def _proposal(self, constellation: str, job: str, made: _Made) -> PlanProposed:
+        planned = made.planned
         return PlanProposed(
             by=f"worker:{self._worker}",
-            id=uuid.uuid4().hex,
-            scope="worker",
+            by_model=made.talk is not None,
             constellation=constellation,
-            job=job,
             fault=planned if isinstance(planned, Fault) else None,
-            plan=None if isinstance(planned, Fault) else planned,
+            id=uuid.uuid4().hex,
+            job=job,
+            plan=planned if isinstance(planned, LoweredPlan) else None,
+            question=planned.text if isinstance(planned, Asked) else "",
+            scope="worker",
             worker=self._worker,
         )

@@ -11,10 +11,10 @@ import threading
 
 from celery import Celery
 
-from starloom.jobs.broker import PLAN_TASK
+from starloom.jobs.broker import PLAN_TASK, REVIEW_TASK
 
 QUEUED_MOST = 1_000
-_TASKS = {"plan": PLAN_TASK}
+_TASKS = {"plan": PLAN_TASK, "review": REVIEW_TASK}
 _log = logging.getLogger(__name__)
 
 Wake = tuple[str, str, str]

@@ -22,9 +22,12 @@ from celery.signals import setup_logging
 from redis import Redis
 from redis.exceptions import RedisError
 
-from starloom.jobs.broker import PLAN_TASK, QUEUE, broker_url_of, make_celery
+from starloom.jobs.broker import PLAN_TASK, QUEUE, REVIEW_TASK, broker_url_of, make_celery
 from starloom.jobs.claiming import CLAIM_TTL_S
+from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import PlanJobs
+from starloom.jobs.poking import PokeJobs, add_poke
+from starloom.jobs.reviewing import ReviewJobs
 
 SILENCE_S = 30.0
 PING_S = 5.0
@@ -66,13 +69,17 @@ def worker_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
 
 
-def add_tasks(app: Celery, jobs: PlanJobs) -> None:
+def add_tasks(app: Celery, jobs: PlanJobs, reviews: ReviewJobs) -> None:
     """Register what a worker can do."""
 
     def plan(constellation: str, job: str) -> None:
         jobs.run(constellation, job)
 
+    def review(constellation: str, job: str) -> None:
+        reviews.run(constellation, job)
+
     app.task(plan, name=PLAN_TASK)
+    app.task(review, name=REVIEW_TASK)
 
 
 class Watchdog(threading.Thread):
@@ -140,13 +147,18 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("celery").setLevel(logging.WARNING)
     logging.getLogger("kombu").setLevel(logging.WARNING)
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     setup_logging.connect(_keep_logging, weak=False)
     # It warns of pickle, which `accept_content` rules out.
     warnings.filterwarnings("ignore", category=SecurityWarning)
     places = WorkerPlaces.from_environment(os.environ)
     app = make_celery(places.broker_url)
     claim_ttl_s = CLAIM_TTL_S / places.time_scale
-    add_tasks(app, PlanJobs(places.redis_url, places.database_url, worker_name(), claim_ttl_s=claim_ttl_s))
+    models = ModelJobs(os.environ)
+    plans = PlanJobs(places.redis_url, places.database_url, worker_name(), claim_ttl_s=claim_ttl_s, models=models)
+    reviews = ReviewJobs(places.redis_url, places.database_url, worker_name(), models, claim_ttl_s=claim_ttl_s)
+    add_tasks(app, plans, reviews)
+    add_poke(app, PokeJobs(places.redis_url, places.database_url, worker_name()))
     watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)
     watchdog.start()
     worker = app.Worker(

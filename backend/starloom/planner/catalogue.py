@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ class RecipeBroken(Exception):
 class Catalogue:
     """Recipes by name, in that order."""
 
-    def __init__(self, recipes: Iterable[Recipe]) -> None:
+    def __init__(self, recipes: Iterable[Recipe], texts: Mapping[str, str] | None = None) -> None:
+        self._texts = dict(texts or {})
         self._recipes = {recipe.name: recipe for recipe in sorted(recipes, key=lambda recipe: recipe.name)}
 
     def all(self) -> list[Recipe]:
@@ -24,6 +25,10 @@ class Catalogue:
 
     def get(self, name: str) -> Recipe | None:
         return self._recipes.get(name)
+
+    def text(self, name: str) -> str:
+        """Return a built-in recipe as it was written; empty for any other."""
+        return self._texts.get(name, "")
 
 
 def built_in_folder() -> Path:
@@ -46,15 +51,18 @@ def load_catalogue(folder: Path | None = None) -> Catalogue:
         RecipeBroken: if one has a fault; a hub does not start with half of its recipes.
     """
     recipes: list[Recipe] = []
+    texts: dict[str, str] = {}
     for path in sorted((folder or built_in_folder()).glob("*.yaml")):
-        check = read_recipe(path.read_bytes())
+        text = path.read_text(encoding="utf-8")
+        check = read_recipe(text)
         if check.recipe is None:
             faults = "; ".join(f"{fault.place}: {fault.reason}" for fault in check.faults)
             raise RecipeBroken(f"{path.name}: {faults}")
         if check.recipe.name != path.stem:
             raise RecipeBroken(f"{path.name}: its name is {check.recipe.name}; name the file after it")
         recipes.append(check.recipe)
-    return Catalogue(recipes)
+        texts[check.recipe.name] = text
+    return Catalogue(recipes, texts)
 
 
 def param_title(name: str, param: ParamDoc) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from starloom_protocol.approval_records import Standing
 from starloom_protocol.entities import Device, Offer, ToolOffer
 from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability
 
@@ -51,14 +52,17 @@ class FleetView:
     devices: tuple[DeviceSeen, ...] = ()
     records: Mapping[str, Device] = field(default_factory=dict)
     offers: Mapping[str, Offer] = field(default_factory=dict)
+    standing: Mapping[str, Standing] = field(default_factory=dict)
 
     @staticmethod
-    def of(devices: Mapping[str, Device], offers: Mapping[str, Offer]) -> FleetView:
+    def of(
+        devices: Mapping[str, Device], offers: Mapping[str, Offer], standing: Mapping[str, Standing] | None = None
+    ) -> FleetView:
         """Take the picture from entities by id."""
         records = {device.id: device for device in devices.values() if not device.revoked}
         seen = [_seen(device, offers.get(device.id)) for device in records.values()]
         kept = {name: offer for name, offer in offers.items() if name in records}
-        return FleetView(tuple(sorted(seen, key=lambda device: device.name)), records, kept)
+        return FleetView(tuple(sorted(seen, key=lambda device: device.name)), records, kept, dict(standing or {}))
 
     @cached_property
     def by_name(self) -> Mapping[str, DeviceSeen]:

@@ -98,14 +98,26 @@ def match(
         if near is not None:
             nears.append(near)
     whole = sorted((item for item in fits if not item[1].missing), key=lambda item: item[0], reverse=True)
+    closer = [item for item in fits if whole and item[0][0] > whole[0][0][0] and _only_unsaid(item[1])]
+    if closer:
+        # `run the tests of shop everywhere` says more than `run {command} everywhere`: what it leaves open is asked.
+        ranked = sorted(closer, key=lambda item: item[0], reverse=True)
+        found = _first_of_each([*(item[1] for item in ranked), whole[0][1]])
+        return Matched(Match.NEAR, tuple(found[:CANDIDATES_MOST]))
     if whole and (len(whole) == 1 or whole[0][0] > whole[1][0] or whole[0][1] == whole[1][1]):
         return Matched(Match.EXACT, (whole[0][1],))
-    ranked = sorted((item[1] for item in fits), key=lambda candidate: len(candidate.missing))
-    likely = _first_of_each([*ranked, *sorted(nears, key=lambda item: -item.score)])
+    # A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
+    partial = sorted((item[1] for item in fits), key=lambda candidate: len(candidate.missing))
+    likely = _first_of_each(partial or sorted(nears, key=lambda item: -item.score))
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * 1000]
     if strong:
         return Matched(Match.NEAR, tuple(strong[:CANDIDATES_MOST]))
     return Matched(Match.NONE, tuple(likely[:CANDIDATES_MOST]))
+
+
+def _only_unsaid(candidate: Candidate) -> bool:
+    """Whether all that is missing was not said at all, rather than said in words that did not do."""
+    return all(not item.reason for item in candidate.missing)
 
 
 def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -134,14 +146,14 @@ def _try_recipe(
             if number >= _READINGS_MOST:
                 break
             taken = {name: taken_from(name, words) for name, words in reading.items()}
-            candidate = _candidate(recipe, taken, given, 1000)
+            candidate = _candidate(recipe, taken, given, 1000, fleet)
             fits.append(((len(phrase.literals), -number), candidate))
             if not candidate.missing:
                 break
         best = max(best, overlap(phrase, said))
     if not best:
         return fits, None
-    return fits, _candidate(recipe, _loose_slots(recipe, said, fleet), given, min(999, round(best * 1000)))
+    return fits, _candidate(recipe, _loose_slots(recipe, said, fleet), given, min(999, round(best * 1000)), fleet)
 
 
 def _loose_slots(recipe: Recipe, said: list[Word], fleet: FleetView) -> dict[str, Taken]:
@@ -161,19 +173,37 @@ def _loose_slots(recipe: Recipe, said: list[Word], fleet: FleetView) -> dict[str
     return taken
 
 
-def _candidate(recipe: Recipe, taken: Mapping[str, Taken], given: Mapping[str, Any], score: int) -> Candidate:
+def _meets(value: Any, other: Any) -> bool:
+    """Say whether a device is another one, or among the others."""
+    among = value.get("any", []) if isinstance(value, dict) else []
+    return other is not None and (value == other or other in among)
+
+
+def _candidate(
+    recipe: Recipe, taken: Mapping[str, Taken], given: Mapping[str, Any], score: int, fleet: FleetView
+) -> Candidate:
     values = {name: item.value for name, item in taken.items() if item.filled and name not in given}
     values.update((name, value) for name, value in given.items() if name in recipe.params)
+    for name, counted in taken.items():
+        if name not in values and counted.wanted:
+            # *Two machines* are clear where there are just two besides the one that they must differ from.
+            other = values.get(recipe.params[name].not_same or "")
+            left = [{"name": choice} for choice in counted.choices if {"name": choice} != other]
+            if len(left) == counted.wanted:
+                values[name] = {"any": left}
     missing: list[Missing] = []
     for name, param in recipe.params.items():
         item = taken.get(name)
-        refused = item is not None and not item.filled and name not in given
+        refused = item is not None and not item.filled and name not in values
         needed = name not in values and not param.optional and param.default is None
-        same = param.not_same is not None and name in values and values[name] == values.get(param.not_same)
+        same = param.not_same is not None and name in values and _meets(values[name], values.get(param.not_same))
         if refused or needed or same:
             if same:
                 values.pop(name)
             reason = f"it must be another device than {param.not_same}" if same else item.reason if item else ""
             choices = item.choices if item is not None and not same else ()
+            if param.type == "device" and not choices:
+                other = values.get(param.not_same or "")
+                choices = tuple(device.name for device in fleet.able(param.needs) if {"name": device.name} != other)
             missing.append(Missing(name, param.type, param_title(name, param), reason, choices))
     return Candidate(recipe.name, recipe.title, score, values, tuple(missing))

@@ -44,6 +44,7 @@ _SMALL = frozenset(
     {"what", "where", "how", "is", "are", "do", "does", "of", "to", "on", "in", "at", "for", "from", "with", "and"}
 ) | {"or", "all"}
 _TRIES_MOST = 4000
+_SWALLOWED = 0.95
 
 
 @dataclass(frozen=True)
@@ -157,8 +158,11 @@ def overlap(phrase: Phrase, words: list[Word]) -> float:
     common = own & said
     if not common:
         return 0.0
-    rest = max(0, len(said - own) - 2 * len(phrase.slots))
-    return _weight(common) / _weight(own) * (1 - min(0.5, rest / (2 * len(said))))
+    foreign = said - own
+    rest = max(0, len(foreign) - 2 * len(phrase.slots))
+    # A word that a phrase has itself says more than one that a slot of another phrase would swallow.
+    swallowed = _SWALLOWED ** min(len(foreign), 6)
+    return _weight(common) / _weight(own) * swallowed * (1 - min(0.5, rest / (2 * len(said))))
 
 
 def _weight(forms: set[str]) -> float:

@@ -10,8 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from starloom.core.approvals import needs_approval
+from starloom.core.conduct import effects_of_call
 from starloom.core.model import Fleet
 from starloom.core.placement import Candidate, judge, selects
+from starloom.core.why import TAB_OS
 from starloom.planner.fleet import FleetView
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Dependency, Device, Selector, TaskSpec, ToolOffer
@@ -19,7 +22,6 @@ from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
     RISKY_EFFECTS,
-    Approval,
     DeviceLink,
     Effect,
     Gate,
@@ -30,7 +32,17 @@ from starloom_protocol.vocabulary import (
 FILES_WRITE = "files:write"
 _ANY = Selector()
 # Rough seconds of one call, from a laptop; only their sum along the longest way is shown, as "about".
-_SECONDS = {"artifact.put": 3, "fs.write": 3, "disk.usage": 10, "package.updates": 5, "python.run": 10, "shell.run": 5}
+_SECONDS = {
+    "archive.pack": 10,
+    "archive.unpack": 10,
+    "archive.verify": 5,
+    "artifact.put": 3,
+    "fs.write": 3,
+    "disk.usage": 10,
+    "package.updates": 5,
+    "python.run": 10,
+    "shell.run": 5,
+}
 _SECONDS_DEFAULT = 1
 _CANDIDATES_MOST = 20
 
@@ -64,6 +76,7 @@ class TaskPreview:
     after: tuple[str, ...] = ()
     takes: tuple[tuple[str, str], ...] = ()
     missing: tuple[MissingGrant, ...] = ()
+    left_out: tuple[MissingGrant, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -136,9 +149,7 @@ def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
     specs = {spec.id: spec for spec in plan.specs}
     tasks = tuple(_task(spec, specs, after[spec.id], placed) for spec in plan.specs)
     effects = tuple(effect for effect in Effect if any(effect in task.effects for task in tasks))
-    asks = plan.policy.approval is Approval.ALWAYS or (
-        plan.policy.approval is Approval.RISKY and bool(RISKY_EFFECTS & set(effects))
-    )
+    asks = needs_approval(placed, plan, asked_in_words=False)
     return Preview(
         plan=plan,
         tasks=tasks,
@@ -153,6 +164,7 @@ def _core_fleet(fleet: FleetView) -> Fleet:
     """Return the fleet in the form in which placement looks at it; all slots free, because nothing runs yet."""
     made = Fleet("fleet")
     made.devices.update(fleet.records)
+    made.standing.update(fleet.standing)
     made.offers.update(fleet.offers)
     made.tools.update({name: {tool.name: tool for tool in offer.tools} for name, offer in fleet.offers.items()})
     return made
@@ -175,6 +187,7 @@ def _task(spec: TaskSpec, specs: Mapping[str, TaskSpec], after: list[str], fleet
         )
     group = _device_group(spec, specs)
     chosen, why, devices, looked = _over_devices(spec.tool, group, fleet) if group else _one(spec, fleet)
+    left_out = tuple(_left_out(spec, group, devices, fleet)) if group and devices else ()
     offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(spec.tool)) is not None]
     offers = offers or [tools[spec.tool] for tools in fleet.tools.values() if spec.tool in tools][:1]
     names = [fleet.devices[name].name for name in devices]
@@ -198,6 +211,7 @@ def _task(spec: TaskSpec, specs: Mapping[str, TaskSpec], after: list[str], fleet
         after=tuple(after),
         takes=takes,
         missing=tuple(_missing(spec, spec.tool, looked if group or not devices else [], devices, fleet)),
+        left_out=left_out,
     )
 
 
@@ -265,10 +279,23 @@ def _over_devices(tool: str, selector: Selector, fleet: Fleet) -> tuple[str | No
 
 
 def _effects(offers: Iterable[ToolOffer], spec: TaskSpec) -> tuple[Effect, ...]:
-    found = {effect for offer in offers for effect in offer.effects}
+    found = {effect for offer in offers for effect in effects_of_call(offer, spec)}
     if spec.files_out:
         found.add(Effect.WRITE)
     return tuple(effect for effect in Effect if effect in found)
+
+
+def _left_out(spec: TaskSpec, group: Selector, devices: list[str], fleet: Fleet) -> Iterable[MissingGrant]:
+    """Yield the devices that a group over all that can do it passes over, because their owners have not allowed it."""
+    if not group.tools or group.name or group.id or group.any:
+        return
+    asked = Selector(labels=group.labels, os=group.os)
+    for device in sorted(fleet.devices.values(), key=lambda device: device.name):
+        offered = fleet.tools.get(device.id, {})
+        if device.id in devices or device.demo or device.link is not DeviceLink.ONLINE:
+            continue
+        if selects(asked, device, offered) and all(tool in offered for tool in group.tools):
+            yield from _missing(spec, spec.tool or "", [], [device.id], fleet)
 
 
 def _missing(
@@ -284,7 +311,9 @@ def _missing(
         wanted += [FILES_WRITE] if spec.files_out and offer.grant != FILES_WRITE else []
         for grant in wanted:
             if grant not in given:
-                yield MissingGrant(device.name, grant, grant_line(grant, spec, device), spec.id)
+                # A browser tab has switches where others have a line to type, and says itself which.
+                line = (offer.unavailable if device.os == TAB_OS else None) or grant_line(grant, spec, device)
+                yield MissingGrant(device.name, grant, line, spec.id)
 
 
 def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
@@ -324,11 +353,16 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
     if not fleet.devices:
         yield "There is no device yet; the tasks wait until one has joined."
         return
+    left_out = {item.device: item for task in tasks for item in task.left_out}
+    for item in left_out.values():
+        yield f"{item.device} is left out: it has not granted {item.grant}. On the device: {item.line}"
     for task in tasks:
         if task.tool is not None and task.device is None and not task.missing:
             yield f"{task.id} waits: no device offers {task.tool} now."
         if task.repeatability is not None and task.repeatability not in REPEATABLE and Effect.READ not in task.effects:
             yield f"{task.id} is not repeated by itself if it is interrupted."
+        if RISKY_EFFECTS & set(task.effects) and task.device is not None:
+            yield f"{task.id} may be asked about on {task.device} too; the answer is typed there."
     used = {name for task in tasks for name in task.devices}
     for device in fleet.devices:
         if device.name in used and not device.online:

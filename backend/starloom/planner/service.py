@@ -1,30 +1,42 @@
 """One object for the edge and the jobs: recipes, matching, planning and preview on the fleet as it is now.
 
-It holds no state of its own; the fleet is asked for at each call.
+It holds no state of its own; the fleet and the saved recipes are asked for at each call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from starloom.planner.catalogue import Catalogue, recipe_row
+from starloom.planner.brief import Brief, brief
+from starloom.planner.catalogue import Catalogue
 from starloom.planner.fleet import FleetView
+from starloom.planner.library import listed, newest, shown, with_saved
 from starloom.planner.matching import Match, Matched, match
 from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import preview
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Fault
+from starloom_protocol.entities import Fault, RecipeVersion
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.vocabulary import Code
 
 
 class Planning:
-    """`fleet` returns the picture of now; quick, because previews are made while a person types."""
+    """`fleet` and `saved` return what is now; quick, because previews are made while a person types."""
 
-    def __init__(self, catalogue: Catalogue, fleet: Callable[[], FleetView]) -> None:
-        self._catalogue = catalogue
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        fleet: Callable[[], FleetView],
+        saved: Callable[[], Iterable[RecipeVersion]] = tuple,
+    ) -> None:
+        self._built_in = catalogue
         self._fleet = fleet
+        self._saved = saved
+
+    @property
+    def _catalogue(self) -> Catalogue:
+        return with_saved(self._built_in, self._saved())
 
     def understand(self, words: str, params: Mapping[str, Any]) -> Matched:
         """Match words against all recipes; `params` were given beside them."""
@@ -59,11 +71,19 @@ class Planning:
         """Return what a plan would do now, as a JSON value."""
         return preview(plan, self._fleet()).plain()
 
+    def brief(self, words: str) -> Brief:
+        """Return what somebody's own assistant needs to write a plan for these words."""
+        return brief(words, self._fleet(), self._catalogue.all())
+
     def recipes(self) -> list[dict[str, Any]]:
         """Return every recipe's head."""
-        return [recipe_row(recipe) for recipe in self._catalogue.all()]
+        own = newest(self._saved())
+        return [listed(recipe, built_in=recipe.name not in own) for recipe in self._catalogue.all()]
 
     def recipe(self, name: str) -> dict[str, Any] | None:
-        """Return one recipe with its plan as written, or None."""
+        """Return one recipe with its document and text as written, or None."""
         found = self._catalogue.get(name)
-        return None if found is None else {**recipe_row(found), "plan": found.plan}
+        if found is None:
+            return None
+        own = newest(self._saved()).get(name)
+        return shown(found, own.text if own else self._built_in.text(name), built_in=own is None)

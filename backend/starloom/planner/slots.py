@@ -18,6 +18,8 @@ _ARTICLES = frozenset({"a", "an", "the", "my", "our", "this", "that"})
 _EVERY = frozenset({"all", "every", "each", "both"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
 _DEVICE_WORDS_MOST = 6
+_DEVICES_NAMED_MOST = 8
+_BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _EVERYWHERE = frozenset({"everywhere", "everything", "them", "all"})
 # class word -> the labels and parts of names that mean it, and operating systems that are it
 _CLASSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -44,11 +46,15 @@ _TRUE, _FALSE = frozenset({"yes", "true", "on"}), frozenset({"no", "false", "off
 
 @dataclass(frozen=True)
 class Taken:
-    """What a slot made of words: a value, or why there is none, with the devices to choose from."""
+    """What a slot made of words: a value, or why there is none, with the devices to choose from.
+
+    `wanted` is how many of them the words ask for (*two machines*), 0 where they do not count.
+    """
 
     value: Any = None
     reason: str = ""
     choices: tuple[str, ...] = ()
+    wanted: int = 0
 
     @property
     def filled(self) -> bool:
@@ -78,6 +84,9 @@ def _unquoted(text: str) -> str:
 def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     """Return `{name}` for one device, `{any: [{name}, ...]}` for several named together."""
     text = _unquoted(text)
+    parts = [part for part in _BETWEEN.split(text.strip()) if part]
+    if 1 < len(parts) <= _DEVICES_NAMED_MOST:
+        return _together([take_device(part, param, fleet) for part in parts])
     words = [word for word in text.casefold().split() if word not in _ARTICLES]
     named = fleet.by_name.get(text.casefold()) or fleet.by_name.get(" ".join(words))
     if named is not None:
@@ -95,6 +104,9 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     many = every or kind != " ".join(kind_words)
     if many and kind in _PLACES:
         return _several(able)
+    counted = _NUMBER_WORDS.get(kind_words[0], int(kind_words[0]) if kind_words[0].isdigit() else 0)
+    if counted > 1 and len(kind_words) > 1:
+        return _so_many(counted, " ".join(kind_words[1:]), able)
     found = _of_class(kind, able)
     if many:
         return _several(found) if found else Taken(reason=f"there are no {' '.join(kind_words)} here")
@@ -104,6 +116,29 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
         names = tuple(device.name for device in found)
         return Taken(reason=f"{text} may be {' or '.join(names)}", choices=names)
     return Taken(reason=f"there is no device like {text}", choices=tuple(device.name for device in able))
+
+
+def _together(parts: list[Taken]) -> Taken:
+    """Return the devices of `laptop and the server` as one; the first that is not found says why."""
+    names: dict[str, None] = {}
+    for part in parts:
+        if not part.filled:
+            return part
+        names.update(dict.fromkeys(item["name"] for item in part.value.get("any", [part.value])))
+    found = [{"name": name} for name in names]
+    return Taken({"any": found} if len(found) > 1 else found[0])
+
+
+def _so_many(count: int, words: str, able: Sequence[DeviceSeen]) -> Taken:
+    """Return `two machines` where there are just two that can; among more, a person chooses."""
+    kind = singular(words)
+    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else _of_class(kind, able)
+    names = tuple(device.name for device in found)
+    if len(found) == count:
+        return Taken({"any": [{"name": name} for name in names]})
+    return Taken(
+        reason=f"{words} may be {', '.join(names) or 'none'}; name {count} of them", choices=names, wanted=count
+    )
 
 
 def _of_class(kind: str, devices: Sequence[DeviceSeen]) -> list[DeviceSeen]:
@@ -190,7 +225,7 @@ def _take_date(text: str) -> Taken:
 def _take_url(text: str) -> Taken:
     if re.fullmatch(r"https?://[^\s/]+(/\S*)?", text):
         return Taken(text)
-    if re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/\S*)?", text.casefold()):
+    if re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:\d{1,5})?(/\S*)?|localhost(:\d{1,5})?(/\S*)?", text.casefold()):
         return Taken(f"https://{text}")
     return Taken(reason=f"{text} is not an address")
 

@@ -1,0 +1,136 @@
+"""The owner's model as a job uses it: connected by the settings of now, paid for in the log. Holds no key and no state.
+
+The settings are read at each job, so that a changed key file counts at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from starloom.core.inputs import ModelUsed
+from starloom.core.spending import DAY_MS
+from starloom.jobs.claiming import NotOurs, ask
+from starloom.planner.model.connecting import connect
+from starloom.planner.model.endpoint import Endpoint, endpoint_from
+from starloom.planner.model.port import Model, Reply
+from starloom.planner.model.spending import Budget, Spent, budget_from
+from starloom.store.port import InboxPort, ReadPort
+from starloom_protocol.entities import Job, Question, decode_entity
+from starloom_protocol.feed import FLEET
+from starloom_protocol.model_records import ModelDay
+
+_log = logging.getLogger(__name__)
+_ASKED = "planner"
+
+
+@dataclass(frozen=True)
+class Owned:
+    """The owner's model with its budget."""
+
+    model: Model
+    budget: Budget
+
+
+class ModelJobs:
+    """What a worker needs of a model; `connect` is the wire, replaced where a test has none."""
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        connect: Callable[[Endpoint], Model] = connect,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        self._environment = environment
+        self._connect = connect
+        self.now_s = now_s
+
+    def owned(self) -> Owned | None:
+        """Return the model, or None where none is set; imports its libraries, so call it in a thread.
+
+        Raises:
+            ModelFault: it is set wrongly.
+        """
+        endpoint = endpoint_from(self._environment)
+        if endpoint is None:
+            return None
+        _log.info("the model %s at %s is asked", endpoint.model, endpoint.host)
+        return Owned(self._connect(endpoint), budget_from(self._environment))
+
+
+class Purse:
+    """Pays for the calls of one job: refuses before a call what no budget covers, tells the engine what it took."""
+
+    def __init__(
+        self,
+        reads: ReadPort,
+        inbox: InboxPort,
+        budget: Budget,
+        *,
+        constellation: str,
+        job: str,
+        now_s: Callable[[], float],
+        worker: str,
+    ) -> None:
+        self._reads = reads
+        self._inbox = inbox
+        self._budget = budget
+        self._constellation = constellation
+        self._job = job
+        self._now_s = now_s
+        self._worker = worker
+
+    async def pay(self, reply: Reply | None) -> None:
+        """Before a call (None) check and count it; after it count its tokens and money.
+
+        Raises:
+            ModelFault: a budget is used up.
+            NotOurs: the claim was lost.
+            Unavailable: the engine does not answer.
+        """
+        if reply is None:
+            here = await self._reads.entities(self._constellation)
+            fleet = await self._reads.entities(FLEET)
+            today = spent_on(fleet[1] if fleet else {}, int(self._now_s() * 1000) // DAY_MS)
+            self._budget.need(today, spent_in(here[1] if here else {}))
+        used = ModelUsed(
+            by=f"worker:{self._worker}",
+            calls=1 if reply is None else 0,
+            constellation=self._constellation,
+            id=uuid.uuid4().hex,
+            job=self._job,
+            micros=0 if reply is None else reply.micros,
+            scope="worker",
+            tokens=0 if reply is None else reply.input_tokens + reply.output_tokens,
+            worker=self._worker,
+        )
+        answer = await ask(self._inbox, used)
+        if answer.faults:
+            raise NotOurs(f"job {self._job} of {self._constellation}: {answer.faults[0].reason}")
+
+
+def spent_in(entities: Mapping[str, bytes]) -> Spent:
+    """Return what all jobs of a constellation took."""
+    total = Spent()
+    for key, raw in entities.items():
+        job = decode_entity(key, raw) if key.startswith("job/") else None
+        if isinstance(job, Job):
+            total += Spent(job.calls, job.tokens, job.micros)
+    return total
+
+
+def spent_on(fleet: Mapping[str, bytes], day: int) -> Spent:
+    """Return what was taken on a day, counted in UTC days since 1970."""
+    raw = fleet.get(f"model_day/{day}")
+    found = decode_entity(f"model_day/{day}", raw) if raw is not None else None
+    return Spent(found.calls, found.tokens, found.micros) if isinstance(found, ModelDay) else Spent()
+
+
+def questions_in(entities: Mapping[str, bytes]) -> list[tuple[str, str]]:
+    """Return the planner's earlier questions with their answers, in order."""
+    found = [decode_entity(key, raw) for key, raw in entities.items() if key.startswith("question/")]
+    asked = [item for item in found if isinstance(item, Question) and item.kind == _ASKED and item.answer]
+    return [(item.text, item.answer or "") for item in sorted(asked, key=lambda item: item.opened_ms)]

@@ -1,0 +1,103 @@
+"""The fixed words of a brief: what Starloom is, the plan language in short, two plans that work, how to answer.
+
+Text only. A test holds the plans against the language and the tools, so what a stranger's model is taught stays true.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ABOUT: Final = """\
+You are asked to write one plan for Starloom. You cannot run anything yourself: a person pastes your answer into
+Starloom, sees what it would do, and starts it or does not.
+
+- Starloom makes one machine of a person's laptops, phones and servers. A small agent on each device runs tools.
+- A plan is a graph of tasks. Each task is one call of one tool on one device, or one question to a person.
+- A task starts when everything it waits for has ended as it should. Tasks that do not wait for each other run at once.
+- Values go from task to task only by `inputs` and `for_each`. Files go by `artifact.put` on one device (it gives the
+  bytes to the hub) and `fs.write` with its output as input `files` on another.
+- Nothing in a plan is evaluated: no expressions, no templates, no `${...}`, no `{{...}}`, no environment variables.
+- Use only tools and devices that are listed below. If they cannot do what is asked, say so instead of a plan.
+- Prefer tools that only read. What changes, destroys or takes control is shown to a person first, whatever you write.
+"""
+
+LANGUAGE: Final = """\
+A plan is YAML or JSON. No other fields than these exist; `?` means that it may be left out.
+
+    starloom: 1
+    name: words for people
+    tasks:                                  # a list of TASK
+    dependencies?:                          # a list of {from: ID, to: ID, when?: GATE}; only order, no values
+    policy?: {approval?: risky | always, partial?: true | false}
+    result?:                                # a list of {title, from: ID, output: POINTER, show?: SHOW}
+
+    TASK:
+      id: a-z 0-9 _ - (64 at most, starts with a letter or digit)
+      tool: NAME                            # or `person: "words"` with choices?: [{value, label, fails?: true}]
+      args?: {argument: value}              # values written here
+      inputs?: {argument: {from: ID, output: POINTER, optional?: true, flatten?: true, all?: true}}
+                                            # values of other tasks
+      device?: {name: NAME} | {labels: [..]} | {os: linux} | {tools: [..]} | {any: [..]}   # absent: any device that can
+      for_each?: {devices: {..as in device..}} | {from: ID, output: POINTER of a list, max_parallel?: 4} | {same: ID}
+                                            # with need?: all | any | best_effort | {at_least: 2}
+      files_out?: [{output: POINTER, to: "folder/name"}]    # saves a file on the task's device
+      checks?: [{output: POINTER, op: OP, value: ..} | {exit_code: 0}]     # else the task has failed
+      retry?: {max_attempts: 3}    timeouts?: {start_to_close_s: 600}    optional?: true
+
+    POINTER: "" is the whole output, else "/field" or "/field/0" (JSON pointer)
+    OP: eq ne lt le gt ge in not_in contains empty not_empty exists
+    SHOW: text | markdown | table | file | image | value
+    GATE: success (default) | failure | finish | unless_failed | {output: POINTER, op: OP, value: ..}
+
+- In `args` of a task with `for_each`, `{each: /path}` is the field of its item; over devices `{each: /name}` is the
+  device's name. A task that waits for a whole group takes `{from: GROUP, output: /x, all: true}`: a list, one entry
+  for each item; `flatten: true` joins lists of lists.
+- `{same: GROUP}` makes one task for each item of another group, child by child, with `{from: GROUP, ..}` as input.
+- `inputs` imply the dependency; do not write it again. A `person` task has no device. Never write a secret.
+"""
+
+ONE_FOR_EACH_DEVICE: Final = """\
+starloom: 1
+name: Free room everywhere
+tasks:
+  - id: usage
+    for_each: {devices: {tools: [disk.usage]}, need: best_effort}
+    tool: disk.usage
+    args: {path: /, device_name: {each: /name}}
+  - id: table
+    tool: data.merge
+    inputs: {rows: {from: usage, output: "", all: true}}
+result:
+  - {title: Free room, from: table, output: /rows, show: table}
+"""
+
+WITH_A_QUESTION: Final = """\
+starloom: 1
+name: Find big files, ask, put them into the trash
+tasks:
+  - id: find
+    tool: fs.find
+    device: {name: DEVICE}
+    args: {root: Downloads, min_bytes: 1000000000, older_than: 90d}
+    checks: [{output: /files, op: not_empty}]
+  - id: agree
+    person: "Put the big old files of Downloads into the trash? They are listed in the answer of `find`."
+    choices: [{value: go, label: Into the trash}, {value: keep, label: Keep them, fails: true}]
+  - id: trash
+    for_each: {from: find, output: /files, max_parallel: 2}
+    tool: fs.trash
+    device: {name: DEVICE}
+    args: {paths: [{each: /path}]}
+dependencies:
+  - {from: find, to: agree}
+  - {from: agree, to: trash}
+result:
+  - {title: What was found, from: find, output: /files, show: table}
+"""
+
+ANSWER: Final = """\
+Answer with the whole plan in one fenced block (```yaml), nothing else in fences. If Starloom finds faults, they come
+back as text with the place of each; answer again with the whole plan. If you must know more first, ask, without a plan.
+"""
+
+EXAMPLES: Final = (ONE_FOR_EACH_DEVICE, WITH_A_QUESTION)

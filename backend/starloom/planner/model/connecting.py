@@ -1,0 +1,26 @@
+"""An endpoint becomes a model. The optional libraries are loaded here, and only when an endpoint is set."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from starloom.planner.model.endpoint import Endpoint
+from starloom.planner.model.port import Model, ModelFault
+from starloom_protocol.vocabulary import Code
+
+_WIRE = "starloom.planner.model.wire"
+
+
+def connect(endpoint: Endpoint) -> Model:
+    """Return the model at an endpoint; nothing is dialled before it is asked.
+
+    Raises:
+        ModelFault: the extra `model` is not installed.
+    """
+    try:
+        wire = import_module(_WIRE)
+    except ImportError as error:
+        reason = f"the libraries for a model are not installed ({error.name} is missing)"
+        raise ModelFault(Code.MODEL_NOT_SET, reason) from error
+    return cast(Model, wire.WiredModel(endpoint))

@@ -1,0 +1,113 @@
+"""Where the owner's model is and how it may be reached: address, name, wire format, key, limits. Opens no socket.
+
+Only the owner sets it, in the hub's settings; nothing that a model, a device or a page says changes where is dialled.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from starloom.planner.model.port import ModelFault
+from starloom_protocol.vocabulary import Code
+
+KEY_BYTES_MAX = 4096
+_ANTHROPIC_HOST = "api.anthropic.com"
+
+
+class Wire(StrEnum):
+    """Which wire format the endpoint speaks."""
+
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one call may take. `call_s` is the whole of it, however slowly bytes drip in."""
+
+    connect_s: float = 10.0
+    call_s: float = 120.0
+    bytes_most: int = 2 * 1024 * 1024
+    output_tokens_most: int = 8192
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One model. `url` is the base address (`https://host/v1`); the key is never shown by `repr`."""
+
+    url: str
+    model: str
+    wire: Wire = Wire.OPENAI
+    key: str = field(default="", repr=False)
+    limits: Limits = Limits()
+
+    @property
+    def host(self) -> str:
+        """Return the host and port, which is all that people are shown of the address."""
+        return urlsplit(self.url).netloc
+
+
+def endpoint_from(environment: Mapping[str, str]) -> Endpoint | None:
+    """Return the endpoint that the owner has set by `STARLOOM_LLM_*`, or None where none is set.
+
+    Raises:
+        ModelFault: it is set wrongly, or its key file is missing or readable by others.
+    """
+    url = environment.get("STARLOOM_LLM_URL", "").strip().rstrip("/")
+    if not url:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise _wrong("STARLOOM_LLM_URL must be http(s)://HOST[:PORT][/PATH], without a name, a query or a fragment")
+    model = environment.get("STARLOOM_LLM_MODEL", "").strip()
+    if not model:
+        raise _wrong("STARLOOM_LLM_MODEL is not set; it names the model at the endpoint")
+    told = environment.get("STARLOOM_LLM_WIRE", "").strip() or (
+        Wire.ANTHROPIC if parts.hostname == _ANTHROPIC_HOST else Wire.OPENAI
+    )
+    if told not in tuple(Wire):
+        raise _wrong(f"STARLOOM_LLM_WIRE is {told!r}; it is one of {', '.join(Wire)}")
+    file = environment.get("STARLOOM_LLM_KEY_FILE", "").strip()
+    key = read_key(Path(file)) if file else ""
+    if key and parts.scheme == "http" and not _is_near(parts.hostname):
+        raise _wrong("the key would travel unencrypted; use an https address, or no key file")
+    return Endpoint(url=url, model=model, wire=Wire(told), key=key)
+
+
+def read_key(file: Path) -> str:
+    """Return the key in a file that only its owner can read.
+
+    Raises:
+        ModelFault: it is missing, open to others, empty or too big.
+    """
+    try:
+        mode = file.stat().st_mode
+        raw = file.read_bytes()[: KEY_BYTES_MAX + 1]
+    except OSError as error:
+        raise _wrong(f"the key file {file} cannot be read ({error.strerror})") from error
+    if stat.S_IMODE(mode) & 0o077:
+        raise _wrong(f"the key file {file} can be read by others; run `chmod 600 {file}`")
+    try:
+        key = raw.decode("ascii").strip()
+    except UnicodeDecodeError as error:
+        raise _wrong(f"the key file {file} holds something else than a key") from error
+    if not key or len(raw) > KEY_BYTES_MAX or not key.isprintable() or " " in key:
+        raise _wrong(f"the key file {file} must hold one key of at most {KEY_BYTES_MAX} characters and nothing else")
+    return key
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _wrong(reason: str) -> ModelFault:
+    return ModelFault(Code.MODEL_NOT_SET, reason)

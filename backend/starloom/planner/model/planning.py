@@ -1,0 +1,145 @@
+"""The conversation that ends in a plan, a question or a plain fault: ask, check, and at most two repairs.
+
+A model's plan is checked like anybody's and has less right than a person's: it may not set its own approval aside,
+use a secret, or name a tool or device that is not there. What the engine finds is mended in the same two repairs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from starloom.planner.fleet import FleetView
+from starloom.planner.model.port import Model, ModelFault, Reply, Turn
+from starloom.planner.model.prompt import PromptPart, planning_parts
+from starloom.planner.model.reading import Asked, Declined, Wished, read_reply
+from starloom.planner.model.spending import Pay, free
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Fault
+from starloom_protocol.plan import check_plan
+from starloom_protocol.vocabulary import CODES, Approval, Code
+
+REPAIRS: Final = 2
+FAULTS_TOLD = 20
+ECHO_CHARS = 60_000
+Planned = LoweredPlan | Asked | Fault
+
+
+class Conversation:
+    """One request with one model. `plan` first; `mend` with the engine's faults as long as repairs are left."""
+
+    def __init__(
+        self,
+        model: Model,
+        words: str,
+        params: Mapping[str, Any],
+        fleet: FleetView,
+        *,
+        asked: Sequence[tuple[str, str]] = (),
+        pay: Pay = free,
+    ) -> None:
+        self._model = model
+        self._fleet = fleet
+        self._pay = pay
+        self._repairs = REPAIRS
+        self.parts: list[PromptPart] = planning_parts(words, params, fleet, asked)
+        self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
+
+    async def plan(self) -> Planned:
+        """Ask and, where the answer has faults, have it mended; never an empty plan."""
+        while True:
+            try:
+                await self._pay(None)
+                reply = await self._model.ask(self.parts[0].text, self._turns)
+                await self._pay(reply)
+            except ModelFault as error:
+                return error.fault
+            read = read_reply(reply)
+            if isinstance(read, Asked):
+                return read
+            if isinstance(read, Declined):
+                reason = f"the model says that it cannot do this: {read.text}"
+                return Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)
+            if isinstance(read, Wished):
+                found = self._checked(read)
+            elif isinstance(read, Fault):
+                found = [read]
+            else:
+                reason = "`kind` must be plan, question or cannot"
+                found = [Fault(code=Code.MODEL_ANSWER, place="answer", reason=reason)]
+            if isinstance(found, LoweredPlan):
+                self._turns.append(Turn("model", _echo(reply)))
+                return found
+            if not self._repairs:
+                return _given_up(found)
+            self._turns.append(Turn("model", _echo(reply)))
+            self._tell(found)
+
+    async def mend(self, faults: Sequence[Fault]) -> Planned:
+        """Have the last plan mended of what the engine found; the fault itself when no repair is left."""
+        if not self._repairs:
+            return _given_up(faults)
+        self._tell(faults)
+        return await self.plan()
+
+    def _tell(self, faults: Sequence[Fault]) -> None:
+        self._repairs -= 1
+        lines = [f"- {fault.place or 'plan'}: {fault.reason} ({fault.code})" for fault in faults[:FAULTS_TOLD]]
+        told = "\n".join(("It has these faults. Answer again with the whole plan:", *lines))
+        self._turns.append(Turn("starloom", told))
+
+    def _checked(self, read: Wished) -> LoweredPlan | list[Fault]:
+        tools = self._fleet.known_tools()
+        policy = read.document.get("policy", {})
+        # Its own work is looked at when something fails, unless it says otherwise.
+        reviewed = {"review": "on_failure", **policy} if isinstance(policy, dict) else policy
+        check = check_plan(
+            {**read.document, "policy": reviewed},
+            known_devices=self._fleet.known_names(),
+            known_tools=tools,
+            place="plan",
+        )
+        faults = [*check.faults, *_beyond_a_model(read.document, check.plan)]
+        if check.plan is not None and not faults:
+            return check.plan
+        return faults
+
+
+def _beyond_a_model(document: Mapping[str, Any], plan: LoweredPlan | None) -> list[Fault]:
+    """Return what only a person may write into a plan."""
+    faults = []
+    if plan is not None and not plan.specs:
+        faults.append(Fault(code=Code.PLAN_INVALID, place="plan.tasks", reason="the plan has no tasks"))
+    if plan is not None and plan.policy.approval is Approval.NEVER:
+        reason = "a model's plan may not set approval aside; leave `approval` out"
+        faults.append(Fault(code=Code.PLAN_INVALID, place="plan.policy.approval", reason=reason))
+    if _holds_secret(document):
+        faults.append(Fault(code=Code.PLAN_INVALID, place="plan", reason="a model's plan may not use a secret"))
+    return faults
+
+
+def _holds_secret(value: object) -> bool:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Mapping):
+            if item.keys() == {"secret"}:
+                return True
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return False
+
+
+def _echo(reply: Reply) -> str:
+    """Return what the model said, for its own memory; never empty, because the wire formats refuse that."""
+    return reply.text[:ECHO_CHARS].strip() or json.dumps({"kind": "cannot", "text": ""})
+
+
+def _given_up(faults: Sequence[Fault]) -> Fault:
+    told = "; ".join(
+        f"{fault.place}: {fault.reason}" if fault.place else fault.reason for fault in faults[:FAULTS_TOLD]
+    )
+    reason = f"after {REPAIRS} repairs the model's plan still has faults: {told}"
+    return Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)

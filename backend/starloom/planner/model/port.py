@@ -1,0 +1,54 @@
+"""What a model is to the planner: instructions and turns in, one reply out. Knows no wire and no library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from starloom_protocol.entities import Fault
+from starloom_protocol.vocabulary import CODES, Code
+
+
+class ModelFault(Exception):
+    """The model gave nothing to work with; `fault` is for the person who asked. Never holds a key."""
+
+    def __init__(self, code: Code, reason: str) -> None:
+        super().__init__(reason)
+        self.fault = Fault(code=code, hint=CODES[code].hint, place="model", reason=reason)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of the conversation, as plain text."""
+
+    by: Literal["starloom", "model"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back.
+
+    `micros` is its price in millionths of a dollar, 0 where that is not known; `cut` says that the model stopped at its
+    length limit; `refused`, that it would not answer.
+    """
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    micros: int = 0
+    cut: bool = False
+    refused: bool = False
+
+
+class Model(Protocol):
+    """One model of the owner's choice."""
+
+    async def ask(self, instructions: str, turns: Sequence[Turn]) -> Reply:
+        """Return its reply to the last turn.
+
+        Raises:
+            ModelFault: no reply came, in time, size and form.
+        """
+        ...

@@ -1,0 +1,121 @@
+"""A model's reply becomes a plan document, a question, a refusal, or faults to mend. Text is data: nothing is run.
+
+Forgiving about what surrounds the JSON (prose, fences), strict about what is in it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from starloom.planner.model.port import Reply
+from starloom_protocol.entities import Fault
+from starloom_protocol.plan import DocumentRefused, read_document
+from starloom_protocol.vocabulary import CODES, Code
+
+TEXT_MOST = 500
+STARTS_MOST = 50
+
+
+@dataclass(frozen=True)
+class Wished:
+    """A plan document, not checked yet."""
+
+    document: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to the person who asked."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Declined:
+    """The model says that it cannot, or will not."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Operations of an edit, not checked yet, and why."""
+
+    operations: list[Any]
+    text: str
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """A reviewer leaves the plan as it is."""
+
+
+Read = Wished | Asked | Declined | Changed | Unchanged | Fault
+
+
+def read_reply(reply: Reply) -> Read:
+    """Return what a reply says; a fault is to be mended by the model."""
+    if reply.refused:
+        return Declined(short(reply.text) or "the model refused to answer")
+    if reply.cut:
+        return _unreadable("your answer was cut off at its length limit; write a shorter plan")
+    if not reply.text.strip():
+        return _unreadable("your answer was empty")
+    found = _object_in(reply.text)
+    if isinstance(found, Fault):
+        return found
+    if "starloom" in found or "tasks" in found:
+        return Wished(found)
+    kind = found.get("kind")
+    if kind == "plan":
+        plan = found.get("plan")
+        return Wished(plan) if isinstance(plan, dict) and plan else _unreadable("`plan` must be a plan, as an object")
+    text = found.get("text")
+    if kind == "no_change":
+        return Unchanged()
+    if kind == "edit":
+        operations = found.get("operations")
+        if not isinstance(operations, list) or not operations:
+            return _unreadable("an answer of kind edit needs `operations`, a list")
+        return Changed(operations, short(text) if isinstance(text, str) else "")
+    if kind in ("question", "cannot"):
+        if not isinstance(text, str) or not short(text):
+            return _unreadable(f"an answer of kind {kind} needs `text`")
+        return Asked(short(text)) if kind == "question" else Declined(short(text))
+    return _unreadable("`kind` must be plan, question or cannot")
+
+
+def _object_in(text: str) -> dict[str, Any] | Fault:
+    """Return the one JSON object in a text, which may stand between prose or in a fence.
+
+    The first object that has something to say is taken and is then read strictly, as any document is: no names
+    twice, no numbers that JSON does not know, not too deep.
+    """
+    decoder = json.JSONDecoder()
+    start, tries = text.find("{"), 0
+    fault: Fault | None = None
+    while start != -1 and tries < STARTS_MOST:
+        tries += 1
+        try:
+            _, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            start = text.find("{", start + 1)
+            continue
+        try:
+            return read_document(text[start:end])
+        except DocumentRefused as refused:
+            fault = fault or refused.fault
+        start = text.find("{", end)
+    return fault or _unreadable("your answer holds no whole JSON object")
+
+
+def short(text: str) -> str:
+    """Return one line of printable text, short enough to be shown to a person."""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: 4 * TEXT_MOST]).split())
+    return line if len(line) <= TEXT_MOST else line[: TEXT_MOST - 1] + "\u2026"
+
+
+def _unreadable(reason: str) -> Fault:
+    return Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="answer", reason=reason)

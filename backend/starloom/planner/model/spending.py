@@ -1,0 +1,80 @@
+"""What a call of a model costs and whether it may be made: asked before each call, told after it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from starloom.planner.model.port import ModelFault, Reply
+from starloom_protocol.vocabulary import Code
+
+Pay = Callable[[Reply | None], Awaitable[None]]
+"""Called before a call with None (refuses it by `ModelFault`) and after it with the reply (records what it took)."""
+
+TOKENS_PER_DAY = 1_000_000
+TOKENS_PER_CONSTELLATION = 200_000
+CALLS_PER_CONSTELLATION = 50
+MICROS = 1_000_000
+
+
+async def free(_reply: Reply | None) -> None:
+    """Ask nothing: no budget is set."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What was taken so far. Money is millionths of a dollar, where the price of the model is known."""
+
+    calls: int = 0
+    tokens: int = 0
+    micros: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.calls + other.calls, self.tokens + other.tokens, self.micros + other.micros)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much the owner's model may be used. None: money is not limited."""
+
+    tokens_per_day: int = TOKENS_PER_DAY
+    tokens_per_constellation: int = TOKENS_PER_CONSTELLATION
+    micros_per_day: int | None = None
+
+    def need(self, today: Spent, here: Spent) -> None:
+        """Return if another call may be made.
+
+        Raises:
+            ModelFault: `model_budget`, naming which one is used up.
+        """
+        if here.calls >= CALLS_PER_CONSTELLATION:
+            raise _used_up(f"this constellation has asked the model {here.calls} times")
+        if here.tokens >= self.tokens_per_constellation:
+            raise _used_up(f"this constellation has used {here.tokens} of {self.tokens_per_constellation} tokens")
+        if today.tokens >= self.tokens_per_day:
+            raise _used_up(f"{today.tokens} of {self.tokens_per_day} tokens are used today")
+        if self.micros_per_day is not None and today.micros >= self.micros_per_day:
+            most = self.micros_per_day / MICROS
+            raise _used_up(f"{today.micros / MICROS:.2f} of {most:.2f} dollars are used today")
+
+
+def budget_from(environment: Mapping[str, str]) -> Budget:
+    """Return the budget that the owner has set by `STARLOOM_LLM_*`.
+
+    Raises:
+        ModelFault: a number is none.
+    """
+    money = environment.get("STARLOOM_LLM_BUDGET_PER_DAY", "").strip()
+    tokens = environment.get("STARLOOM_LLM_TOKENS_PER_DAY", "").strip()
+    try:
+        return Budget(
+            tokens_per_day=int(tokens) if tokens else TOKENS_PER_DAY,
+            micros_per_day=round(float(money) * MICROS) if money else None,
+        )
+    except (ValueError, OverflowError) as error:
+        reason = "STARLOOM_LLM_BUDGET_PER_DAY and STARLOOM_LLM_TOKENS_PER_DAY must be numbers"
+        raise ModelFault(Code.MODEL_NOT_SET, reason) from error
+
+
+def _used_up(why: str) -> ModelFault:
+    return ModelFault(Code.MODEL_BUDGET, f"the model's budget is used up: {why}")

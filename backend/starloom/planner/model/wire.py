@@ -1,0 +1,261 @@
+"""The owner's model over HTTP, in the wire formats of OpenAI and Anthropic, by pydantic-ai (extra `model`).
+
+Dials the set endpoint and nothing else: its name is resolved once a call, no redirect is followed, no proxy of the
+environment is used, and a call ends at its limits of time and bytes. Imported only when a model is set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+import httpx2
+from anthropic import AsyncAnthropic
+from openai import AsyncOpenAI
+from pydantic_ai.direct import model_request
+from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UserError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model as WireModel
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from starloom.planner.model.endpoint import Endpoint, Wire
+from starloom.planner.model.port import ModelFault, Reply, Turn
+from starloom_protocol.vocabulary import Code
+
+Resolve = Callable[[str, int], Awaitable[str]]
+
+_MISREAD = (AttributeError, KeyError, TypeError, ValueError)
+"""What the libraries raise where an endpoint sends JSON of another shape than its format promises."""
+
+_ANSWER_TOOL = ToolDefinition(
+    name="answer",
+    description="Give the plan, one question, or why it cannot be done.",
+    parameters_json_schema={
+        "type": "object",
+        "properties": {
+            "kind": {"type": "string", "enum": ["plan", "edit", "question", "cannot", "no_change"]},
+            "plan": {
+                "type": "object",
+                "properties": {
+                    "starloom": {"type": "integer"},
+                    "name": {"type": "string"},
+                    "tasks": {"type": "array", "items": {"type": "object"}},
+                    "dependencies": {"type": "array", "items": {"type": "object"}},
+                    "policy": {"type": "object"},
+                    "result": {"type": "array", "items": {"type": "object"}},
+                },
+                "required": ["starloom", "tasks"],
+            },
+            "operations": {"type": "array", "items": {"type": "object"}},
+            "text": {"type": "string"},
+        },
+        "required": ["kind"],
+    },
+)
+
+
+class _TooMuch(Exception):
+    """The endpoint sends more, or something else, than an answer may be."""
+
+
+class _Guarded(httpx2.AsyncBaseTransport):
+    """Sends to one address that is resolved here; refuses redirects, other hosts, other types and long bodies."""
+
+    def __init__(self, endpoint: Endpoint, resolve: Resolve) -> None:
+        self._inner = httpx2.AsyncHTTPTransport(retries=0)
+        self._base = httpx2.URL(endpoint.url)
+        self._bytes_most = endpoint.limits.bytes_most
+        self._resolve = resolve
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        base, url = self._base, request.url
+        if (url.scheme, url.host, url.port) != (base.scheme, base.host, base.port):
+            raise _TooMuch("the call was for another address than the one that is set")
+        port = url.port or (443 if url.scheme == "https" else 80)
+        try:
+            address = await self._resolve(url.host, port)
+        except OSError as error:
+            raise httpx2.ConnectError(f"{url.host} cannot be resolved") from error
+        request.extensions = {**request.extensions, "sni_hostname": url.host}
+        request.url = url.copy_with(host=address)
+        response = await self._inner.handle_async_request(request)
+        if response.is_redirect or 300 <= response.status_code < 400:
+            await response.aclose()
+            raise _TooMuch("the endpoint redirects elsewhere; set the address that it really has")
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if response.status_code < 300 and kind != "application/json":
+            await response.aclose()
+            raise _TooMuch(f"the endpoint sent {kind[:64] or 'no type'} and not application/json")
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            await response.aclose()
+            raise _TooMuch("the endpoint sent a compressed body, which was not asked for")
+        stream = response.stream
+        assert isinstance(stream, httpx2.AsyncByteStream)  # noqa: S101 - an async transport has no other
+        return httpx2.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_Capped(stream, self._bytes_most),
+            extensions=response.extensions,
+        )
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Capped(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:
+        self._stream = stream
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        total = 0
+        async for part in self._stream:
+            total += len(part)
+            if total > self._most:
+                raise _TooMuch(f"the answer is longer than {self._most} bytes")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def resolve_once(host: str, port: int) -> str:
+    """Return one address of a host.
+
+    Raises:
+        OSError: it has none.
+    """
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return str(found[0][4][0])
+
+
+class WiredModel:
+    """One endpoint. Each call has connections of its own and leaves none open."""
+
+    def __init__(self, endpoint: Endpoint, resolve: Resolve = resolve_once) -> None:
+        self._endpoint = endpoint
+        self._resolve = resolve
+
+    async def ask(self, instructions: str, turns: Sequence[Turn]) -> Reply:
+        """Return the model's reply to the last turn.
+
+        Raises:
+            ModelFault: no reply came, in time, size and form.
+        """
+        limits = self._endpoint.limits
+        client = httpx2.AsyncClient(
+            transport=_Guarded(self._endpoint, self._resolve),
+            headers={"accept-encoding": "identity"},
+            follow_redirects=False,
+            trust_env=False,
+            timeout=httpx2.Timeout(limits.call_s, connect=limits.connect_s),
+        )
+        try:
+            async with asyncio.timeout(limits.call_s), client:
+                response = await model_request(
+                    _model(self._endpoint, client),
+                    _messages(instructions, turns),
+                    model_settings=ModelSettings(max_tokens=limits.output_tokens_most, parallel_tool_calls=False),
+                    model_request_parameters=ModelRequestParameters(
+                        function_tools=[_ANSWER_TOOL], allow_text_output=True
+                    ),
+                )
+        except TimeoutError as error:
+            raise self._away(f"it did not answer within {limits.call_s:g} s") from error
+        except ModelHTTPError as error:
+            raise self._away(_status_words(error.status_code)) from error
+        except (AgentRunError, UserError, httpx2.HTTPError, _TooMuch, *_MISREAD) as error:
+            raise self._away(_cause_words(error)) from error
+        return _reply(response)
+
+    def _away(self, why: str) -> ModelFault:
+        return ModelFault(Code.MODEL_UNREACHABLE, f"the model {self._endpoint.model} at {self._endpoint.host}: {why}")
+
+
+def _model(endpoint: Endpoint, client: httpx2.AsyncClient) -> WireModel:
+    # Repeats and their budget are the planner's; a library that waits and tries again would hide both.
+    if endpoint.wire is Wire.ANTHROPIC:
+        url = endpoint.url.removesuffix("/v1")
+        anthropic = AsyncAnthropic(
+            api_key=endpoint.key or "none", base_url=url, http_client=client, max_retries=0, auth_token=None
+        )
+        return AnthropicModel(endpoint.model, provider=AnthropicProvider(anthropic_client=anthropic))
+    openai = AsyncOpenAI(
+        api_key=endpoint.key or "none",
+        base_url=endpoint.url,
+        http_client=client,
+        max_retries=0,
+        organization="",
+        project="",
+    )
+    return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=openai))
+
+
+def _messages(instructions: str, turns: Sequence[Turn]) -> list[ModelMessage]:
+    return [
+        ModelResponse(parts=[TextPart(turn.text)])
+        if turn.by == "model"
+        else ModelRequest(parts=[UserPromptPart(turn.text)], instructions=instructions)
+        for turn in turns
+    ]
+
+
+def _reply(response: ModelResponse) -> Reply:
+    calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
+    # Declared a text, yet None where an endpoint sends an empty block.
+    texts = [part.content or "" for part in response.parts if isinstance(part, TextPart)]
+    return Reply(
+        text="\n".join(calls or texts),
+        input_tokens=max(response.usage.input_tokens, 0),
+        output_tokens=max(response.usage.output_tokens, 0),
+        cut=response.finish_reason == "length",
+        micros=_price(response),
+        refused=response.finish_reason == "content_filter",
+    )
+
+
+def _price(response: ModelResponse) -> int:
+    """Return millionths of a dollar by the price list that comes with the library; 0 where it has no such model."""
+    try:
+        return max(round(response.cost().total_price * 1_000_000), 0)
+    except (LookupError, ValueError, AssertionError):
+        return 0
+
+
+def _status_words(status: int) -> str:
+    if status in (401, 403):
+        return f"it refuses the key ({status})"
+    if status == 404:
+        return "it knows no such model or path (404)"
+    if status == 429:
+        return "it has had too many calls (429)"
+    return f"it answered with the status {status}"
+
+
+def _cause_words(error: BaseException) -> str:
+    """Return a sentence without anything that an endpoint or a library wrote about the request."""
+    seen: Any = error
+    while seen is not None:
+        if isinstance(seen, _TooMuch):
+            return str(seen)
+        if isinstance(seen, httpx2.TimeoutException):
+            return "it did not answer in time"
+        if isinstance(seen, httpx2.ConnectError):
+            return "it cannot be reached"
+        seen = seen.__cause__ or seen.__context__
+    return "its answer does not have the form of a chat answer"

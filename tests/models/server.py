@@ -1,0 +1,152 @@
+"""A fake model on 127.0.0.1 that speaks the real wire formats, and breaks them on purpose.
+
+One raw HTTP server for both formats: `POST .../chat/completions` (OpenAI) and `POST .../messages` (Anthropic). What it
+answers is a list of `Say`; the last one is repeated. It keeps every request body, so tests can see what left the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Say:
+    """One HTTP answer. `body` may be bytes as they are; `drip` sends so many single bytes and no more; `stall` never
+    answers."""
+
+    tool: Any = None
+    text: str | None = None
+    refusal: str | None = None
+    stop: str | None = None
+    body: bytes | None = None
+    status: int = 200
+    kind: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+    drip: int = 0
+    stall: bool = False
+    close_after: int | None = None
+    calls: int = 1
+
+
+def openai_body(say: Say) -> Json:
+    """Return a chat completion."""
+    message: Json = {"role": "assistant", "content": say.text}
+    if say.refusal is not None:
+        message["refusal"] = say.refusal
+    if say.tool is not None:
+        text = say.tool if isinstance(say.tool, str) else json.dumps(say.tool)
+        call = {"id": "call_1", "type": "function", "function": {"name": "answer", "arguments": text}}
+        message["tool_calls"] = [{**call, "id": f"call_{number}"} for number in range(say.calls)]
+    stop = say.stop or ("tool_calls" if say.tool is not None else "stop")
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": "fake-1",
+        "choices": [{"index": 0, "message": message, "finish_reason": stop, "logprobs": None}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+    }
+
+
+_STOPS = {"length": "max_tokens", "content_filter": "refusal"}
+
+
+def anthropic_body(say: Say) -> Json:
+    """Return a message."""
+    content: list[Json] = []
+    if say.text is not None or say.refusal is not None:
+        content.append({"type": "text", "text": say.text or say.refusal})
+    if say.tool is not None:
+        block = {"type": "tool_use", "id": "toolu_1", "name": "answer", "input": say.tool}
+        content.extend({**block, "id": f"toolu_{number}"} for number in range(say.calls))
+    stop = _STOPS.get(say.stop or "", "tool_use" if say.tool is not None else "end_turn")
+    if say.refusal is not None:
+        stop = "refusal"
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "fake-1",
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 100, "output_tokens": 20},
+    }
+
+
+class FakeModel:
+    """The server's state: what it will say, and what it was asked."""
+
+    def __init__(self, says: Sequence[Say]) -> None:
+        self.says = list(says)
+        self.asked: list[Json] = []
+        self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        self.port = 0
+        self.serving: list[asyncio.Task[None]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.serving.append(asyncio.create_task(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self._answer(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return  # the hub hung up, which is what several modes are about
+        finally:
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        path = head[0].split(" ")[1]
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
+        raw = await reader.readexactly(int(headers.get("content-length", "0")))
+        say = self.says[min(len(self.asked), len(self.says) - 1)]
+        self.asked.append(json.loads(raw))
+        self.headers.append(headers)
+        self.paths.append(path)
+        if say.stall:
+            await reader.read()  # until the hub gives up
+            return
+        made = anthropic_body(say) if path.endswith("/messages") else openai_body(say)
+        body = json.dumps(made).encode() if say.body is None else say.body
+        lines = [f"HTTP/1.1 {say.status} X", f"content-type: {say.kind}", f"content-length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in say.headers] + ["connection: close", "", ""]
+        writer.write("\r\n".join(lines).encode())
+        if say.close_after is not None:
+            body = body[: say.close_after]
+        if say.drip:
+            for byte in body[: say.drip]:
+                writer.write(bytes((byte,)))
+                await writer.drain()
+            await reader.read()  # the rest never comes; the hub gives up
+        else:
+            for start in range(0, len(body), 65_536):
+                writer.write(body[start : start + 65_536])
+                await writer.drain()
+
+
+@asynccontextmanager
+async def fake_model(*says: Say) -> AsyncIterator[FakeModel]:
+    """Serve on a free port of 127.0.0.1 until the block ends."""
+    fake = FakeModel(says)
+    server = await asyncio.start_server(fake.serve, "127.0.0.1", 0)
+    fake.port = server.sockets[0].getsockname()[1]
+    try:
+        yield fake
+    finally:
+        server.close()
+        for serving in fake.serving:
+            serving.cancel()
+        await asyncio.gather(*fake.serving, return_exceptions=True)

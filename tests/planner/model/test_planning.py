@@ -1,0 +1,149 @@
+"""Every way a model can fail ends in a valid plan, a question or a plain error; over real sockets, in both formats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from starloom.planner.model.connecting import connect
+from starloom.planner.model.endpoint import Endpoint, Limits, Wire
+from starloom.planner.model.planning import REPAIRS, Conversation, Planned
+from starloom.planner.model.port import Turn
+from starloom.planner.model.reading import Asked
+from starloom.planner.model.wire import WiredModel
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Fault
+from starloom_protocol.vocabulary import Approval, Code
+from tests.models.modes import BROKEN, DECLINED, GOOD, HOSTILE, MENDED, STILL_A_PLAN, plan
+from tests.models.server import FakeModel, Say, fake_model
+from tests.planner.fleets import device, fleet
+
+KEY = "sk-secret-key"
+FLEET = fleet(device("vm"), device("phone", labels=["phone"]))
+WIRES = tuple(Wire)
+
+
+def conversation(fake: FakeModel, wire: Wire, **limits: Any) -> Conversation:
+    endpoint = Endpoint(fake.url, "fake-1", wire, KEY, Limits(**{"call_s": 20.0, **limits}))
+    return Conversation(connect(endpoint), "How full is vm?", {}, FLEET)
+
+
+async def planned(wire: Wire, *says: Say, **limits: Any) -> tuple[Planned, FakeModel]:
+    async with fake_model(*says) as fake:
+        return await conversation(fake, wire, **limits).plan(), fake
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_good_answer_is_the_plan(wire: Wire) -> None:
+    found, fake = await planned(wire, GOOD)
+    assert isinstance(found, LoweredPlan), found
+    assert [spec.tool for spec in found.specs] == ["disk.usage"]
+    assert fake.paths == [{"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}[wire]]
+    sent = fake.headers[0]
+    assert KEY in (sent.get("authorization", "") + sent.get("x-api-key", ""))
+    assert KEY not in str(fake.asked)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("mode", MENDED)
+async def test_a_faulty_answer_is_mended_with_its_exact_faults(mode: str, wire: Wire) -> None:
+    found, fake = await planned(wire, MENDED[mode], GOOD)
+    assert isinstance(found, LoweredPlan), found
+    assert found.policy.approval is not Approval.NEVER
+    assert len(fake.asked) == 2
+    assert "It has these faults" in str(fake.asked[1]["messages"][-1])
+
+
+@pytest.mark.parametrize("mode", MENDED)
+async def test_a_fault_that_stays_ends_in_a_plain_error_after_two_repairs(mode: str) -> None:
+    found, fake = await planned(Wire.OPENAI, MENDED[mode])
+    assert isinstance(found, Fault), found
+    assert found.code is Code.MODEL_ANSWER
+    assert found.hint
+    assert len(fake.asked) == 1 + REPAIRS
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("mode", STILL_A_PLAN)
+async def test_what_surrounds_a_plan_does_no_harm(mode: str, wire: Wire) -> None:
+    found, fake = await planned(wire, STILL_A_PLAN[mode])
+    assert isinstance(found, LoweredPlan), found
+    assert len(fake.asked) == 1
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("mode", BROKEN)
+async def test_a_broken_endpoint_is_told_plainly_and_asked_once(mode: str, wire: Wire) -> None:
+    found, fake = await planned(wire, BROKEN[mode], call_s=0.3 if "stalls" in mode or "drips" in mode else 20.0)
+    assert isinstance(found, Fault), found
+    assert found.code in (Code.MODEL_UNREACHABLE, Code.MODEL_ANSWER)
+    assert "fake-1" in found.reason
+    assert KEY not in found.reason
+    assert len(fake.asked) == 1
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("mode", DECLINED)
+async def test_a_model_that_will_not_is_believed(mode: str, wire: Wire) -> None:
+    found, fake = await planned(wire, DECLINED[mode])
+    assert isinstance(found, Fault), found
+    assert found.code is Code.MODEL_ANSWER
+    assert len(fake.asked) == 1
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_question_is_a_question(wire: Wire) -> None:
+    found, _ = await planned(wire, Say(tool={"kind": "question", "text": "Which  folder\u202e?\n"}))
+    assert found == Asked("Which folder ?")
+
+
+async def test_what_the_engine_finds_is_mended_too_within_the_same_two_repairs() -> None:
+    refusal = [Fault(code=Code.PLAN_CYCLE, place="dependencies", reason="a -> b -> a")]
+    async with fake_model(GOOD) as fake:
+        talk = conversation(fake, Wire.OPENAI)
+        assert isinstance(await talk.plan(), LoweredPlan)
+        for _ in range(REPAIRS):
+            assert isinstance(await talk.mend(refusal), LoweredPlan)
+        last = await talk.mend(refusal)
+        assert isinstance(last, Fault)
+        assert "a -> b -> a" in last.reason
+        assert len(fake.asked) == 1 + REPAIRS
+        assert "a -> b -> a" in str(fake.asked[1]["messages"][-1])
+
+
+async def test_hostile_text_in_the_request_and_the_fleet_stays_data() -> None:
+    """It may at most make a plan, and that plan is judged like every model's: approval cannot be set aside."""
+    hostile = plan(policy={"approval": "never"}, name=HOSTILE)
+    async with fake_model(hostile, hostile, plan(name="Quiet")) as fake:
+        endpoint = Endpoint(fake.url, "fake-1", Wire.OPENAI, KEY)
+        odd = fleet(device("vm", labels=[HOSTILE]))
+        found = await Conversation(connect(endpoint), HOSTILE, {}, odd).plan()
+    assert isinstance(found, LoweredPlan)
+    assert found.policy.approval is Approval.RISKY
+    told = str(fake.asked[0]["messages"][-1])
+    assert told.index("DATA devices") < told.index(HOSTILE)
+
+
+async def test_only_names_and_tools_leave_the_machine() -> None:
+    _, fake = await planned(Wire.OPENAI, GOOD)
+    sent = str(fake.asked[0])
+    assert "disk.usage" in sent
+    assert '"vm"' in sent or "vm" in sent
+    assert "d-vm" not in sent
+    assert "files:read" not in sent
+
+
+async def test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled() -> None:
+    asked: list[tuple[str, int]] = []
+
+    async def resolve(host: str, port: int) -> str:
+        asked.append((host, port))
+        return "127.0.0.1"
+
+    async with fake_model(GOOD) as fake:
+        endpoint = Endpoint(f"http://models.test:{fake.port}/v1", "fake-1", Wire.OPENAI, KEY)
+        reply = await WiredModel(endpoint, resolve).ask("Plan.", [Turn("starloom", "How full is vm?")])
+    assert "disk.usage" in reply.text
+    assert asked == [("models.test", fake.port)]
+    assert fake.headers[0]["host"] == f"models.test:{fake.port}"
