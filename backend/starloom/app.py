@@ -19,24 +19,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-import uvicorn
 import uvloop
+from uvicorn import Config
 
 from starloom.access.limits import Limits
 from starloom.access.reach import reach_of
 from starloom.access.tickets import Tickets
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import FileBlobs
+from starloom.blobs.collection import Collector
+from starloom.blobs.collection import Keeping as BlobKeeping
 from starloom.blobs.logs import AttemptLogs
 from starloom.edge import first_run, keys
 from starloom.edge.app import Edge, Files, build
 from starloom.edge.fanout import Fanout
 from starloom.edge.hub import Hub
+from starloom.edge.lan import LanListener, LanPlace
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
+from starloom.edge.retained import Retained
 from starloom.edge.service import Gauge
+from starloom.edge.serving import Listener, server_config
 from starloom.edge.views import FleetView, Headlines, Others, QuestionsView, fill_views
-from starloom.engine.loop import Engine, EngineSettings
+from starloom.engine.finished import Keeping
+from starloom.engine.loop import Engine
+from starloom.engine.settings import EngineSettings
 from starloom.jobs.broker import broker_url_of, make_celery
 from starloom.jobs.sending import CelerySender
 from starloom.planner.catalogue import load_catalogue
@@ -45,9 +52,8 @@ from starloom.planner.service import Planning
 from starloom.settings import Settings, SettingsInvalid, load
 from starloom.store.embedded import EmbeddedRedis
 from starloom.store.opening import open_store
-from starloom.store.port import Unavailable
+from starloom.store.port import Damaged, Unavailable
 from starloom.store.redis import RedisStore
-from starloom_protocol.codec import MESSAGE_BYTES_MAX
 
 DATABASE_FILE = "starloom.db"
 HUB_FILE = Path("run") / "hub.json"
@@ -92,7 +98,12 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         store = await open_store(redis_url, database_url)
         stack.push_async_callback(store.close)
         clock, fanout, links = WallClock(), Fanout(), Links()
-        blobs, attempt_logs = FileBlobs(home / "blobs"), AttemptLogs(home)
+        blobs = FileBlobs(
+            home / "blobs",
+            quota_bytes=settings.artifacts_bytes_most,
+            owner_bytes_most=settings.artifacts_bytes_each,
+        )
+        attempt_logs = AttemptLogs(home)
         jobs = CelerySender(make_celery(settings.broker_url or broker_url_of(redis_url)))
         stack.push_async_callback(asyncio.to_thread, jobs.close)
         engine = Engine(
@@ -107,6 +118,11 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
                 owner=f"{socket.gethostname()}:{os.getpid()}",
                 lease_ttl_ms=round(settings.scaled_lease_ttl_s * 1000),
                 lease_grace_ms=round(settings.scaled_lease_grace_s * 1000),
+                keeping=Keeping(
+                    quiet_ms=round(settings.retire_after_s * 1000),
+                    constellations_most=settings.finished_most,
+                    tasks_most=settings.finished_tasks_most,
+                ),
             ),
             measure=time.perf_counter,
         )
@@ -118,6 +134,15 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         logs = LogWriter(attempt_logs)
         writing = asyncio.create_task(logs.run(), name="attempt-logs")
         stack.push_async_callback(_end, writing)
+        retained = Retained(store, lambda: engine.shard.constellations, clock.now_ms, settings.artifacts_keep_s)
+        kept = BlobKeeping(settings.artifacts_unnamed_s, settings.logs_keep_s, settings.logs_bytes_most)
+        collecting = asyncio.create_task(
+            _collect(Collector(blobs, attempt_logs, retained, kept), clock), name="collect"
+        )
+        stack.push_async_callback(_end, collecting)
+        reach = reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies)
+        place = LanPlace(home, settings.lan_host or "", settings.lan_port, settings.drain_s / 4)
+        lan = LanListener(place, reach, clock.now_ms)
         hub = Hub(
             access=access,
             artifacts=blobs,
@@ -127,14 +152,19 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             headlines=others.headlines,
             inbox=engine.inbox,
             key=keys.load_or_make(home / "keys" / "hub.key"),
+            lan=lan,
             limits=Limits(time.monotonic),
             links=links,
             logs=logs,
             monotonic_s=time.monotonic,
             now_ms=clock.now_ms,
-            planner=Planning(load_catalogue(), lambda: PlannerFleet.of(fleet.devices, fleet.offers)),
+            planner=Planning(
+                load_catalogue(),
+                lambda: PlannerFleet.of(fleet.devices, fleet.offers, fleet.standing),
+                lambda: fleet.recipes.values(),
+            ),
             questions=others.questions,
-            reach=reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies),
+            reach=reach,
             reads=store,
             ready=lambda: _not_ready(engine),
             received=engine.received,
@@ -142,6 +172,8 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             tickets=Tickets(time.monotonic),
         )
         edge = build(hub, _files(settings), gauges=_gauges(engine, store, clock))
+        stack.push_async_callback(lan.stop)
+        await lan.attach(edge.app, wanted=settings.lan)
         token = await first_run.ensure_local_token(home, settings.url, access, engine.inbox, clock.now_ms())
         gc.collect()
         gc.freeze()
@@ -157,6 +189,16 @@ async def _embedded(home: Path, stack: AsyncExitStack) -> str:
     supervising = asyncio.create_task(redis.supervise(), name="embedded-redis")
     stack.push_async_callback(_end, supervising)
     return redis.url
+
+
+async def _collect(collector: Collector, clock: WallClock) -> None:
+    """Let go of what nothing names, for ever; what could not be read is tried again the next time."""
+    while True:
+        await clock.wait(round(collector.every_s * 1000))
+        try:
+            await collector.collect(clock.now_ms() / 1000)
+        except (Damaged, Unavailable, OSError, ValueError) as error:
+            _log.warning("event=collect_failed reason=%s", error)
 
 
 async def _end(task: asyncio.Task[None]) -> None:
@@ -179,6 +221,9 @@ def _gauges(engine: Engine, store: RedisStore, clock: WallClock) -> dict[str, Ga
         "shard_retaken_total": lambda: counts.retaken,
         "inbox_length": lambda: len(engine.inbox),
         "constellations_live": lambda: len(engine.shard.live),
+        "constellations_held": lambda: len(engine.shard.constellations),
+        "constellations_retired_total": lambda: engine.retiring.retired,
+        "constellations_recalled_total": lambda: engine.retiring.recalled,
         "history_lag_ms": lambda: store.lag_ms(clock.now_ms()),
     }
 
@@ -191,20 +236,22 @@ def _files(settings: Settings) -> Files:
     )
     pages = [settings.web] if settings.web else [PACKAGE / "_web", CHECKOUT / "frontend" / "dist"]
     page = next((path for path in pages if (path / "index.html").is_file()), None)
+    tabs = [PACKAGE / "_tab", CHECKOUT / "device_agents" / "browser" / "dist"]
     sources = (CHECKOUT / "protocol", CHECKOUT / "device_agents")
     in_checkout = settings.wheels is None and all((source / "pyproject.toml").is_file() for source in sources)
     return Files(
         join_script=script,
         page=page or pages[-1],
+        tab=next((path for path in tabs if (path / "index.html").is_file()), tabs[-1]),
         wheels=settings.wheels or settings.home / "wheels",
         wheel_sources=sources if in_checkout else (),
     )
 
 
-class _Server(uvicorn.Server):
+class _Server(Listener):
     """Says goodbye to agents and pages before the sockets are closed."""
 
-    def __init__(self, config: uvicorn.Config, running: Running) -> None:
+    def __init__(self, config: Config, running: Running) -> None:
         super().__init__(config)
         self._running = running
 
@@ -244,26 +291,13 @@ async def say_goodbye(running: Running) -> None:
 async def serve(settings: Settings) -> None:
     """Run the hub until it is told to stop."""
     async with opened(settings) as running:
-        config = uvicorn.Config(
+        config = server_config(
             running.edge.app,
             host=settings.host,
             port=settings.port,
-            ws="websockets-sansio",
-            ws_max_size=MESSAGE_BYTES_MAX + 64 * 1024,
-            ws_per_message_deflate=False,
-            ws_ping_interval=20.0,
-            ws_ping_timeout=20.0,
-            http="h11",
-            lifespan="off",
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            proxy_headers=False,
-            log_config=None,
-            limit_concurrency=None,
-            timeout_graceful_shutdown=max(1, round(settings.drain_s / 2)),
-            ssl_certfile=str(settings.tls_cert) if settings.tls_cert else None,
-            ssl_keyfile=str(settings.tls_key) if settings.tls_key else None,
+            drain_s=settings.drain_s / 2,
+            certificate=settings.tls_cert,
+            key=settings.tls_key,
         )
         hub_file = settings.home / HUB_FILE
         first_run.write_private(hub_file, {"pid": os.getpid(), "url": settings.url})

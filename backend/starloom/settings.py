@@ -47,6 +47,9 @@ class Settings(BaseSettings):
     home: Path = Field(default_factory=default_home, description="database, Redis files, artifacts, keys, logs")
     host: str = Field("127.0.0.1", description="address to listen on; another than loopback needs TLS")
     port: int = Field(8470, ge=1, le=65535, description="port to listen on")
+    lan: bool = Field(False, description="also listen in the local network, by HTTPS with the hub's own certificate")
+    lan_host: str | None = Field(None, description="address of this machine to do so on; unset: its own, followed")
+    lan_port: int = Field(8471, ge=1, le=65535, description="port to do so on")
     redis_url: str | None = Field(None, description="a Redis of your own; unset: embedded")
     database_url: str | None = Field(None, description="a PostgreSQL of your own; unset: SQLite in the home")
     broker_url: str | None = Field(None, description="Celery's broker; unset: the same Redis, another number")
@@ -56,8 +59,12 @@ class Settings(BaseSettings):
     tls_key: Path | None = Field(None, description="private key in PEM")
     llm_url: str | None = Field(None, description="model endpoint; unset: no model")
     llm_model: str | None = Field(None, description="model name")
-    llm_key_file: Path | None = Field(None, description="file with the endpoint's key")
+    llm_wire: Literal["openai", "anthropic"] | None = Field(
+        None, description="wire format of the endpoint; unset: by its host"
+    )
+    llm_key_file: Path | None = Field(None, description="file with the endpoint's key, readable by its owner only")
     llm_budget_per_day: float | None = Field(None, ge=0, description="money a day for the model")
+    llm_tokens_per_day: int | None = Field(None, ge=0, description="tokens a day for the model; unset: a million")
     wheels: Path | None = Field(None, description="folder of agent wheels to serve; unset: HOME/wheels")
     web: Path | None = Field(None, description="folder of the built page; unset: the packaged or checkout's one")
     lab: bool = Field(False, description="allow fault injection and lab tools")
@@ -70,6 +77,25 @@ class Settings(BaseSettings):
     sign_in_ttl_s: int = Field(900, gt=0, description="how long a sign-in link is good")
     session_ttl_s: int = Field(14 * 86_400, gt=0, description="how long a page stays signed in")
     enrollment_ttl_s: int = Field(600, gt=0, description="how long a join code is good")
+    retire_after_s: float = Field(
+        600.0, ge=0, description="how long what is finished and quiet stays in memory and Redis"
+    )
+    finished_most: int = Field(100, ge=0, description="finished constellations that stay in memory and Redis at most")
+    finished_tasks_most: int = Field(
+        20_000, ge=0, description="tasks of finished constellations that stay there at most"
+    )
+    artifacts_bytes_most: int = Field(20 * 1024**3, gt=0, description="bytes of all artifacts at most")
+    artifacts_bytes_each: int = Field(
+        10 * 1024**3, gt=0, description="bytes of artifacts that one device or person may have brought at most"
+    )
+    artifacts_unnamed_s: float = Field(
+        86_400.0, gt=0, description="how long an artifact that nothing names, or a part of one, stays"
+    )
+    artifacts_keep_s: float = Field(
+        90 * 86_400.0, ge=0, description="how long the artifacts of a constellation stay after its end"
+    )
+    logs_keep_s: float = Field(30 * 86_400.0, ge=0, description="how long the output of attempts stays once quiet")
+    logs_bytes_most: int = Field(2 * 1024**3, ge=0, description="bytes of such output at most; the oldest goes first")
     drain_s: float = Field(8.0, gt=0, description="how long stopping may take before sockets are cut")
 
     _toml: ClassVar[Path | None] = None
@@ -108,6 +134,13 @@ class Settings(BaseSettings):
             raise ValueError("must be http(s)://HOST[:PORT] without a path")
         return f"{parts.scheme}://{parts.netloc}"
 
+    @field_validator("lan_host")
+    @classmethod
+    def _lan_host(cls, value: str | None) -> str | None:
+        if value is not None and ipaddress.ip_address(value).is_unspecified:
+            raise ValueError("lan_host must name one address; a wildcard is never bound")
+        return value
+
     @field_validator("home", "tls_cert", "tls_key", "llm_key_file", "wheels", "web")
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
@@ -134,6 +167,13 @@ class Settings(BaseSettings):
     @property
     def scaled_alive_interval_s(self) -> float:
         return self.alive_interval_s / self.time_scale
+
+    @property
+    def llm_variables(self) -> dict[str, str]:
+        """Return the settings of the model as a worker's variables; the key itself stays in its file."""
+        names = [name for name in type(self).model_fields if name.startswith("llm_")]
+        values = {name: getattr(self, name) for name in names}
+        return {PREFIX + name.upper(): str(value) for name, value in values.items() if value is not None}
 
     @property
     def url(self) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -120,6 +120,43 @@ def test_wrong_bytes_are_refused_and_leave_nothing(tmp_path: Path) -> None:
         client(lambda _: httpx.Response(200, content=b"other")).download("0" * 64, tmp_path / "picture")
     assert caught.value.code == "artifact_corrupt"
     assert list(tmp_path.iterdir()) == []
+
+
+class Cut(httpx.SyncByteStream):
+    """A body that is cut after these bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __iter__(self) -> Iterator[bytes]:
+        if self._data:
+            yield self._data
+        raise httpx.ReadError("the connection was reset")
+
+
+def test_a_download_goes_on_where_it_was_cut_also_in_the_next_call(tmp_path: Path) -> None:
+    data = bytes(range(256)) * 4096
+    cuts = [300_000, 600_000, 600_000]
+    asked: list[str | None] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        wanted = request.headers.get("Range")
+        asked.append(wanted)
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        status = 206 if wanted else 200
+        if cuts:
+            return httpx.Response(status, stream=Cut(data[start : cuts.pop(0)]))
+        return httpx.Response(status, content=data[start:])
+
+    hub, target = client(handle), tmp_path / "file.bin"
+    sha = hashlib.sha256(data).hexdigest()
+    with pytest.raises(Problem):
+        hub.download(sha, target)
+    assert not target.exists()
+    assert hub.download(sha, target) == len(data)
+    assert asked == [None, "bytes=300000-", "bytes=600000-", "bytes=600000-"]
+    assert target.read_bytes() == data
+    assert [path.name for path in tmp_path.iterdir()] == ["file.bin"]
 
 
 def test_events_are_records() -> None:

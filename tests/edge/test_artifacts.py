@@ -69,6 +69,8 @@ async def test_an_empty_artifact(world: World) -> None:
     async with await device_client(world) as http:
         assert (await patch(http, sha, 0, b"", 0)).status_code == 204
         assert (await http.get(f"/aip/v1/artifacts/{sha}")).content == b""
+        part = await http.get(f"/aip/v1/artifacts/{sha}", headers={"Range": "bytes=0-99"})
+        assert (part.status_code, part.content) == (200, b"")
 
 
 @pytest.mark.parametrize("sha", ["x", "A" * 64, "a" * 63, "..%2F..%2Fkeys"])
@@ -108,6 +110,17 @@ async def test_a_person_uploads_and_downloads(world: World) -> None:
         shown = await http.get(path, params={"media": "text/html", "show": "1"})
         assert shown.headers["content-disposition"].startswith("inline")
         assert shown.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+        assert shown.headers["x-frame-options"] == "DENY"
+        pdf = await http.get(path, params={"media": "application/pdf", "show": "1"})
+        assert pdf.headers["content-type"] == "application/pdf"
+        assert pdf.headers["x-content-type-options"] == "nosniff"
+        assert pdf.headers["x-frame-options"] == "SAMEORIGIN"
+        assert pdf.headers["content-security-policy"].startswith("default-src 'none'; object-src 'self'")
+        saved = await http.get(path, params={"media": "application/pdf"})
+        assert saved.headers["content-disposition"].startswith("attachment")
+        assert saved.headers["content-security-policy"].startswith("sandbox")
+        drawing = await http.get(path, params={"media": "image/svg+xml", "show": "1"})
+        assert drawing.headers["content-type"] == "application/octet-stream"
         strange = await http.get(path, params={"media": "application/x-evil", "show": "1"})
         assert strange.headers["content-type"] == "application/octet-stream"
         assert strange.headers["content-disposition"].startswith("attachment")

@@ -347,8 +347,11 @@ async def test_a_question_is_listed_and_answered(world: World) -> None:
         assert denied.json()["answer"] == "stop"
         approved = await http.post(f"/api/v1/approvals/{items[1]['id']}/approve")
         assert approved.json()["answer"] == "go"
-        gone = await http.post(f"/api/v1/approvals/{items[1]['id']}/approve")
-        assert gone.status_code == 404
+        again = await http.post(f"/api/v1/approvals/{items[1]['id']}/approve")
+        assert (again.status_code, again.json()["answer"]) == (200, "go")
+        other = await http.post(f"/api/v1/approvals/{items[1]['id']}/deny")
+        assert (other.status_code, "answered by person:" in other.text) == (409, True)
+        assert (await http.post(f"/api/v1/approvals/{first['id']}:none/approve")).status_code == 404
     assert (await get(world, "/api/v1/approvals"))["items"] == []
     assert (await get(world, f"{C}/{first['id']}"))["state"] == "failed"
     assert (await get(world, f"{C}/{second['id']}"))["state"] == "succeeded"
@@ -438,3 +441,17 @@ async def test_the_lab_notes_its_faults_in_the_log(world: World) -> None:
     assert noted.status_code == 201
     events = [json.loads(raw) for raw in await world.hub.reads.events(made["id"], 0, 100)]
     assert [(event["kind"], event.get("note")) for event in events][-1] == ("fault_injected", "cut")
+
+
+async def test_a_draft_is_opened_renewed_and_closed(world: World) -> None:
+    made = await world.submit(chain("t.one", "t.one"))
+    path = f"{C}/{made['id']}/draft"
+    async with world.client() as http:
+        opened = await http.put(path, json={"tasks": ["t1"], "ttl_s": 30})
+        assert (opened.status_code, opened.json()["tasks"]) == (200, ["t1"])
+        assert opened.json()["expires_at"].endswith("Z")
+        wrong = await http.put(path, json={"tasks": ["t1"], "ttl_s": 300})
+        assert (wrong.status_code, wrong.json()["errors"][0]["place"]) == (422, "ttl_s")
+        missing = await http.put(path, json={"tasks": ["nothing"]})
+        assert (missing.status_code, missing.json()["code"]) == (422, "unknown_task")
+        assert (await http.delete(path)).json() == {"closed": True}

@@ -75,6 +75,11 @@ async def test_only_the_named_doors_are_open_to_anyone() -> None:
     anyone = {key for key, row in ROUTES.items() if row.door is Door.ANYONE}
     assert anyone == {
         ("GET", "/healthz"),
+        ("GET", "/tab"),
+        ("HEAD", "/tab"),
+        ("GET", "/tab/{path:path}"),
+        ("HEAD", "/tab/{path:path}"),
+        ("GET", "/agent/authority.crt"),
         ("GET", "/readyz"),
         ("GET", "/{path:path}"),
         ("HEAD", "/{path:path}"),

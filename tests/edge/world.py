@@ -28,7 +28,10 @@ from starloom.edge.hub import Hub, Planner
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.views import FleetView, Headlines, Others, QuestionsView, fill_views
-from starloom.engine.loop import Engine, EngineSettings
+from starloom.engine.loop import Engine
+from starloom.engine.settings import EngineSettings
+from starloom.planner.brief import Brief, brief
+from starloom.planner.fleet import FleetView as PlannersFleet
 from starloom.planner.matching import Match, Matched
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
@@ -89,6 +92,9 @@ class NoRecipes:
 
     def preview(self, plan: LoweredPlan) -> dict[str, Any]:
         return {"name": plan.name, "plan_hash": plan.hash, "tasks": [{"id": spec.id} for spec in plan.specs]}
+
+    def brief(self, words: str) -> Brief:
+        return brief(words, PlannersFleet(), ())
 
     def recipes(self) -> list[dict[str, Any]]:
         return []
@@ -370,7 +376,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
         )
         script = tmp_path / "join.py"
         script.write_text("print('join')\n")
-        edge = build(hub, Files(join_script=script, page=chosen.web, wheels=tmp_path / "wheels"))
+        edge = build(hub, Files(join_script=script, page=chosen.web, wheels=tmp_path / "wheels", tab=tmp_path / "tab"))
         token = await first_run.ensure_local_token(tmp_path, chosen.url, access, engine.inbox, clock.now_ms())
         yield World(hub, edge, engine, clock, token, jobs)
     finally:

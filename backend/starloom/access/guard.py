@@ -70,6 +70,8 @@ _TOKENS = Row(Door.CALLER, _OPERATOR, Scope.ACCESS, SMALL)
 # A plan of 1 MiB travels as a JSON string, which escapes; so the body may be twice as long.
 _PLAN_BYTES = 2 * 1024 * 1024 + SMALL
 
+_RECIPE_BYTES = 4 * SMALL
+
 V1 = "/api/v1"
 _C = V1 + "/constellations"
 _T = _C + "/{constellation}/tasks/{task}"
@@ -81,12 +83,17 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", "/metrics"): _read(),
     ("GET", "/{path:path}"): _ANYONE,
     ("HEAD", "/{path:path}"): _ANYONE,
+    ("GET", "/tab"): _ANYONE,
+    ("HEAD", "/tab"): _ANYONE,
+    ("GET", "/tab/{path:path}"): _ANYONE,
+    ("HEAD", "/tab/{path:path}"): _ANYONE,
     # joining
     ("POST", "/agent/join"): _ANYONE,
     ("GET", "/agent/join/{enrollment}"): _ANYONE,
     ("GET", "/agent/join.py"): _ANYONE,
     ("GET", "/agent/wheels.json"): _ANYONE,
     ("GET", "/agent/wheels/{file}"): _ANYONE,
+    ("GET", "/agent/authority.crt"): _ANYONE,
     # agents
     ("WS", "/aip/v1"): Row(Door.PROOF),
     ("HEAD", "/aip/v1/artifacts/{sha256}"): Row(Door.DEVICE),
@@ -107,9 +114,13 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", _C): _read(),
     ("POST", _C): _run(_PLAN_BYTES),
     ("POST", _C + "/preview"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
+    ("GET", V1 + "/brief"): _read(),
+    ("POST", V1 + "/brief"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
     ("GET", _C + "/{constellation}"): _read(),
     ("GET", _C + "/{constellation}/result"): _read(),
     ("POST", _C + "/{constellation}/edits"): _run(_PLAN_BYTES),
+    ("PUT", _C + "/{constellation}/draft"): _run(),
+    ("DELETE", _C + "/{constellation}/draft"): _run(),
     ("GET", _C + "/{constellation}/versions"): _read(),
     ("GET", _C + "/{constellation}/diff"): _read(),
     ("GET", _C + "/{constellation}/events"): _read(),
@@ -130,14 +141,35 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("GET", V1 + "/enrollments/{enrollment}"): _FLEET,
     ("POST", V1 + "/enrollments/{enrollment}/approve"): _FLEET,
     ("POST", V1 + "/enrollments/{enrollment}/deny"): _FLEET,
+    # the local network
+    ("GET", V1 + "/lan"): _FLEET,
+    ("POST", V1 + "/lan/open"): _ACCESS,
+    ("POST", V1 + "/lan/close"): _ACCESS,
     # people
     ("GET", V1 + "/approvals"): _read(),
     ("POST", V1 + "/approvals/{approval}/approve"): _APPROVE,
     ("POST", V1 + "/approvals/{approval}/deny"): _APPROVE,
     ("POST", V1 + "/approvals/{approval}/answer"): _APPROVE,
+    ("GET", V1 + "/standing-approvals"): _read(),
+    ("DELETE", V1 + "/standing-approvals/{standing}"): _APPROVE,
+    # schedules
+    ("GET", V1 + "/schedules"): _read(),
+    ("POST", V1 + "/schedules"): _run(_PLAN_BYTES),
+    ("POST", V1 + "/schedule-preview"): Row(Door.CALLER, _ALL, Scope.READ, _PLAN_BYTES),
+    ("GET", V1 + "/schedules/{schedule}"): _read(),
+    ("PATCH", V1 + "/schedules/{schedule}"): _run(_PLAN_BYTES),
+    ("DELETE", V1 + "/schedules/{schedule}"): _run(),
+    ("POST", V1 + "/schedules/{schedule}/{action}"): _run(),
+    # the owner's model
+    ("GET", V1 + "/model"): _ACCESS,
+    ("POST", V1 + "/model/test"): _ACCESS,
     # recipes, artifacts, service
     ("GET", V1 + "/recipes"): _read(),
     ("GET", V1 + "/recipes/{name}"): _read(),
+    ("GET", V1 + "/recipes/{name}/versions"): _read(),
+    ("POST", V1 + "/recipes"): _run(_RECIPE_BYTES),
+    ("POST", V1 + "/recipes/check"): Row(Door.CALLER, _ALL, Scope.READ, _RECIPE_BYTES),
+    ("DELETE", V1 + "/recipes/{name}"): _run(),
     ("POST", V1 + "/artifacts"): Row(Door.CALLER, _OPERATOR, Scope.ARTIFACTS, UPLOAD_MAX),
     ("GET", V1 + "/artifacts/{sha256}"): _read(Scope.ARTIFACTS),
     ("HEAD", V1 + "/artifacts/{sha256}"): _read(Scope.ARTIFACTS),

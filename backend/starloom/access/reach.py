@@ -13,21 +13,35 @@ from urllib.parse import urlsplit
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reach:
-    """Allowed values, normalised: hosts as `name:port`, origins as `scheme://name:port`."""
+    """Allowed values, normalised: hosts as `name:port`, origins as `scheme://name:port`.
+
+    They are fixed but for listeners that are opened and closed while the hub runs.
+    """
 
     hosts: frozenset[str]
     origins: frozenset[str]
     proxies: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...] = field(default=())
+    _opened: dict[str, Reach] = field(default_factory=dict)
+
+    def admit(self, url: str) -> None:
+        """Allow the address of a listener that is open now."""
+        self._opened[url] = reach_of([url])
+
+    def withdraw(self, url: str) -> None:
+        """Allow it no longer; idempotent."""
+        self._opened.pop(url, None)
 
     def allows_host(self, value: str, scheme: str) -> bool:
         """Judge a Host header that came over `http` or `https`."""
-        return _host(value, scheme) in self.hosts
+        host = _host(value, scheme)
+        return host in self.hosts or any(host in opened.hosts for opened in self._opened.values())
 
     def allows_origin(self, value: str) -> bool:
         """Judge an Origin header; `null` is foreign."""
-        return _origin(value) in self.origins
+        origin = _origin(value)
+        return origin in self.origins or any(origin in opened.origins for opened in self._opened.values())
 
     def trusts(self, peer: str) -> bool:
         """Say whether this peer's X-Forwarded-* count."""

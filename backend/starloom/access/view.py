@@ -57,6 +57,7 @@ class AccessView:
         if raw is None:
             table[kind].pop(identity, None)
             if kind == "token":
+                self.last_used_ms.pop(identity, None)
                 self._revoked(identity)
             return
         record = decode_entity(key, raw)

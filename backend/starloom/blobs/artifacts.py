@@ -1,7 +1,8 @@
 """Files kept by their SHA-256, under one directory.
 
 Owns completeness: a hash names either nothing or all of its bytes, verified and on disk. Uploads arrive in order and
-may stop anywhere; they go on at `offset`. Every function here is synchronous and touches the disk: run the larger
+may stop anywhere; they go on at `offset`. Bytes go only by `collect`, one name at a time, and only if nobody has asked
+for them since the moment it is given. Every function here is synchronous and touches the disk: run the larger
 ones (`append`, `put_bytes`, reading) in a thread.
 """
 
@@ -13,14 +14,16 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from starloom.blobs.fault import BlobRefused
+from starloom.blobs.owners import Owners
 from starloom_protocol.vocabulary import Code
 
 QUOTA_BYTES: Final = 20 * 1024**3
+OWNER_BYTES_MOST: Final = 10 * 1024**3
 ARTIFACT_BYTES_MOST: Final = 4 * 1024**3
 READ_CHUNK_BYTES: Final = 1024 * 1024
 
@@ -40,11 +43,16 @@ class Blobs(Protocol):
         """Return how many bytes have arrived: where an upload goes on."""
         ...
 
-    def append(self, sha256: str, offset: int, total: int, chunk: bytes) -> bool:
+    def claim(self, sha256: str) -> int | None:
+        """Return the bytes of a complete artifact and keep it from being collected for a while: it will be named."""
+        ...
+
+    def append(self, sha256: str, offset: int, total: int, chunk: bytes, *, owner: str = "") -> bool:
         """Add the next bytes of an upload; True when the artifact is complete, verified and on disk.
 
         Repeating a chunk of a complete artifact changes nothing and answers True. Until an append has answered True
-        the artifact is not complete: an upload that finds nothing left to send ends with an empty chunk.
+        the artifact is not complete: an upload that finds nothing left to send ends with an empty chunk. `owner` is who
+        sends it, and answers for its bytes if nobody does yet.
 
         Raises:
             BlobRefused: `conflict` if `offset` is not where the upload stands (the fault carries where it does),
@@ -52,7 +60,7 @@ class Blobs(Protocol):
         """
         ...
 
-    def put_bytes(self, raw: bytes) -> str:
+    def put_bytes(self, raw: bytes, *, owner: str = "") -> str:
         """Keep bytes and return their hash; they are on disk when it returns. Idempotent."""
         ...
 
@@ -69,16 +77,25 @@ class FileBlobs:
     """`Blobs` as files `artifacts/ab/abcd...` with unfinished uploads in `partial/`. Safe for several threads."""
 
     def __init__(
-        self, root: Path, *, quota_bytes: int = QUOTA_BYTES, artifact_bytes_most: int = ARTIFACT_BYTES_MOST
+        self,
+        root: Path,
+        *,
+        quota_bytes: int = QUOTA_BYTES,
+        owner_bytes_most: int = OWNER_BYTES_MOST,
+        artifact_bytes_most: int = ARTIFACT_BYTES_MOST,
     ) -> None:
-        """Reads the directory once to know how full it is."""
+        """Reads the directory once to know how full it is, and by whom."""
         self._complete = root / "artifacts"
         self._partial = root / "partial"
         self._quota_bytes = quota_bytes
+        self._owner_bytes_most = owner_bytes_most
         self._artifact_bytes_most = artifact_bytes_most
         for folder in (self._complete, self._partial):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._used = sum(file.stat().st_size for file in root.rglob("*") if file.is_file())
+        self._owners = Owners(root / "owners")
+        self._used = 0
+        for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
+            self._count(file.name, "", file.stat().st_size)
         self._locks: dict[str, tuple[threading.Lock, int]] = {}
         self._guard = threading.Lock()
 
@@ -92,13 +109,22 @@ class FileBlobs:
     def size(self, sha256: str) -> int | None:
         return _size(self._path(sha256))
 
+    def claim(self, sha256: str) -> int | None:
+        path = self._path(sha256)
+        with self._alone(sha256):
+            size = _size(path)
+            if size is not None:
+                os.utime(path)
+            return size
+
     def offset(self, sha256: str) -> int:
         return self.size(sha256) or _size(self._partial / sha256) or 0
 
-    def append(self, sha256: str, offset: int, total: int, chunk: bytes) -> bool:
+    def append(self, sha256: str, offset: int, total: int, chunk: bytes, *, owner: str = "") -> bool:
         path, partial = self._path(sha256), self._partial / sha256
         with self._alone(sha256), _disk(sha256):
             if path.exists():
+                os.utime(path)
                 return True
             have = _size(partial) or 0
             if offset != have:
@@ -110,7 +136,7 @@ class FileBlobs:
                     offset=have,
                 )
             self._check_size(sha256, total, have + len(chunk))
-            self._reserve(sha256, total - have, len(chunk))
+            self._reserve(sha256, owner, total - have, len(chunk))
             whole = have + len(chunk) == total
             with partial.open("ab") as file:
                 try:
@@ -119,7 +145,7 @@ class FileBlobs:
                     if whole:
                         os.fsync(file.fileno())
                 except OSError:
-                    self._release(len(chunk))
+                    self._release(sha256, len(chunk))
                     file.truncate(have)
                     raise
             if not whole:
@@ -127,16 +153,17 @@ class FileBlobs:
             self._finish(sha256, partial, path)
             return True
 
-    def put_bytes(self, raw: bytes) -> str:
+    def put_bytes(self, raw: bytes, *, owner: str = "") -> str:
         sha256 = hashlib.sha256(raw).hexdigest()
         path = self._path(sha256)
         with self._alone(sha256), _disk(sha256):
             if path.exists():
+                os.utime(path)
                 return sha256
             self._check_size(sha256, len(raw), len(raw))
             partial = self._partial / sha256
-            self._release(_size(partial) or 0)
-            self._reserve(sha256, len(raw), len(raw))
+            self._drop_partial(sha256)
+            self._reserve(sha256, owner, len(raw), len(raw))
             with partial.open("wb") as file:
                 file.write(raw)
                 file.flush()
@@ -156,6 +183,35 @@ class FileBlobs:
         """Drop an unfinished upload; a complete artifact stays."""
         with self._alone(sha256):
             self._drop_partial(sha256)
+
+    def older_than(self, before_s: float) -> set[str]:
+        """Return what is complete or begun and has not been sent or asked for since; seconds since the epoch."""
+        found: set[str] = set()
+        for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
+            with suppress(FileNotFoundError):
+                if _SHA256.fullmatch(file.name) and file.stat().st_mtime < before_s:
+                    found.add(file.name)
+        return found
+
+    def collect(self, sha256: str, before_s: float) -> int:
+        """Delete an artifact, or what has arrived of it, unless it was sent or asked for since; return the bytes freed.
+
+        Who has opened it reads it to its end.
+        """
+        path, partial = self._path(sha256), self._partial / sha256
+        freed = 0
+        with self._alone(sha256):
+            for file in (path, partial):
+                with suppress(FileNotFoundError):
+                    stat = file.stat()
+                    if stat.st_mtime < before_s:
+                        file.unlink()
+                        self._release(sha256, stat.st_size)
+                        freed += stat.st_size
+            if not path.exists() and not partial.exists():
+                with self._guard:
+                    self._owners.forget(sha256)
+        return freed
 
     def _path(self, sha256: str) -> Path:
         if not _SHA256.fullmatch(sha256):
@@ -178,7 +234,7 @@ class FileBlobs:
                 Code.BAD_REQUEST, f"{after} bytes would be more than the {total} announced", place=f"artifact {sha256}"
             )
 
-    def _reserve(self, sha256: str, missing: int, count: int) -> None:
+    def _reserve(self, sha256: str, owner: str, missing: int, count: int) -> None:
         """Refuse an upload as soon as it is known that it will not fit; count what is written now."""
         with self._guard:
             if self._used + missing > self._quota_bytes:
@@ -187,13 +243,26 @@ class FileBlobs:
                     f"the hub keeps {self._used} of at most {self._quota_bytes} bytes of artifacts and {missing} more "
                     "do not fit",
                     place=f"artifact {sha256}",
-                    hint="Remove old constellations or raise the limit of artifacts on the hub.",
+                    hint="Raise artifacts_bytes_most, or lower artifacts_keep_s so that old ones go sooner.",
                 )
-            self._used += count
+            payer = self._owners.owner_of(sha256, owner)
+            if payer and self._owners.used(payer) + missing > self._owner_bytes_most:
+                raise BlobRefused(
+                    Code.NO_SPACE,
+                    f"{payer} has brought {self._owners.used(payer)} of at most {self._owner_bytes_most} bytes and "
+                    f"{missing} more do not fit",
+                    place=f"artifact {sha256}",
+                    hint="Raise artifacts_bytes_each, or lower artifacts_keep_s so that old ones go sooner.",
+                )
+            self._count(sha256, owner, count)
 
-    def _release(self, count: int) -> None:
+    def _release(self, sha256: str, count: int) -> None:
         with self._guard:
-            self._used -= count
+            self._count(sha256, "", -count)
+
+    def _count(self, sha256: str, owner: str, size: int) -> None:
+        self._used += size
+        self._owners.count(sha256, owner, size)
 
     def _finish(self, sha256: str, partial: Path, path: Path) -> None:
         with partial.open("rb") as file:
@@ -213,7 +282,9 @@ class FileBlobs:
         size = _size(partial)
         if size is not None:
             partial.unlink()
-            self._release(size)
+            self._release(sha256, size)
+            with self._guard:
+                self._owners.forget(sha256)
 
     @contextmanager
     def _alone(self, sha256: str) -> Iterator[None]:

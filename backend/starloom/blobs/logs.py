@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -153,7 +154,23 @@ class AttemptLogs:
                 path.unlink()
         if folder.exists():
             folder.rmdir()
-        self._logs = {path: log for path, log in self._logs.items() if not path.is_relative_to(folder)}
+        # A copy first: the thread that appends may add a log meanwhile, and reads it from the disk if it is left out.
+        self._logs = {path: log for path, log in dict(self._logs).items() if not path.is_relative_to(folder)}
+
+    def expire(self, before_s: float, bytes_most: int, kept: Collection[str]) -> int:
+        """Delete the logs of constellations that were last written before a moment (seconds since the epoch), then the
+        longest quiet until the rest has `bytes_most`; those of `kept` stay. Return how many constellations lost theirs.
+        """
+        found = sorted(filter(None, map(_quiet_since, self._root.iterdir())))
+        total = sum(size for _, size, _ in found)
+        gone = 0
+        for quiet_s, size, name in found:
+            if name in kept or (quiet_s >= before_s and total <= bytes_most):
+                continue
+            self.remove(name)
+            total -= size
+            gone += 1
+        return gone
 
     def _folder(self, constellation: str, task: str, attempt: int) -> Path:
         return self._root / _safe(constellation) / _safe(task) / str(attempt)
@@ -190,6 +207,14 @@ class AttemptLogs:
             gone = log.segments.pop(first)
             tail -= gone.size
             (log.folder / _file(gone.start)).unlink(missing_ok=True)
+
+
+def _quiet_since(folder: Path) -> tuple[float, int, str] | None:
+    """Return when anything was last written below a folder, how many bytes it has, and its name."""
+    stats = [path.stat() for path in folder.rglob("*.log")]
+    if not stats:
+        return None
+    return max(stat.st_mtime for stat in stats), sum(stat.st_size for stat in stats), folder.name
 
 
 def _file(start: int) -> str:

@@ -105,7 +105,7 @@ def submit(
     if run.as_json:
         run.emit(made)
         return
-    print(f"{identity} accepted: {run.client.address.url}/#/c/{identity}")
+    print(f"{identity} accepted: {run.client.address.url}/constellations/{identity}")
     print("Follow it: starloom watch - its answer: starloom result")
 
 

@@ -119,38 +119,50 @@ class Client:
     def download(self, sha256: str, target: Path) -> int:
         """Save an artifact under its hash to a file, whole or not at all; return its bytes.
 
+        A download that is cut goes on while each try brings some; what came stays beside the target for the next call.
+
         Raises:
             Problem: the hub refused, or the bytes that came are not the ones that the hash names.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(target.name + ".part")
-        digest, count = hashlib.sha256(), 0
-        try:
-            with self._http.stream("GET", f"{API}/artifacts/{sha256}") as response:
-                if response.status_code != 200:
-                    response.read()
-                    raise problem_of(response.status_code, _document(response))
-                with part.open("wb") as out:
-                    for chunk in response.iter_bytes(256 * 1024):
-                        digest.update(chunk)
-                        out.write(chunk)
-                        count += len(chunk)
-            if digest.hexdigest() != sha256:
-                raise problem_of(
-                    502,
-                    {
-                        "code": "artifact_corrupt",
-                        "title": "The bytes do not match their hash",
-                        "reason": f"{count} bytes came, with hash {digest.hexdigest()}",
-                        "hint": "Fetch it again; run `starloom doctor` if it repeats.",
-                    },
-                )
-            part.replace(target)
-        except httpx.HTTPError as error:
-            raise self._no_answer(error) from error
-        finally:
-            part.unlink(missing_ok=True)
+        part = target.with_name(f"{target.name}.{sha256[:12]}.part")
+        while True:
+            have = part.stat().st_size if part.exists() else 0
+            try:
+                self._fetch(sha256, part, have)
+                break
+            except httpx.HTTPError as error:
+                if not part.exists() or part.stat().st_size <= have:
+                    raise self._no_answer(error) from error
+        with part.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        count = part.stat().st_size
+        if found != sha256:
+            part.unlink()
+            raise problem_of(
+                502,
+                {
+                    "code": "artifact_corrupt",
+                    "title": "The bytes do not match their hash",
+                    "reason": f"{count} bytes came, with hash {found}",
+                    "hint": "Fetch it again; run `starloom doctor` if it repeats.",
+                },
+            )
+        part.replace(target)
         return count
+
+    def _fetch(self, sha256: str, part: Path, have: int) -> None:
+        """Add what is missing of an artifact to a file that has some of it."""
+        headers = {"Range": f"bytes={have}-"} if have else {}
+        with self._http.stream("GET", f"{API}/artifacts/{sha256}", headers=headers) as response:
+            if response.status_code == 416:
+                return  # nothing is missing
+            if response.status_code not in (200, 206):
+                response.read()
+                raise problem_of(response.status_code, _document(response))
+            with part.open("ab" if response.status_code == 206 else "wb") as out:
+                for chunk in response.iter_bytes():  # as it comes: what waits for a full chunk is lost by a cut
+                    out.write(chunk)
 
     def _send(
         self,

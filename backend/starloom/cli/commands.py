@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from starloom.cli import asking, controls, fleet, library, people, reading, service
+from starloom.cli import approving, asking, brief, clocks, controls, fleet, library, pairing, people, reading, service
+from starloom.cli.mcp import command as mcp
 
 
 def build() -> typer.Typer:
@@ -21,7 +22,7 @@ def build() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback()(_about)
-    for module in (service, asking, reading, controls, fleet, people, library):
+    for module in (service, asking, reading, controls, fleet, pairing, approving, people, library, clocks, brief, mcp):
         module.register(app)
     return app
 

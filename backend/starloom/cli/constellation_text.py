@@ -11,11 +11,12 @@ from rich.text import Text
 
 from starloom.cli.matrix import family_members, family_table
 from starloom.cli.style import clock, seconds, shown_text, size, state_text
+from starloom.cli.tables import is_table, value_table
 from starloom.cli.view import View
 from starloom_protocol.entities import Answer, AnswerItem, TaskRecord, decode_entity
 from starloom_protocol.feed import Event
+from starloom_protocol.presentation import presentation
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import presentation
 
 ROWS_MOST = 40
 _QUIET = frozenset({"waiting", "ready"})
@@ -59,7 +60,8 @@ def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, le
             spent = seconds(attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
         device = devices.get(record.device or "", record.device or "")
         tool = (spec.tool or ("person" if spec.person else "")) if spec else ""
-        table.add_row(name, shown_text(view.shown(name)), escape(device), escape(tool), spent)
+        shown_name = escape(task_name(name, devices))
+        table.add_row(shown_name, shown_text(view.shown(name)), escape(device), escape(tool), spent)
     left = count - len(names)
     if left:
         table.add_row(f"and {left} more", "", "", "", "")
@@ -77,7 +79,9 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     parts.append(task_table(view, devices, most=most, leave_out=children))
     parts.extend(family_table(view))
     for name, question in view.open_questions.items():
-        parts.append(Text(f"☞  {question.text}  (starloom approve {view.constellation}:{name})", style="magenta"))
+        words = " --reason WORDS" if question.kind == "planner" else ""
+        line = f"☞  {question.text}  (starloom approve {view.constellation}:{name}{words})"
+        parts.append(Text(line, style="magenta"))
     if head is not None and head.attention:
         parts.append(Text("needs attention: " + ", ".join(word.replace("_", " ") for word in head.attention)))
     if head is not None and head.fault is not None:
@@ -86,6 +90,12 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     if with_answer and answer is not None and answer.state != "none":
         parts.append(answer_text(answer, devices))
     return Group(*parts)
+
+
+def task_name(name: str, devices: dict[str, str]) -> str:
+    """Return what people call a task: a child for a device is called by the device's name, its id stays the id."""
+    group, dot, key = name.rpartition(".")
+    return f"{group} on {devices[key]}" if dot and key in devices else name
 
 
 def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
@@ -97,7 +107,9 @@ def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
 
 def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     where = devices.get(item.device or "", item.device or "")
-    origin = f"  ({item.task}{' on ' + where if where else ''}{', checked' if item.checked else ''})"
+    task = task_name(item.task, devices)
+    on = f" on {where}" if where and task == item.task else ""
+    origin = f"  ({task}{on}{', checked' if item.checked else ''})"
     heading = Text.assemble((item.title, "bold"), (origin, "bright_black"))
     if item.artifact is not None:
         return Text.assemble(heading, f"\n  {size(item.bytes)} {item.media or ''} {item.artifact[:12]}")
@@ -106,31 +118,20 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     value = parse(item.value)
     if value == []:
         return Text.assemble(heading, "\n  nothing")
-    if isinstance(value, list) and all(isinstance(row, dict) for row in value):
-        return Group(heading, _rows(value))
+    if is_table(value):
+        rows = value if isinstance(value, list) else value["rows"]
+        return Group(heading, value_table(value)) if rows else Text.assemble(heading, "\n  nothing")
     if isinstance(value, dict) and _is_file(value):
         return Text.assemble(heading, f"\n  {value.get('name', '')} {size(int(value.get('bytes', 0)))}")
     if isinstance(value, dict) and value and all(not isinstance(part, (dict, list)) for part in value.values()):
         return Text.assemble(heading, *(f"\n  {name}: {part}" for name, part in value.items()))
     if isinstance(value, str):
-        return Text.assemble(heading, "\n" + value)
+        return Text.assemble(heading, "\n  " + value)
     return Text.assemble(heading, "\n  " + item.value)
 
 
 def _is_file(value: dict[str, object]) -> bool:
     return isinstance(value.get("artifact"), str)
-
-
-def _rows(rows: list[dict[str, object]], most: int = 30) -> Table:
-    columns = list(dict.fromkeys(name for row in rows for name in row))[:8]
-    table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
-    for column in columns:
-        table.add_column(escape(column))
-    for row in rows[:most]:
-        table.add_row(*[escape(str(row.get(column, ""))) for column in columns])
-    if len(rows) > most:
-        table.add_row(f"and {len(rows) - most} more")
-    return table
 
 
 def event_line(event: Event) -> str:
@@ -161,7 +162,7 @@ class Changes:
                 told = self._task(name, record)
                 if told and self._told.get(name) != told:
                     self._told[name] = told
-                    found.append(f"{at}  {name}: {told}")
+                    found.append(f"{at}  {task_name(name, self._devices)}: {told}")
             elif kind == "version":
                 found.append(f"{at}  version {name} by {event.by}: {event.note or 'the plan'}")
         if event.kind == "fault_injected":
@@ -171,7 +172,8 @@ class Changes:
     def _task(self, name: str, record: TaskRecord) -> str:
         if record.state in _QUIET and name not in self._told:
             return ""
-        on = f" on {self._devices.get(record.device, record.device)}" if record.device else ""
+        place = record.device if record.device and not name.endswith(f".{record.device}") else None
+        on = f" on {self._devices.get(place, place)}" if place else ""
         shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
         return shown.word + on
 

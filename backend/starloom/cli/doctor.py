@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starloom.cli import ports
+from starloom.cli import models, ports
 from starloom.cli.client import Client
 from starloom.cli.discovery import HubAddress, find
 from starloom.cli.problems import Problem
 from starloom.cli.style import size
-from starloom.settings import Settings, SettingsInvalid, load
+from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom.store.embedded import find_server
 from starloom.store.port import Unavailable
 
@@ -98,7 +98,20 @@ def _page(settings: Settings) -> Finding:
     )
 
 
-_LOOKS: tuple[Callable[[Settings], Finding], ...] = (_home, _disk, _redis, _page)
+def _model(settings: Settings) -> Finding:
+    if settings.llm_url is not None:
+        return Finding("model", True, f"{settings.llm_model or 'no model named'} at {settings.llm_url}")
+    found = models.look()
+    if not found:
+        return Finding("model", True, "none is set; recipes, rows and `starloom brief` need none")
+    told = "none is set; " + "; ".join(server.told for server in found)
+    lines = next((server.lines() for server in found if server.models), [])
+    if lines:
+        told += f"\n    to use it, in {settings.home / FILE_NAME}: " + "".join(f"\n      {line}" for line in lines)
+    return Finding("model", True, told)
+
+
+_LOOKS: tuple[Callable[[Settings], Finding], ...] = (_home, _disk, _redis, _page, _model)
 
 
 def _hub(hub: str | None, settings: Settings | None) -> list[Finding]:

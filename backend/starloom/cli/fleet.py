@@ -1,17 +1,13 @@
-"""The fleet: `devices`, `device show|drain|resume|revoke|rename`, `enroll`."""
+"""The fleet: `devices`, `device show|drain|resume|revoke|rename`."""
 
 from __future__ import annotations
 
-import sys
-import time
 from typing import Annotated, Any
 
 import typer
 
-from starloom.cli.exits import Exit
-from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
-from starloom_protocol.vocabulary import Profile
 
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
 
@@ -26,7 +22,6 @@ def register(app: typer.Typer) -> None:
     hub_command(device, "revoke")(revoke)
     hub_command(device, "rename")(rename)
     app.add_typer(device, name="device")
-    hub_command(app, "enroll")(enroll)
 
 
 def devices(run: Invocation) -> None:
@@ -123,64 +118,3 @@ def rename(run: Invocation, device: DeviceArgument, name: Annotated[str, typer.A
         run.emit(made)
     else:
         print(f"{found['name']} is now called {name}")
-
-
-def enroll(
-    run: Invocation,
-    label: Annotated[str, typer.Option("--label", help="A label that the device gets.")] = "",
-    profile: Annotated[
-        Profile, typer.Option("--profile", help="The most that its owner may choose there.")
-    ] = Profile.OPERATE,
-    qr: Annotated[bool, typer.Option("--qr", help="Also show the address as a QR code.")] = False,
-    wait: Annotated[
-        bool | None, typer.Option("--wait/--no-wait", help="Stay and approve it here; default: on a terminal.")
-    ] = None,
-) -> None:
-    """Print the line that joins a device; on a terminal stay until it has joined."""
-    body: dict[str, Any] = {"profile_most": profile.value}
-    if label:
-        body["label"] = label
-    made = run.client.create("/enrollments", body)
-    if run.as_json:
-        run.emit(made)
-        return
-    print("On the device, paste this line (Python 3.11 or newer):\n")
-    print(f"  {made['line']}\n")
-    if qr:
-        from starloom.cli.qr import print_qr
-
-        print_qr(str(made.get("url") or made["line"]))
-    print(f"The code is good once, until {_until(made)}.")
-    if wait is False or (wait is None and not (sys.stdin.isatty() and sys.stdout.isatty())):
-        return
-    _wait_for_device(run, str(made["id"]))
-
-
-def _until(made: dict[str, Any]) -> str:
-    from starloom.cli.style import clock
-
-    return clock(made.get("expires_at") or made.get("expires_ms"))
-
-
-def _wait_for_device(run: Invocation, enrollment: str) -> None:
-    """Poll the pairing; show the six words when the device asks, and let the person decide here."""
-    print("Waiting for the device ... (Ctrl-C leaves; approve it later in Fleet)")
-    asked = False
-    while True:
-        found = run.client.get(f"/enrollments/{enrollment}")
-        state = found["state"]
-        if state == "asking" and not asked:
-            asked = True
-            print(f"\n{found['name']} ({found['os']}) asks to join. Both screens must show the same words:")
-            print(f"\n    {found['words']}\n")
-            allow = typer.confirm("Are they the same, and may it join?", default=False)
-            body = {} if allow else {"reason": "refused at the command line"}
-            run.client.post(f"/enrollments/{enrollment}/{'approve' if allow else 'deny'}", body)
-        elif state in ("approved", "used"):
-            print(f"{found['name'] or 'The device'} has joined.")
-            return
-        elif state in ("denied", "expired"):
-            reason = f": {found['reason']}" if found.get("reason") else ""
-            print(f"The pairing is {state}{reason}")
-            finish(Exit.FAILED)
-        time.sleep(0.5)

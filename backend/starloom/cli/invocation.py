@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from starloom.cli.candidates import candidate_lines
 from starloom.cli.discovery import find
 from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, usage
@@ -127,10 +128,9 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
         where = f"{place.place}: " if place.place else ""
         hint = f" - {place.hint}" if place.hint and place.hint != problem.hint else ""
         lines.append(f"  {where}{place.reason} [{place.code}]{hint}")
-    lines.extend(
-        f"  perhaps: {candidate.get('title') or ''} (starloom recipe show {candidate.get('recipe')})"
-        for candidate in problem.document.get("candidates") or []
-    )
+    for candidate in problem.document.get("candidates") or []:
+        title, *rest = candidate_lines(candidate)
+        lines.extend([f"  perhaps: {title}", *(f"    {line}" for line in rest)])
     if problem.hint:
         lines.append(f"The way out: {problem.hint}")
     sys.stderr.write("\n".join(lines) + "\n")

@@ -1,24 +1,34 @@
-"""Recipes and artifacts: `recipes`, `recipe show|run`, `artifacts get`."""
+"""Recipes and artifacts: `recipes`, `recipe show|run|test|import|export|rm`, `artifacts get`."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from starloom.cli.asking import ParamOption, PreviewOption, WaitOption, submit
-from starloom.cli.invocation import Invocation, hub_command
-from starloom.cli.problems import usage
+from starloom.cli.asking import ParamOption, PreviewOption, WaitOption, read_plan, submit
+from starloom.cli.exits import Exit
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.problems import Problem, usage
+from starloom.cli.values import parameters
+from starloom_protocol.plan import read_recipe
 from starloom_protocol.values import canonical
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As `starloom recipes` lists it.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     hub_command(app, "recipes")(recipes)
-    recipe = typer.Typer(help="Look at one recipe, or carry it out.", no_args_is_help=True)
+    recipe = typer.Typer(help="Look at one recipe, carry it out, or keep your own.", no_args_is_help=True)
     hub_command(recipe, "show")(show_recipe)
     hub_command(recipe, "run")(run_recipe)
+    hub_command(recipe, "test")(prove_recipe)
+    hub_command(recipe, "import")(import_recipe)
+    hub_command(recipe, "export")(export_recipe)
+    hub_command(recipe, "rm")(remove_recipe)
     app.add_typer(recipe, name="recipe")
     artifacts = typer.Typer(help="Files kept by the hub, by their SHA-256.", no_args_is_help=True)
     hub_command(artifacts, "get")(get_artifact)
@@ -32,38 +42,135 @@ def recipes(run: Invocation) -> None:
         run.emit(found)
         return
     for item in found["items"]:
-        print(f"{item['name']:<18} {item['title']}")
+        own = "" if item.get("built_in", True) else f"  (yours, version {item['version']})"
+        print(f"{item['name']:<18} {item['title']}{own}")
         for phrase in (item.get("phrases") or [])[:1]:
             print(f"{'':<18} “{phrase}”")
 
 
-def show_recipe(run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
-    """Show a recipe: phrases, parameters, what it asks for."""
-    found = run.client.get(f"/recipes/{name}")
+def show_recipe(
+    run: Invocation,
+    name: NameArgument,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="An older one that was saved here.")] = None,
+) -> None:
+    """Show a recipe: phrases, parameters, what it asks for, its versions."""
+    found = run.client.get(f"/recipes/{name}", version=version)
     if run.as_json:
         run.emit(found)
         return
     print(f"{found['name']}: {found['title']}")
     for phrase in found.get("phrases") or []:
         print(f"  “{phrase}”")
-    parameters = found.get("params") or {}
-    rows = parameters.items() if isinstance(parameters, dict) else ((item["name"], item) for item in parameters)
-    for key, about in rows:
-        needed = "" if about.get("optional") or "default" in about else "  (needed)"
+    for key, about in (found.get("params") or {}).items():
+        needed = "" if about.get("optional") else "  (needed)"
         default = f"  default {canonical(about['default'])}" if about.get("default") is not None else ""
         print(f"  -p {key}=...   {about.get('type', 'text')}{default}{needed}")
     print(f"  effects: {', '.join(found.get('effects') or []) or 'read'}")
+    if found.get("clock"):
+        print(f'  can run on a clock: starloom schedule add -r {name} --cron "0 8 * * *"')
+    if not found.get("built_in", True):
+        for item in run.client.get(f"/recipes/{name}/versions")["items"]:
+            print(f"  version {item['version']}, {item['saved_at']}, by {item['author']}: {item['title']}")
 
 
 def run_recipe(
     run: Invocation,
-    name: Annotated[str, typer.Argument(metavar="NAME")],
+    name: NameArgument,
     param: ParamOption = None,
     wait: WaitOption = False,
     preview: PreviewOption = False,
 ) -> None:
     """Carry out a recipe: the same as `submit -r NAME`."""
     submit(run, recipe=name, param=param, wait=wait, preview=preview)
+
+
+def prove_recipe(
+    run: Invocation,
+    recipe: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A recipe of the hub, or a file.")],
+    param: ParamOption = None,
+) -> None:
+    """Check a recipe and show what it would do here, with the values of its test; starts nothing.
+
+    The exit code is 1 when a task has no device, or a device lacks a grant.
+    """
+    given = parameters(param) if param else {}
+    if recipe == "-" or Path(recipe).expanduser().is_file():
+        text = read_plan(recipe)
+        run.client.post("/recipes/check", {"recipe": text})
+    else:
+        text = str(run.client.get(f"/recipes/{recipe}")["text"])
+    head = read_recipe(text).recipe
+    if head is None:
+        raise usage(f"{recipe} was written for another version of the hub", "Install the command line of the hub.")
+    values = dict.fromkeys(head.params) | {name: item.default for name, item in head.params.items()}
+    values |= (head.test.params if head.test else {}) | given
+    found = run.client.post("/constellations/preview", {"plan": head.plan, "params": values})
+    if run.as_json:
+        run.emit(found)
+    else:
+        from starloom.cli.preview_text import preview_text
+        from starloom.cli.style import console
+
+        print(f"{head.name} reads well; this is what it would do here:")
+        console().print(preview_text(found))
+    lost = [task for task in found["tasks"] if task["tool"] and not task["device"]]
+    if lost or found["missing_grants"]:
+        finish(Exit.FAILED)
+
+
+def import_recipe(
+    run: Invocation,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A recipe (YAML or JSON); - for stdin.")],
+    over: Annotated[
+        int | None, typer.Option("--over", min=1, metavar="N", help="Make it the version after version N.")
+    ] = None,
+) -> None:
+    """Keep a recipe at the hub. Runs nothing; every fault is told at once."""
+    body: dict[str, Any] = {"recipe": read_plan(file)}
+    if over is not None:
+        body["base_version"] = over
+    try:
+        made = run.client.create("/recipes", body)
+    except Problem as problem:
+        current = problem.document.get("current_version")
+        if current is not None:
+            problem.places = []
+            problem.hint = f"Add --over {current} to make it version {current + 1}, or give it another name."
+        raise
+    if run.as_json:
+        run.emit(made)
+        return
+    print(f"{made['name']} is kept as version {made['version']}. Nothing has run.")
+    print(f"Try it: starloom recipe test {made['name']}")
+
+
+def export_recipe(
+    run: Invocation,
+    name: NameArgument,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Without it, to the screen.")] = None,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="An older one that was saved here.")] = None,
+) -> None:
+    """Write a recipe as it was written, comments included."""
+    found = run.client.get(f"/recipes/{name}", version=version)
+    if run.as_json:
+        run.emit(found["document"])
+    elif file is None:
+        sys.stdout.write(found["text"])
+    else:
+        target = file / f"{name}.yaml" if file.is_dir() else file
+        if target.exists():
+            raise usage(f"{target} exists already", "Choose another file, or remove that one first.")
+        target.write_text(found["text"], encoding="utf-8")
+        print(f"wrote {target}")
+
+
+def remove_recipe(run: Invocation, name: NameArgument) -> None:
+    """Forget a recipe that was saved here, with all its versions."""
+    run.client.delete(f"/recipes/{name}")
+    if run.as_json:
+        run.emit({"removed": name})
+    else:
+        print(f"{name} is removed; what runs from it goes on.")
 
 
 def get_artifact(

@@ -16,15 +16,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from starloom.cli import ports
 from starloom.cli.agents import LocalAgent, computer_name, join
 from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress, read_local
+from starloom.cli.discovery import LOCAL_FILE, HubAddress, Surroundings, homes, read_local
 from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, unreachable, usage
 from starloom.cli.processes import Child, Program, log_tail
+from starloom.cli.tunnels import Keeper
 from starloom.jobs.broker import broker_url_of
 from starloom.settings import Settings, SettingsInvalid, load
 from starloom.store.embedded import EmbeddedRedis
@@ -43,6 +44,7 @@ class Wishes:
     agent: bool = True
     demo: bool = False
     lab: bool = False
+    lan: bool = False
     once: bool = False
     fault: bool = True
     port: int | None = None
@@ -57,7 +59,8 @@ def serve(wishes: Wishes) -> int:
         Problem: it cannot start; nothing is left running.
     """
     try:
-        settings = load({"home": wishes.home, "port": wishes.port, "lab": wishes.lab or None}).settings
+        flags = {"home": wishes.home, "port": wishes.port, "lab": wishes.lab or None, "lan": wishes.lan or None}
+        settings = load(flags).settings
     except SettingsInvalid as invalid:
         raise usage("; ".join(invalid.faults), "See `starloom config show`.") from invalid
     _check_port(settings)
@@ -77,6 +80,29 @@ def _check_port(settings: Settings) -> None:
     near = ports.free_near(settings.host, settings.port)
     way = f"make run PORT={near} (or starloom up --port {near})" if near else "set another with --port"
     raise usage(f"port {settings.port} is used by {ports.owner(settings.port)}", f"Port {near} is free: {way}.")
+
+
+def home_of(address: HubAddress) -> Path | None:
+    """Return the data folder of this computer whose hub has this address, None if it is another's."""
+    for home in homes(Surroundings.actual()):
+        local = read_local(home)
+        if local is not None and local.url == address.url:
+            return home
+    path = Path(address.source)
+    return path.parents[1] if path.name == LOCAL_FILE.name and path.is_file() else None
+
+
+def home_in_service(address: HubAddress) -> Path | None:
+    """Return that folder while `starloom up` runs on it."""
+    home = home_of(address)
+    if home is None or not (home / "up.lock").exists():
+        return None
+    with (home / "up.lock").open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return home
+    return None
 
 
 class _only_one:  # noqa: N801 - reads as a statement
@@ -117,6 +143,7 @@ class Service:
         self._children: list[Child] = []
         self._redis: EmbeddedRedis | None = None
         self._redis_task: asyncio.Task[None] | None = None
+        self._tunnels: asyncio.Task[None] | None = None
         self._stopped = asyncio.Event()
 
     async def run(self) -> int:
@@ -153,6 +180,7 @@ class Service:
             child = await self._keep(hub)
             await self._until_ready(child)
         await self._keep(worker)
+        self._tunnels = asyncio.create_task(Keeper(self._home, self._say).run(), name="tunnels")
         address = read_local(self._home)
         if address is None:
             raise unreachable(f"the hub left no address in {self._home}", f"See {self._log('hub')}.")
@@ -162,12 +190,13 @@ class Service:
                 async with self._step("this computer's agent"):
                     await self._start_agent(client, address)
             link = (await asyncio.to_thread(client.create, "/sign-in-links", {}))["url"]
+            lan = await asyncio.to_thread(client.get, "/lan")
         finally:
             client.close()
         if self._wishes.demo:
             self._say(f"\nWatch it live (the link signs you in once):\n  {link}\n")
             return await self._keep(self._demo_program(address), restart=False)
-        self._say(_welcome(self._settings, link))
+        self._say(_welcome(self._settings, link, lan))
         return None
 
     async def _places(self) -> dict[str, str]:
@@ -191,8 +220,11 @@ class Service:
             "STARLOOM_BROKER_URL": settings.broker_url or broker_url_of(redis_url),
             "STARLOOM_DATABASE_URL": settings.database_url or f"sqlite:///{self._home / DATABASE_FILE}",
         }
+        found |= settings.llm_variables
         if settings.lab:
             found["STARLOOM_LAB"] = "true"
+        if settings.lan:
+            found["STARLOOM_LAN"] = "true"
         if self._wishes.demo and settings.lease_ttl_s == Settings.model_fields["lease_ttl_s"].default:
             # The sample kills an agent; a short lease shows the recovery sooner. The sample says so on screen.
             found |= {"STARLOOM_LEASE_TTL_S": "6", "STARLOOM_LEASE_GRACE_S": "2", "STARLOOM_ALIVE_INTERVAL_S": "2"}
@@ -259,6 +291,9 @@ class Service:
         began = loop.time()
         if self._children:
             self._say("\nStopping ...")
+        if self._tunnels is not None:
+            self._tunnels.cancel()
+            await asyncio.gather(self._tunnels, return_exceptions=True)
         # The sample ends its own agents; the hub drains while agents and worker end beside it.
         await asyncio.gather(*(child.stop(STOP_S) for child in reversed(self._children)))
         if self._redis_task is not None:
@@ -287,13 +322,26 @@ def _code_of(demo: Child) -> int:
     return code if code is not None and code >= 0 else int(Exit.FAILED)
 
 
-def _welcome(settings: Settings, link: str) -> str:
+def _reached(lan: dict[str, Any], *, wanted: bool) -> list[str]:
+    """Return what to say of the local network's listener."""
+    if lan["open"]:
+        return [
+            f"In the local network it is at {lan['url']}; add a phone with: starloom enroll --qr",
+            f"  {lan['warning']}",
+            f"  The key of its certificate, in words: {lan['words']}",
+            "",
+        ]
+    return [f"It could not be opened in the local network: {lan['fault']}", ""] if wanted or lan["fault"] else []
+
+
+def _welcome(settings: Settings, link: str, lan: dict[str, Any]) -> str:
     return "\n".join(
         (
             "",
             f"Starloom is at {settings.outside_url}. This link signs you in once:",
             f"  {link}",
             "",
+            *_reached(lan, wanted=settings.lan),
             "Try, in another terminal:",
             '  starloom submit "how are my machines" --wait',
             "  starloom enroll                  (add a laptop, a server)",

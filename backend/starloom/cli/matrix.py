@@ -39,7 +39,7 @@ def family_table(view: View) -> list[Table]:
             table.add_column(group)
         for key in keys[:ROWS_MOST]:
             row = [_cell(view, cells.get((group, key))) for group in groups]
-            table.add_row(escape(f"{key} {_label(view, root, key)}".strip()), *row)
+            table.add_row(escape(_label(view, root, key)), *row)
         if len(keys) > ROWS_MOST:
             table.add_row(f"and {len(keys) - ROWS_MOST} more")
         tables.append(table)
@@ -54,9 +54,13 @@ def _cell(view: View, name: str | None) -> Text:
 
 
 def _label(view: View, root: str, key: str) -> str:
-    """Return a word for an item: its name or the end of its path, where it has one."""
+    """Return what an item is called: a device by its name, else its place with its name or the end of its path."""
     item = view.record(f"item/{root}/{key}", Item)
     value = parse(item.value) if item is not None else None
+    named = value
     if isinstance(value, dict):
-        value = value.get("name") or value.get("path")
-    return value.rstrip("/").rpartition("/")[2][:24] if isinstance(value, str) else ""
+        if value.get("id") == key and isinstance(value.get("name"), str):
+            return str(value["name"])
+        named = value.get("name") or value.get("path")
+    word = named.rstrip("/").rpartition("/")[2][:24] if isinstance(named, str) else ""
+    return f"{key} {word}".rstrip()

@@ -1,4 +1,4 @@
-"""What waits for a person, and who may do what: `approvals approve deny token open stop-all demo`."""
+"""Who may do what, and what stops it all: `token open stop-all demo`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from starloom_protocol.vocabulary import Role
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
-    hub_command(app, "approvals")(approvals)
-    hub_command(app, "approve")(approve)
-    hub_command(app, "deny")(deny)
     token = typer.Typer(help="Bearer tokens for programs.", no_args_is_help=True)
     hub_command(token, "create")(token_create)
     hub_command(token, "ls")(token_list)
@@ -27,44 +24,6 @@ def register(app: typer.Typer) -> None:
     demo = typer.Typer(help="The sample's devices.", no_args_is_help=True)
     hub_command(demo, "remove")(demo_remove)
     app.add_typer(demo, name="demo")
-
-
-def approvals(run: Invocation) -> None:
-    """List the open questions: approvals, and tasks that ask a person."""
-    found = run.client.get("/approvals")
-    if run.as_json:
-        run.emit(found)
-        return
-    if not found["items"]:
-        print("Nothing waits for you.")
-    for item in found["items"]:
-        print(f"{item['id']}  {item['text']}  ({item['constellation']})")
-        for choice in item.get("choices") or []:
-            fails = "  (ends the task as failed)" if choice.get("fails") else ""
-            print(f"    --value {choice['value']}: {choice['label']}{fails}")
-
-
-def approve(
-    run: Invocation,
-    approval: Annotated[str, typer.Argument(metavar="ID", help="As `starloom approvals` lists it.")],
-    value: Annotated[str | None, typer.Option("--value", help="The choice, for a question with choices.")] = None,
-    always: Annotated[bool, typer.Option("--always", help="Also allow the same action here from now on.")] = False,
-) -> None:
-    """Allow what a question asks for, or answer it with one of its choices."""
-    if value is not None:
-        made = run.client.post(f"/approvals/{approval}/answer", {"value": value})
-    else:
-        made = run.client.post(f"/approvals/{approval}/approve", {"always": True} if always else {})
-    _told(run, f"{approval} answered", made)
-
-
-def deny(
-    run: Invocation,
-    approval: Annotated[str, typer.Argument(metavar="ID")],
-    reason: Annotated[str, typer.Option("--reason", help="Kept, and shown where it failed.")],
-) -> None:
-    """Refuse what a question asks for."""
-    _told(run, f"{approval} denied", run.client.post(f"/approvals/{approval}/deny", {"reason": reason}))
 
 
 def _told(run: Invocation, text: str, made: Any) -> None:
@@ -123,12 +82,18 @@ def open_page(
     if run.as_json:
         run.emit(made)
         return
-    print(made["url"])
+    url = made["url"]
     if qr:
         from starloom.cli.qr import print_qr
 
-        print_qr(str(made["url"]))
-    elif browser and not webbrowser.open(made["url"]):
+        url = made.get("lan_url") or url
+        print_qr(str(url))
+        print(url)
+        if "//127." in url or "//localhost" in url:
+            print("(this address works on this computer only; for a phone start it with: starloom up --lan)")
+        return
+    print(url)
+    if browser and not webbrowser.open(url):
         print("(no browser could be opened here; paste the link into one)")
 
 

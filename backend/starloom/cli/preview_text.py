@@ -9,6 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from starloom.cli.candidates import candidate_lines
+
 
 def preview_text(found: dict[str, Any]) -> RenderableType:
     """Return the tasks with device and effects, missing grants with the line to type, and the plan's hash."""
@@ -39,9 +41,7 @@ def _not_understood(understood: dict[str, Any]) -> RenderableType:
     first = "These words may mean:" if understood.get("outcome") == "near" else "No recipe fits these words. Nearest:"
     lines = [Text(first if candidates else "No recipe fits these words; see `starloom recipes`.")]
     for candidate in candidates:
-        lines.append(Text(f"  {candidate['title']}  (starloom submit -r {candidate['recipe']} ...)"))
-        lines.extend(
-            Text(f"    -p {item['name']}=...   {item['title']}  {item['reason']}", style="bright_black")
-            for item in candidate["missing"]
-        )
+        title, *rest = candidate_lines(candidate)
+        lines.append(Text(f"  {title}"))
+        lines.extend(Text(f"    {line}", style="bright_black") for line in rest)
     return Group(*lines)

@@ -28,6 +28,9 @@ def up(
     no_agent: Annotated[bool, typer.Option("--no-agent", help="Without the agent for this computer.")] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Also the demo devices, and carry out the sample.")] = False,
     lab: Annotated[bool, typer.Option("--lab", help="Allow fault injection.")] = False,
+    lan: Annotated[
+        bool, typer.Option("--lan", help="Also listen in the local network, by HTTPS: phones and computers there.")
+    ] = False,
     once: Annotated[bool, typer.Option("--once", help="End after the sample, with its result.")] = False,
     fault: Annotated[bool, typer.Option("--fault/--no-fault", help="The sample's announced fault.")] = True,
     port: Annotated[int | None, typer.Option("--port", min=1, max=65535, help="STARLOOM_PORT.")] = None,
@@ -44,18 +47,36 @@ def up(
     if run.as_json:
         raise usage("a service in the foreground has no JSON output", "Use `starloom doctor --json`, or --report FILE.")
     wishes = Wishes(
-        agent=not no_agent, demo=demo, lab=lab or demo, once=once, fault=fault, port=port, home=home, report=report
+        agent=not no_agent,
+        demo=demo,
+        lab=lab or demo,
+        lan=lan,
+        once=once,
+        fault=fault,
+        port=port,
+        home=home,
+        report=report,
     )
     code = serve(wishes)
     if code:
         raise typer.Exit(code)
 
 
-def doctor(run: Invocation, home: HomeOption = None) -> None:
+def doctor(
+    run: Invocation,
+    home: HomeOption = None,
+    from_outside: Annotated[
+        bool, typer.Option("--from-outside", help="Also try the public address, as another machine would.")
+    ] = False,
+) -> None:
     """Look for what is wrong on this machine and with the hub, each with its fix."""
     from starloom.cli.doctor import examine
 
     findings = examine(run.hub, home)
+    if from_outside:
+        from starloom.cli.outside import examine_outside
+
+        findings += examine_outside(home)
     if run.as_json:
         run.emit({"items": [finding.document() for finding in findings]})
     else:

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from starloom_protocol.vocabulary import ConstellationState, Glyph, Presentation, Tone
+from starloom_protocol.presentation import Glyph, Presentation, Tone
+from starloom_protocol.vocabulary import ConstellationState
 
 GLYPHS: dict[Glyph, str] = {
     Glyph.RING: "○",

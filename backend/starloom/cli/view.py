@@ -21,13 +21,12 @@ from starloom_protocol.entities import (
     decode_entity,
 )
 from starloom_protocol.feed import Event, fold
+from starloom_protocol.presentation import Presentation, presentation
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     ConstellationState,
-    Presentation,
     Reason,
     TaskState,
-    presentation,
 )
 
 R = TypeVar("R", bound=Record)

@@ -17,6 +17,8 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from starloom.access.limits import Limits
+from starloom.access.refusals import Refusals
+from starloom.access.refusals import Refused as Turned
 from starloom.core import inputs
 from starloom.edge.fanout import Fanout
 from starloom.edge.handshake import Gone, Handshake, Proved, Refused, Socket
@@ -61,6 +63,7 @@ class AipParts:
     logs: LogWriter
     now_ms: Callable[[], int]
     received: Callable[[str], int]
+    refusals: Refusals
     timings: AipTimings
 
 
@@ -93,10 +96,12 @@ class AipEndpoint:
             self._count("handshake_timeout", address)
         except Refused as refusal:
             self._count(refusal.frame.code, address)
+            self._note(address, refusal.frame.code, refusal.frame.reason)
             code, reason = 1008, refusal.frame.reason
             await self._last_word(socket, aip, refusal.frame)
         except ProtocolFault as fault:
             self._count(fault.code, address)
+            self._note(address, fault.code, fault.reason)
             _log.warning("a device at %s: %s", address, fault)
             code, reason = 1008, fault.reason
             await self._last_word(socket, aip, fault)
@@ -115,6 +120,10 @@ class AipEndpoint:
     def _count(self, what: str, address: str) -> None:
         self.faults[str(what)] = self.faults.get(str(what), 0) + 1
         self._parts.limits.wait_s("handshake", address)
+
+    def _note(self, address: str, code: str, reason: str) -> None:
+        turned = Turned(self._parts.now_ms(), "connect", address, str(code), reason, who=reason[:100])
+        self._parts.refusals.note(turned)
 
     async def _prove(self, socket: Socket, aip: Session) -> Proved:
         self._handshaking += 1
@@ -323,6 +332,9 @@ class Connection:
 
     def _alive(self, frame: f.Alive) -> None:
         self._link.running = len(frame.running)
+        for at in frame.running:
+            # What still runs may still write its log, however much its device was given since.
+            self._parts.links.has(self._device, (at.constellation, at.task, at.attempt))
         self._link.push([self._parts.inbox.alive(self._device, frame.running, frame.sent_ms)])
 
     # -- beside the log

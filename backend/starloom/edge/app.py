@@ -14,7 +14,9 @@ from starloom.access.guard import V1
 from starloom.edge import problems, sessions
 from starloom.edge.admission import Admission, guarded_route
 from starloom.edge.aip import AipEndpoint, AipParts, AipTimings
+from starloom.edge.approvals import Approvals
 from starloom.edge.artifacts import Artifacts
+from starloom.edge.brief import BriefRoutes
 from starloom.edge.constellations import Constellations
 from starloom.edge.controls import Controls
 from starloom.edge.events import EventRoutes
@@ -22,13 +24,18 @@ from starloom.edge.fleet import FleetRoutes
 from starloom.edge.handshake import Handshake
 from starloom.edge.hub import Hub
 from starloom.edge.joining import Joining
+from starloom.edge.lan_routes import LanRoutes
 from starloom.edge.live import LiveEndpoint, LiveParts
+from starloom.edge.model import ModelRoutes
 from starloom.edge.page import Page
+from starloom.edge.recipes import Recipes
 from starloom.edge.replies import Repeats
+from starloom.edge.schedules import Schedules
 from starloom.edge.service import Gauge, Service
 from starloom.edge.sessions import Sessions
 from starloom.edge.shield import Shield
 from starloom.edge.submit import Submit
+from starloom.edge.tab import Tab
 from starloom.edge.wheels import Wheels
 from starloom.edge.why import WhyRoute
 
@@ -41,6 +48,7 @@ class Files:
     page: Path | None
     wheels: Path
     wheel_sources: tuple[Path, ...] = ()
+    tab: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,7 @@ def build(
             logs=hub.logs,
             now_ms=hub.now_ms,
             received=hub.received,
+            refusals=hub.refusals,
             timings=AipTimings(
                 alive_interval_s=settings.scaled_alive_interval_s,
                 handshake_s=settings.handshake_s,
@@ -101,18 +110,25 @@ def build(
     router.routes.append(WebSocketRoute(V1 + "/live", live))
     repeats = Repeats(hub.monotonic_s)
     wheels = Wheels(files.wheels, files.wheel_sources)
-    constellations = Constellations(hub)
+    constellations, submit = Constellations(hub), Submit(hub)
     for part in (
         Service(hub, app, aip, dict(gauges or {})),
         Sessions(hub, repeats),
-        Submit(hub),
+        submit,
         constellations,
+        BriefRoutes(hub, submit),
+        Recipes(hub, repeats),
+        Schedules(hub, repeats, submit, constellations),
         WhyRoute(hub, constellations),
         EventRoutes(hub),
         Controls(hub, repeats),
+        Approvals(hub),
         FleetRoutes(hub, repeats, wheels),
         Joining(hub, wheels, files.join_script),
+        LanRoutes(hub),
+        ModelRoutes(hub),
         Artifacts(hub),
+        Tab(files.tab),
         Page(files.page),
     ):
         part.add_to(router)

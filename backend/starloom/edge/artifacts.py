@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import BinaryIO
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from starloom.access.guard import V1
+from starloom.edge.admission import caller_of
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem
 from starloom.edge.replies import json_reply
@@ -24,9 +26,23 @@ CHUNK_BYTES = 256 * 1024
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 _SHOWN = frozenset(
-    {"text/html", "text/plain", "text/csv", "text/markdown", "application/json", "image/png", "image/jpeg", "image/gif"}
+    {
+        "application/json",
+        "application/pdf",
+        "image/gif",
+        "image/jpeg",
+        "image/png",
+        "image/webp",
+        "text/csv",
+        "text/html",
+        "text/markdown",
+        "text/plain",
+    }
 )
 _CAGE = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+_PDF = "application/pdf"
+_PDF_CAGE = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+"""A browser does not start its PDF viewer in a sandbox. With its type fixed (nosniff) the file can be nothing else."""
 
 
 class Artifacts:
@@ -48,7 +64,7 @@ class Artifacts:
 
     async def device_head(self, sha256: str) -> Response:
         """Say whether the artifact is complete; else 404 with where an upload goes on."""
-        size = await asyncio.to_thread(self._hub.artifacts.size, _hash(sha256))
+        size = await asyncio.to_thread(self._hub.artifacts.claim, _hash(sha256))
         if size is not None:
             return Response(None, 200, {"Content-Length": str(size), "Upload-Offset": str(size)})
         offset = await asyncio.to_thread(self._hub.artifacts.offset, sha256)
@@ -58,7 +74,8 @@ class Artifacts:
         """Add a chunk at `Upload-Offset` of an artifact of `Upload-Length` bytes."""
         offset, total = _number(request, "upload-offset"), _number(request, "upload-length")
         chunk = await request.body()
-        complete = await asyncio.to_thread(self._hub.artifacts.append, _hash(sha256), offset, total, chunk)
+        add = partial(self._hub.artifacts.append, owner=f"device:{request.state.device}")
+        complete = await asyncio.to_thread(add, _hash(sha256), offset, total, chunk)
         after = total if complete else offset + len(chunk)
         return Response(None, 204, {"Upload-Offset": str(after)})
 
@@ -71,7 +88,8 @@ class Artifacts:
     async def upload(self, request: Request) -> Response:
         """Keep the body as an artifact and return its hash; larger files are put by a device (`artifact.put`)."""
         raw = await request.body()
-        sha256 = await asyncio.to_thread(self._hub.artifacts.put_bytes, raw)
+        put = partial(self._hub.artifacts.put_bytes, owner=f"person:{caller_of(request).principal}")
+        sha256 = await asyncio.to_thread(put, raw)
         return json_reply({"artifact": sha256, "bytes": len(raw)}, 201)
 
     async def head(self, request: Request, sha256: str) -> Response:
@@ -91,10 +109,13 @@ class Artifacts:
         shown = "show" in request.query_params and media in _SHOWN
         kind = "inline" if shown else "attachment"
         charset = "; charset=utf-8" if media.startswith("text/") else ""
+        pdf = shown and media == _PDF
         return {
             "Content-Type": (media if media in _SHOWN else "application/octet-stream") + charset,
             "Content-Disposition": f"{kind}; filename*=UTF-8''{quote(name, safe='')}",
-            "Content-Security-Policy": _CAGE,
+            "Content-Security-Policy": _PDF_CAGE if pdf else _CAGE,
+            "X-Frame-Options": "SAMEORIGIN" if pdf else "DENY",
+            "X-Content-Type-Options": "nosniff",
             "Cache-Control": "private, max-age=31536000, immutable",
         }
 
@@ -104,7 +125,7 @@ class Artifacts:
             raise Problem(Code.NOT_FOUND, "there are no bytes of this hash here", hint="They may not have arrived yet.")
         start, end, status = 0, size, 200
         wanted = request.headers.get("range")
-        if wanted is not None:
+        if wanted is not None and size:  # nothing has no part: it is given whole
             start, end = _range(wanted, size)
             status = 206
             headers |= {"Content-Range": f"bytes {start}-{end - 1}/{size}"}

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from starloom_protocol.values import name_fault
-from starloom_protocol.vocabulary import Profile, Role
+from starloom_protocol.vocabulary import CatchUp, NotifyWhen, Overlap, Profile, Role
 
 WORDS_MAX = 4_000
 REASON_MAX = 1_000
@@ -55,6 +55,13 @@ class Edit(Body):
     reason: Reason = ""
 
 
+class DraftOf(Body):
+    """The tasks that a person is editing; a page says so again before `ttl_s` is over."""
+
+    tasks: Annotated[list[Name], Field(min_length=1, max_length=200)]
+    ttl_s: Annotated[int, Field(ge=1, le=120)] = 120
+
+
 class Control(Body):
     """`value` and `state` belong to `mark`; `confirm` names work that may run again."""
 
@@ -99,13 +106,18 @@ class PatchDevice(Body):
 
 
 class Enroll(Body):
-    """`preapproved` lets the device in without comparing words: for devices of this very machine."""
+    """`preapproved` lets the device in without comparing words: for devices of this very machine, or reached by ssh.
+
+    `installs` says that it will want the agent's wheels all the same; `replaces` is the device whose name it takes.
+    """
 
     label: Name = ""
     name: Name = ""
     profile_most: Profile = Profile.OPERATE
     preapproved: bool = False
     demo: bool = False
+    installs: bool = False
+    replaces: Annotated[str, StringConstraints(max_length=64)] = ""
 
 
 class Join(Body):
@@ -140,3 +152,54 @@ class NewFault(Body):
 
     constellation: Name
     note: Reason
+
+
+Cron = Annotated[str, StringConstraints(max_length=128, strip_whitespace=True)]
+
+
+class ClockAsked(Asked):
+    """What is to run on a clock, and when. `from_constellation` repeats what was asked for there."""
+
+    from_constellation: Name | None = None
+    cron: Cron = ""
+    zone: Name = ""
+
+
+class NewSchedule(ClockAsked):
+    """`plan_hash` approves what the preview showed, for every firing that reaches no further."""
+
+    plan_hash: Annotated[str, StringConstraints(max_length=128)] | None = None
+    name: Name = ""
+    overlap: Overlap = Overlap.SKIP
+    catch_up: CatchUp = CatchUp.LAST
+    notify: NotifyWhen = NotifyWhen.FAILURE
+    notify_device: Name | None = None
+    deadline_s: Annotated[int, Field(ge=0, le=30 * 86_400)] = 0
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, value: str) -> str:
+        return _clean(value) if value else value
+
+
+class PatchSchedule(Body):
+    """What is given changes; giving `request`, `plan` or `recipe` changes what runs."""
+
+    request: Annotated[str, StringConstraints(max_length=WORDS_MAX)] | None = None
+    plan: dict[str, Any] | str | None = None
+    recipe: Name | None = None
+    params: dict[str, Any] | None = None
+    cron: Cron | None = None
+    zone: Name | None = None
+    plan_hash: Annotated[str, StringConstraints(max_length=128)] | None = None
+    name: Name | None = None
+    overlap: Overlap | None = None
+    catch_up: CatchUp | None = None
+    notify: NotifyWhen | None = None
+    notify_device: Name | None = None
+    deadline_s: Annotated[int, Field(ge=0, le=30 * 86_400)] | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, value: str | None) -> str | None:
+        return _clean(value) if value else value

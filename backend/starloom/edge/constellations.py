@@ -22,6 +22,8 @@ from starloom_protocol.vocabulary import Code, ConstellationState
 PAGE_EVENTS = 5_000
 EVENTS_MAX = 2_000_000
 THREAD_ABOVE_ENTITIES = 500
+TRY_LABEL = "try"
+"""On constellations that only try one row of a plan; they are listed when they are asked for."""
 _C = V1 + "/constellations"
 
 
@@ -45,20 +47,27 @@ class Constellations:
         device: Annotated[str | None, Query(max_length=128)] = None,
         cursor: Annotated[str | None, Query(max_length=200)] = None,
         limit: Annotated[int, Query(ge=1, le=100)] = 50,
+        tries: bool = False,
     ) -> Response:
-        """List constellations, newest first."""
+        """List constellations, newest first; those that only tried a row (label `try`) with `tries` alone."""
         hub = self._hub
         known = hub.fleet.device(device) if device else None
-        rows = await hub.reads.constellations(
-            state=state,
-            text=q or None,
-            device=known.id if known else device,
-            before=_cursor(cursor),
-            limit=limit + 1,
-        )
-        items = [await self._row(row) for row in rows[:limit]]
-        following = _cursor_text(rows[limit - 1]) if len(rows) > limit else None
-        return json_reply({"items": items, "next": following})
+        before = _cursor(cursor)
+        items: list[dict[str, Any]] = []
+        while True:
+            rows = await hub.reads.constellations(
+                state=state, text=q or None, device=known.id if known else device, before=before, limit=limit + 1
+            )
+            for at, row in enumerate(rows[:limit]):
+                shown = await self._row(row)
+                before = (row.created_ms, row.id)
+                if tries or TRY_LABEL not in shown.get("labels", {}):
+                    items.append(shown)
+                if len(items) == limit:
+                    more = at + 1 < len(rows)
+                    return json_reply({"items": items, "next": _cursor_text(row) if more else None})
+            if len(rows) <= limit:
+                return json_reply({"items": items, "next": None})
 
     async def _row(self, row: StreamRow) -> dict[str, Any]:
         found = await self._hub.headlines.of(row.id)

@@ -1,4 +1,4 @@
-"""Stepping in: edits of the plan, controls of constellations and tasks, answers to questions, stop-all.
+"""Stepping in: edits of the plan, controls of constellations and tasks, stop-all.
 
 Translates and passes on; what is possible in which state is the core's matter, and a refusal carries its reasons.
 """
@@ -16,16 +16,15 @@ from starloom.access.secrets import new_id
 from starloom.core import inputs
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
-from starloom.edge.bodies import Answered, Approved, Control, Edit, Reasoned
+from starloom.edge.bodies import Control, DraftOf, Edit, Reasoned
 from starloom.edge.hub import Hub
-from starloom.edge.problems import Problem, accepted, problem_of_faults
-from starloom.edge.replies import Repeats, json_reply
+from starloom.edge.problems import accepted, problem_of_faults
+from starloom.edge.replies import Repeats, asked_once, json_reply
 from starloom.edge.submit import THREAD_ABOVE_BYTES, in_thread_if, known_devices, known_tools
 from starloom.edge.views import live_constellations
-from starloom_protocol.entities import Question
 from starloom_protocol.plan import check_edit
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, DeviceLink
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, DeviceLink
 
 _C = V1 + "/constellations/{constellation}"
 TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release"]
@@ -40,14 +39,12 @@ class Controls:
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route(_C + "/edits", self.edit, methods=["POST"])
+        router.add_api_route(_C + "/draft", self.draft, methods=["PUT"])
+        router.add_api_route(_C + "/draft", self.close_draft, methods=["DELETE"])
         router.add_api_route(_C + "/pause", self.pause, methods=["POST"])
         router.add_api_route(_C + "/resume", self.resume, methods=["POST"])
         router.add_api_route(_C + "/cancel", self.cancel, methods=["POST"], status_code=202)
         router.add_api_route(_C + "/tasks/{task}/{action}", self.task, methods=["POST"])
-        router.add_api_route(V1 + "/approvals", self.approvals, methods=["GET"])
-        router.add_api_route(V1 + "/approvals/{approval}/approve", self.approve, methods=["POST"])
-        router.add_api_route(V1 + "/approvals/{approval}/deny", self.deny, methods=["POST"])
-        router.add_api_route(V1 + "/approvals/{approval}/answer", self.answer, methods=["POST"])
         router.add_api_route(V1 + "/stop-all", self.stop_all, methods=["POST"], status_code=202)
 
     # -- edits
@@ -69,7 +66,9 @@ class Controls:
                 by=caller.by,
                 constellation=constellation,
                 id=new_id(),
+                idempotency=await asked_once(request),
                 operations=operations,
+                principal=caller.principal,
                 reason=body.reason,
                 scope=caller.role,
             )
@@ -79,6 +78,26 @@ class Controls:
             return json_reply(reply.value)
 
         return await self._repeats.once(request, make)
+
+    async def draft(self, request: Request, constellation: str, body: DraftOf) -> Response:
+        """Say which tasks you are editing: for that long nobody else edits them. Sent again, it goes on."""
+        caller = caller_of(request)
+        opened = inputs.DraftOpened(
+            by=caller.by,
+            constellation=constellation,
+            id=new_id(),
+            scope=caller.role,
+            tasks=body.tasks,
+            ttl_s=body.ttl_s,
+        )
+        value = accepted(await self._hub.inbox.ask(opened))
+        return json_reply({"tasks": value["tasks"], "expires_at": shapes.iso(value["expires_ms"])})
+
+    async def close_draft(self, request: Request, constellation: str) -> Response:
+        """Close your draft; others may edit again."""
+        caller = caller_of(request)
+        closed = inputs.DraftClosed(by=caller.by, constellation=constellation, id=new_id(), scope=caller.role)
+        return json_reply(accepted(await self._hub.inbox.ask(closed)))
 
     async def _current(self, constellation: str) -> dict[str, Any]:
         found = await self._hub.headlines.of(constellation)
@@ -137,80 +156,6 @@ class Controls:
             value=canonical(given.value) if "value" in given.model_fields_set else None,
         )
         return await self._carried_out(constellation, requested, 200)
-
-    # -- questions
-
-    async def approvals(self) -> Response:
-        """List open questions, the oldest first: approvals and tasks for people."""
-        found = sorted(self._hub.questions.open.items(), key=lambda item: (item[1].opened_ms, item[0]))
-        items = []
-        for (constellation, _), question in found:
-            headline = await self._hub.headlines.of(constellation)
-            name = headline[0].name if headline else ""
-            items.append({**shapes.question_shape(constellation, question), "constellation_name": name})
-        return json_reply({"items": items, "next": None})
-
-    async def approve(self, request: Request, approval: str, body: Approved | None = None) -> Response:
-        """Allow it, this once or always."""
-        where, question = self._find(approval)
-        value = "always" if body and body.always else "allow"
-        return await self._answer(request, where, question, value, body.reason if body else "")
-
-    async def deny(self, request: Request, approval: str, body: Reasoned | None = None) -> Response:
-        """Deny it; the reason goes into the log."""
-        where, question = self._find(approval)
-        return await self._answer(request, where, question, "deny", body.reason if body else "")
-
-    async def answer(self, request: Request, approval: str, body: Answered) -> Response:
-        """Answer a question with one of its choices."""
-        where, question = self._find(approval)
-        return await self._answer(request, where, question, body.value, body.reason)
-
-    def _find(self, approval: str) -> tuple[str, Question]:
-        """Return (constellation, question) of `CONSTELLATION:QUESTION`, or of a question's id that is unique."""
-        constellation, separator, name = approval.partition(":")
-        matching = [
-            (where[0], question)
-            for where, question in self._hub.questions.open.items()
-            if (where == (constellation, name) if separator else where[1] == approval)
-        ]
-        if len(matching) > 1:
-            names = ", ".join(f"{where}:{question.id}" for where, question in matching)
-            raise Problem(Code.CONFLICT, f"several questions are called {approval}: {names}")
-        if not matching:
-            reason = f"no open question is called {approval[:128]}; it may be answered already"
-            raise Problem(Code.NOT_FOUND, reason, hint="See `starloom approvals`.")
-        return matching[0]
-
-    async def _answer(
-        self, request: Request, constellation: str, question: Question, value: str, reason: str
-    ) -> Response:
-        caller = caller_of(request)
-        choice = self._choice(question, value)
-        answered = inputs.QuestionAnswered(
-            by=caller.by,
-            constellation=constellation,
-            id=new_id(),
-            question=question.id,
-            reason=reason,
-            scope=caller.role,
-            value=choice,
-        )
-        value_made = accepted(await self._hub.inbox.ask(answered))
-        made = value_made if isinstance(value_made, dict) else {}
-        return json_reply({"id": f"{constellation}:{question.id}", "answer": choice, **made})
-
-    def _choice(self, question: Question, value: str) -> str:
-        """Return the value to answer with: `allow` and `deny` also name a person task's first and failing choice."""
-        values = [choice.value for choice in question.choices]
-        if not values or value in values:
-            return value
-        if value in ("allow", "always"):
-            return next((choice.value for choice in question.choices if not choice.fails), values[0])
-        failing = [choice.value for choice in question.choices if choice.fails]
-        if value == "deny" and failing:
-            return failing[0]
-        raise Problem(Code.BAD_REQUEST, f"{value} is not one of the choices: {', '.join(values)}")
 
     # -- everything
 

@@ -9,13 +9,17 @@ from starlette.responses import Response
 
 from starloom.access import secrets
 from starloom.access.guard import V1
+from starloom.access.refusals import Refused
 from starloom.core import inputs
+from starloom.core.why import sleeps
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
 from starloom.edge.bodies import Enroll, PatchDevice, Reasoned
 from starloom.edge.hub import Hub
+from starloom.edge.join_lines import ways
 from starloom.edge.problems import Problem, accepted
 from starloom.edge.replies import Repeats, json_reply
+from starloom.edge.tab import open_again
 from starloom.edge.wheels import Wheels
 from starloom_protocol.entities import Device, Enrollment
 from starloom_protocol.values import canonical
@@ -68,7 +72,9 @@ class FleetRoutes:
         """Show a device with its tools and their schemas, and why one is not available."""
         found = self._find(device)
         offer = self._hub.fleet.offers.get(found.id)
-        return json_reply({**self._device(found), "tools": shapes.tools_shape(offer)})
+        hub = self._hub
+        again = open_again(hub.settings.outside_url, hub.lan.state) if sleeps(found) else None
+        return json_reply({**self._device(found), "tools": shapes.tools_shape(offer), "open": again})
 
     async def patch(self, request: Request, device: str, body: PatchDevice) -> Response:
         """Rename a device, or set its labels."""
@@ -131,7 +137,8 @@ class FleetRoutes:
     async def enrollments(self) -> Response:
         """List pairings, newest first."""
         found = sorted(self._hub.fleet.enrollments.values(), key=lambda item: (-item.created_ms, item.id))
-        return json_reply({"items": [self._shape(item) for item in found[:200]], "next": None})
+        refused = [refused_shape(item) for item in self._hub.refusals.latest()[:50]]
+        return json_reply({"items": [self._shape(item) for item in found[:200]], "next": None, "refused": refused})
 
     async def enroll(self, request: Request, body: Enroll) -> Response:
         """Make a join code: good once, for ten minutes; shown this once, with the line that uses it."""
@@ -150,19 +157,15 @@ class FleetRoutes:
                 owner=caller.principal,
                 preapproved=body.preapproved,
                 profile_most=body.profile_most,
+                replaces=self._find(body.replaces).id if body.replaces else "",
             )
             opened = inputs.EnrollmentOpened(
                 by=caller.by, enrollment=enrollment, id=secrets.new_id(), scope=caller.role
             )
             accepted(await hub.inbox.ask(opened))
-            if not body.preapproved:
+            if body.installs or not body.preapproved:
                 self._wheels.prepare()
-            url = hub.settings.outside_url
-            line = f"curl -fsS {url}/agent/join.py -o join.py && python3 join.py {url} {code}"
-            direct = f"starloom-agent join {url} {code}"
-            return json_reply(
-                {**self._shape(enrollment), "code": code, "line": line, "agent_line": direct, "url": url}, 201
-            )
+            return json_reply({**self._shape(enrollment), **ways(hub.settings.outside_url, code, hub.lan.state)}, 201)
 
         return await self._repeats.once(request, make)
 
@@ -179,8 +182,10 @@ class FleetRoutes:
         return found
 
     async def enrollment(self, enrollment: str) -> Response:
-        """Show where a pairing stands, and the words to compare."""
-        return json_reply(self._shape(self._find_enrollment(enrollment)))
+        """Show where a pairing stands, the words to compare, and which devices were refused with its code, and why."""
+        found = self._find_enrollment(enrollment)
+        refused = [refused_shape(item) for item in self._hub.refusals.latest(found.id)]
+        return json_reply({**self._shape(found), "refused": refused})
 
     async def approve(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Response:
         """Let a device in: the words on both screens are the same."""
@@ -203,3 +208,17 @@ class FleetRoutes:
         )
         accepted(await self._hub.inbox.ask(decided))
         return json_reply(self._shape(self._find_enrollment(enrollment)))
+
+
+def refused_shape(refused: Refused) -> dict[str, object]:
+    """Return a refusal as the API gives it."""
+    return {
+        "at": shapes.iso(refused.at_ms),
+        "door": refused.door,
+        "address": refused.address,
+        "who": refused.who,
+        "code": refused.code,
+        "reason": refused.reason,
+        "times": refused.times,
+        "enrollment": refused.enrollment,
+    }

@@ -6,21 +6,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from starloom.access.limits import Limits
 from starloom.access.reach import Reach
+from starloom.access.refusals import Refusals
 from starloom.access.tickets import Tickets
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import Blobs
 from starloom.blobs.logs import AttemptLogs
 from starloom.edge.fanout import Fanout
 from starloom.edge.keys import HubKey
+from starloom.edge.lan import Lan, NoLan
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.views import FleetView, Headlines, QuestionsView
 from starloom.engine.ports import Inbox
+from starloom.planner.brief import Brief
 from starloom.planner.matching import Matched
 from starloom.settings import Settings
 from starloom.store.port import ReadPort
@@ -36,6 +39,8 @@ class Planner(Protocol):
     def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck: ...
 
     def preview(self, plan: LoweredPlan) -> dict[str, Any]: ...
+
+    def brief(self, words: str) -> Brief: ...
 
     def recipes(self) -> list[dict[str, Any]]: ...
 
@@ -67,3 +72,5 @@ class Hub:
     received: Callable[[str], int]
     settings: Settings
     tickets: Tickets
+    lan: Lan = field(default_factory=NoLan)
+    refusals: Refusals = field(default_factory=Refusals)

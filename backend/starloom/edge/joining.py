@@ -11,6 +11,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, Response
 
+from starloom.access.refusals import Refused
 from starloom.access.secrets import code_hash, new_id
 from starloom.core import inputs
 from starloom.edge.bodies import Join
@@ -52,7 +53,25 @@ class Joining:
             raise Problem(Code.RATE_LIMITED, f"too many tries; wait {wait_s:.0f} s", retry_after_s=wait_s)
 
     async def join(self, request: Request, body: Join) -> Response:
-        """Redeem a join code with the device's own key."""
+        """Redeem a join code with the device's own key; a refusal is shown to the owner too."""
+        try:
+            return await self._redeem(request, body)
+        except Problem as problem:
+            found = self._hub.fleet.enrollment_of(code_hash(body.code))
+            self._hub.refusals.note(
+                Refused(
+                    at_ms=self._hub.now_ms(),
+                    door="join",
+                    address=request.client.host if request.client else "",
+                    code=problem.code,
+                    reason=problem.reason,
+                    who=body.name,
+                    enrollment=found.id if found is not None else "",
+                )
+            )
+            raise
+
+    async def _redeem(self, request: Request, body: Join) -> Response:
         self._limit(request, "join")
         hub = self._hub
         key = public_key(body.key)

@@ -20,7 +20,7 @@ QUEUE_FRAMES_MAX = 20_000
 QUEUE_BYTES_MAX = 64 * 1024 * 1024
 BATCH_FRAMES_MAX = 512
 BATCH_BYTES_MAX = MESSAGE_BYTES_MAX * 3 // 4
-GRANTED_MAX = 20_000
+GRANTED_MAX = 5_000
 _FRAME_BYTES = 512
 
 Ref = tuple[str, str, int]
@@ -204,9 +204,12 @@ class Links:
             granted.popitem(last=False)
 
     def has(self, device: str, ref: Ref) -> bool:
-        """Say whether this device was given this attempt."""
+        """Say whether this device was given this attempt; of very many the ones last asked about are known."""
         granted = self._granted.get(device)
-        return granted is not None and ref in granted
+        if granted is None or ref not in granted:
+            return False
+        granted.move_to_end(ref)
+        return True
 
     def running(self, device: str) -> int:
         """Return how many attempts a device said it runs, when it was last heard; 0 while it is away."""

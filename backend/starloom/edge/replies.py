@@ -1,7 +1,7 @@
 """Answers of routes: JSON made by msgspec, and memory of `Idempotency-Key`s for what only this process creates.
 
-Constellations keep their keys in the log; secrets (tokens, join codes, links) must not be kept there, so a repeated
-request for one is answered from memory for a few minutes.
+Constellations, edits and tokens keep their keys in the log. Secrets must not be kept there, so a repeated request for
+one is answered from memory for a few minutes; later a token's key is refused, and join codes and links are over anyway.
 """
 
 from __future__ import annotations
@@ -49,6 +49,12 @@ def idempotency_key(request: Request) -> str | None:
 def body_hash(raw: bytes) -> str:
     """Return the hash that tells whether a repeated key has the same body."""
     return hashlib.sha256(raw).hexdigest()
+
+
+async def asked_once(request: Request) -> tuple[str, str] | None:
+    """Return the key of a creating request with the hash of its body, for the log; None without a key."""
+    key = idempotency_key(request)
+    return None if key is None else (key, body_hash(await request.body()))
 
 
 class Repeats:

@@ -1,4 +1,4 @@
-"""Health, readiness, metrics, recipes, the OpenAPI document and the lab's notes."""
+"""Health, readiness, metrics, the OpenAPI document and the lab's notes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from starloom.edge.admission import caller_of
 from starloom.edge.aip import AipEndpoint
 from starloom.edge.bodies import NewFault
 from starloom.edge.hub import Hub
-from starloom.edge.problems import Problem, accepted
+from starloom.edge.problems import accepted
 from starloom.edge.replies import json_reply
-from starloom_protocol.vocabulary import Code, DeviceLink
+from starloom_protocol.vocabulary import DeviceLink
 
 Gauge = Callable[[], float]
 
@@ -35,8 +35,6 @@ class Service:
         router.add_api_route("/healthz", self.healthz, methods=["GET"])
         router.add_api_route("/readyz", self.readyz, methods=["GET"])
         router.add_api_route("/metrics", self.metrics, methods=["GET"])
-        router.add_api_route(V1 + "/recipes", self.recipes, methods=["GET"])
-        router.add_api_route(V1 + "/recipes/{name}", self.recipe, methods=["GET"])
         router.add_api_route(V1 + "/openapi.json", self.openapi, methods=["GET"], include_in_schema=False)
         if self._hub.settings.lab:
             router.add_api_route(V1 + "/lab/faults", self.fault, methods=["POST"], status_code=201)
@@ -68,17 +66,6 @@ class Service:
         for name, gauge in self._gauges.items():
             _family(lines, f"starloom_{name}", "gauge", name.replace("_", " ").capitalize() + ".", [("", gauge())])
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
-
-    async def recipes(self) -> Response:
-        """List the recipes."""
-        return json_reply({"items": self._hub.planner.recipes(), "next": None})
-
-    async def recipe(self, name: str) -> Response:
-        """Show one recipe."""
-        found = self._hub.planner.recipe(name)
-        if found is None:
-            raise Problem(Code.UNKNOWN_RECIPE, f"there is no recipe {name[:64]}")
-        return json_reply(found)
 
     async def openapi(self) -> Response:
         """Give the OpenAPI 3.1 document of this API."""

@@ -15,7 +15,7 @@ from starloom.edge.admission import caller_of
 from starloom.edge.bodies import NewToken, SignInBody
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem, accepted
-from starloom.edge.replies import Repeats, json_reply
+from starloom.edge.replies import Repeats, asked_once, json_reply
 from starloom_protocol.vocabulary import Code, Role
 
 
@@ -121,8 +121,15 @@ class Sessions:
             made = issue.link(caller.principal, hub.now_ms(), ttl_s=hub.settings.sign_in_ttl_s)
             opened = inputs.SignInOpened(by=caller.by, id=new_id(), scope=caller.role, signin=made.sign_in)
             accepted(await hub.inbox.ask(opened))
-            url = hub.settings.outside_url + made.fragment
-            return json_reply({"url": url, "expires_at": shapes.iso(made.sign_in.expires_ms)}, 201)
+            lan = hub.lan.state
+            return json_reply(
+                {
+                    "url": hub.settings.outside_url + made.fragment,
+                    "lan_url": lan.url + made.fragment if lan.leaf is not None else None,
+                    "expires_at": shapes.iso(made.sign_in.expires_ms),
+                },
+                201,
+            )
 
         return await self._repeats.once(request, make)
 
@@ -152,9 +159,14 @@ class Sessions:
                 label=body.label,
                 scopes=sorted(set(body.scopes)),
             )
-            accepted(
-                await hub.inbox.ask(inputs.TokenAdded(by=caller.by, id=new_id(), scope=caller.role, token=made.token))
+            added = inputs.TokenAdded(
+                by=caller.by,
+                id=new_id(),
+                idempotency=await asked_once(request),
+                scope=caller.role,
+                token=made.token,
             )
+            accepted(await hub.inbox.ask(added))
             return json_reply({**shapes.token_shape(made.token, 0), "token": made.text}, 201)
 
         return await self._repeats.once(request, make)

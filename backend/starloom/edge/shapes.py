@@ -29,8 +29,9 @@ from starloom_protocol.entities import (
     decode_entity,
     dependency_id,
 )
+from starloom_protocol.presentation import presentation
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Reason, TaskState, presentation
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Reason, TaskState
 
 
 def iso(at_ms: int) -> str | None:
@@ -91,6 +92,7 @@ def row(head: Head, answer: Answer | None) -> dict[str, Any]:
         "name": head.name,
         "request": head.request,
         "recipe": head.recipe,
+        "schedule": head.schedule,
         "state": head.state,
         "version": head.version,
         "attention": list(head.attention),
@@ -133,7 +135,7 @@ def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -
     group: GroupRecord | None = found.table("group").get(name)
     shape: dict[str, Any] = {
         "id": name,
-        "kind": "group" if spec.for_each else ("question" if spec.person else "task"),
+        "kind": "group" if spec.for_each or spec.nested else ("question" if spec.person else "task"),
         "tool": spec.tool,
         "group": spec.group,
         "family": spec.family,
@@ -275,6 +277,9 @@ def question_shape(constellation: str, question: Question) -> dict[str, Any]:
         "answer": question.answer,
         "answered_by": question.answered_by,
         "answered_at": iso(question.answered_ms),
+        "reason": question.reason,
+        "calls": [{**plain(call), "args": value_of(call.args)} for call in question.calls],
+        "once_because": question.once_because,
     }
 
 
@@ -376,6 +381,7 @@ def enrollment_shape(enrollment: Enrollment) -> dict[str, Any]:
         "device": enrollment.device,
         "words": enrollment.words,
         "profile_most": enrollment.profile_most,
+        "replaces": enrollment.replaces,
         "preapproved": enrollment.preapproved,
         "demo": enrollment.demo,
         "owner": enrollment.owner,

@@ -17,9 +17,9 @@ from starloom.edge.problems import Problem
 from starloom_protocol.vocabulary import Code
 
 CSP = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: "
-    "blob:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: "
+    "blob:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; frame-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _FIXED = {
     b"content-security-policy": CSP.encode(),
@@ -28,7 +28,7 @@ _FIXED = {
     b"x-frame-options": b"DENY",
     b"cross-origin-opener-policy": b"same-origin",
     b"cross-origin-resource-policy": b"same-origin",
-    b"permissions-policy": b"camera=(self), microphone=(), geolocation=(self), clipboard-read=(self)",
+    b"permissions-policy": b"camera=(), microphone=(), geolocation=(), clipboard-read=(self)",
     b"cache-control": b"no-store",
 }
 _HSTS = b"max-age=31536000"

@@ -133,6 +133,21 @@ class Submit:
         shown = await in_thread_if(size > THREAD_ABOVE_BYTES, lambda: hub.planner.preview(plan))
         return json_reply({**shown, **understood})
 
+    async def lowered(self, body: Asked, size: int) -> LoweredPlan:
+        """Return the plan that this would run now, by whatever it is asked for.
+
+        Raises:
+            Problem: with every fault; words that fit no recipe exactly give none.
+        """
+        plan = await self._check(body, size)
+        if plan is not None:
+            return plan
+        planner = self._hub.planner
+        if body.recipe is not None:
+            return _planned(planner.plan_recipe(body.recipe, body.params))
+        meant = planner.understand(body.request or "", body.params).candidates[0]
+        return _planned(planner.plan_recipe(meant.recipe, meant.params))
+
     async def _check(self, body: Asked, size: int) -> LoweredPlan | None:
         """Return the lowered plan of a document; None for words and recipes, which a job plans after this check.
 
@@ -154,9 +169,14 @@ class Submit:
         if understood.outcome is Match.EXACT:
             return None
         near = understood.outcome is Match.NEAR
+        if not near and hub.settings.llm_url is not None:
+            return None
         titles = ", ".join(candidate.title for candidate in understood.candidates)
         nearest = f"; nearest: {titles}" if titles else ""
         reason = f"these words may mean: {titles}" if near else f"no recipe fits these words{nearest}"
+        if near and len(understood.candidates) == 1:
+            needed = ", ".join(item.title for item in understood.candidates[0].missing)
+            reason = f"they mean {titles!r}, which still needs: {needed}"
         raise Problem(
             Code.REQUEST_AMBIGUOUS if near else Code.REQUEST_NOT_UNDERSTOOD,
             reason,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starloom.access.view import AccessView
 from starloom.edge.fanout import Fanout
 from starloom.store.port import ReadPort
+from starloom_protocol.approval_records import Standing
 from starloom_protocol.entities import (
     Answer,
     Device,
@@ -19,24 +20,32 @@ from starloom_protocol.entities import (
     Head,
     Offer,
     Question,
+    RecipeVersion,
     ToolOffer,
     decode_entity,
 )
 from starloom_protocol.feed import ACCESS, FLEET, Event
+from starloom_protocol.schedule_records import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
 
 HEADLINES_MAX = 5_000
+HEADLINES_BYTES_MAX = 8 * 1024 * 1024
+ANSWERED_MAX = 50
 _PAGE = 200
 
 
 class FleetView:
-    """Devices, offers and enrollments by id, as committed."""
+    """Devices, offers, enrollments, schedules and standing allowances by id, as committed."""
 
     def __init__(self) -> None:
         self.seq = 0
         self.devices: dict[str, Device] = {}
         self.offers: dict[str, Offer] = {}
         self.enrollments: dict[str, Enrollment] = {}
+        self.recipes: dict[str, RecipeVersion] = {}
+        self.schedules: dict[str, Schedule] = {}
+        self.scheduled_plans: dict[str, ScheduledPlan] = {}
+        self.standing: dict[str, Standing] = {}
         self._by_code: dict[str, str] = {}
 
     def reset(self, seq: int, entities: Mapping[str, bytes]) -> None:
@@ -45,6 +54,10 @@ class FleetView:
         self.devices.clear()
         self.offers.clear()
         self.enrollments.clear()
+        self.recipes.clear()
+        self.schedules.clear()
+        self.scheduled_plans.clear()
+        self.standing.clear()
         self._by_code.clear()
         for key, raw in entities.items():
             self._put(key, raw)
@@ -65,7 +78,17 @@ class FleetView:
             elif kind == "offer":
                 self.offers.pop(identity, None)
             elif kind == "enrollment":
-                self.enrollments.pop(identity, None)
+                gone = self.enrollments.pop(identity, None)
+                if gone is not None and self._by_code.get(gone.code_hash) == identity:
+                    del self._by_code[gone.code_hash]
+            elif kind == "recipe":
+                self.recipes.pop(identity, None)
+            elif kind == "schedule":
+                self.schedules.pop(identity, None)
+            elif kind == "scheduled_plan":
+                self.scheduled_plans.pop(identity, None)
+            elif kind == "standing":
+                self.standing.pop(identity, None)
             return
         record = decode_entity(key, raw)
         if isinstance(record, Device):
@@ -75,6 +98,14 @@ class FleetView:
         elif isinstance(record, Enrollment):
             self.enrollments[identity] = record
             self._by_code[record.code_hash] = identity
+        elif isinstance(record, RecipeVersion):
+            self.recipes[identity] = record
+        elif isinstance(record, Schedule):
+            self.schedules[identity] = record
+        elif isinstance(record, ScheduledPlan):
+            self.scheduled_plans[identity] = record
+        elif isinstance(record, Standing):
+            self.standing[identity] = record
 
     def enrollment_of(self, code_hash: str) -> Enrollment | None:
         """Return the enrollment of a code's hash."""
@@ -101,10 +132,11 @@ class FleetView:
 
 
 class QuestionsView:
-    """Open questions of all constellations: (constellation, question id) -> question."""
+    """Open questions of all constellations: (constellation, question id) -> question; and those lately `answered`."""
 
     def __init__(self) -> None:
         self.open: dict[tuple[str, str], Question] = {}
+        self.answered: dict[tuple[str, str], Question] = {}
 
     def take(self, stream: str, entities: Mapping[str, bytes]) -> None:
         """Take the questions of one constellation as committed."""
@@ -126,8 +158,13 @@ class QuestionsView:
         record = None if raw is None else decode_entity(key, raw)
         if isinstance(record, Question) and record.answer is None:
             self.open[where] = record
-        else:
-            self.open.pop(where, None)
+            return
+        self.open.pop(where, None)
+        if isinstance(record, Question) and record.answer:
+            self.answered.pop(where, None)
+            self.answered[where] = record
+            if len(self.answered) > ANSWERED_MAX:
+                del self.answered[next(iter(self.answered))]
 
     def _drop_if_final(self, stream: str, raw: bytes) -> None:
         if not any(where[0] == stream for where in self.open):
@@ -139,53 +176,82 @@ class QuestionsView:
 
 
 class Headlines:
-    """Head and answer of constellations, the most recently changed ones; misses are read from the store."""
+    """Head and answer of constellations, the most recently changed ones; misses are read from the store.
 
-    def __init__(self, reads: ReadPort) -> None:
+    Bounded by number and by the bytes of what they were decoded from.
+    """
+
+    def __init__(self, reads: ReadPort, *, bytes_max: int = HEADLINES_BYTES_MAX) -> None:
         self._reads = reads
-        self._known: OrderedDict[str, tuple[Head, Answer | None]] = OrderedDict()
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._passed = 0  # heads of constellations that are not known here
+        self._known: OrderedDict[str, _Headline] = OrderedDict()
 
     def apply(self, event: Event) -> None:
         if event.stream in (FLEET, ACCESS) or not ("head" in event.puts or "answer" in event.puts):
             return
-        head, answer = self._known.get(event.stream, (None, None))
-        for key in ("head", "answer"):
-            raw = event.puts.get(key)
-            if raw is None:
-                continue
-            record = decode_entity(key, raw)
-            if isinstance(record, Head):
-                head = record
-            elif isinstance(record, Answer):
-                answer = record
-        if head is not None:
-            self._keep(event.stream, head, answer)
+        known = self._known.get(event.stream)
+        head, answer = event.puts.get("head"), event.puts.get("answer")
+        if known is None and event.seq > 1 and (head is None or "answer" not in event.puts):
+            # The other of the two is unknown here: who asks reads both.
+            self._passed += 1
+        elif head is not None:
+            made = _headline(bytes(head), bytes(answer) if answer is not None else None)
+            if "answer" not in event.puts and known is not None:
+                made = replace(known, head=made.head, head_bytes=made.head_bytes)
+            self._keep(event.stream, made)
+        elif known is not None:
+            record = None if answer is None else _answer(bytes(answer))
+            self._keep(event.stream, replace(known, answer=record, answer_bytes=len(answer or b"")))
 
-    def _keep(self, stream: str, head: Head, answer: Answer | None) -> None:
-        self._known[stream] = (head, answer)
-        self._known.move_to_end(stream)
-        while len(self._known) > HEADLINES_MAX:
-            self._known.popitem(last=False)
+    def _keep(self, stream: str, made: _Headline) -> None:
+        old = self._known.pop(stream, None)
+        self._known[stream] = made
+        self._bytes += made.size - (old.size if old is not None else 0)
+        while len(self._known) > HEADLINES_MAX or (self._bytes > self._bytes_max and len(self._known) > 1):
+            _, gone = self._known.popitem(last=False)
+            self._bytes -= gone.size
 
     async def of(self, stream: str) -> tuple[Head, Answer | None] | None:
         """Return head and answer of a constellation, or None if there is no such one."""
         found = self._known.get(stream)
         if found is None:
-            read = await self._reads.entities(stream)
-            if read is None or "head" not in read[1]:
-                return None
-            found = self._known.get(stream) or headline_of(read[1])
-            self._keep(stream, *found)
-        return found
+            passed = self._passed
+            read = await self._reads.headline(stream)
+            found = self._known.get(stream)
+            if found is None and read is not None:
+                found = _headline(*read)
+                if passed == self._passed:
+                    self._keep(stream, found)
+        return (found.head, found.answer) if found is not None else None
 
 
-def headline_of(entities: Mapping[str, bytes]) -> tuple[Head, Answer | None]:
-    """Return head and answer among a constellation's entities."""
-    head = decode_entity("head", entities["head"])
-    answer = decode_entity("answer", entities["answer"]) if "answer" in entities else None
-    if not isinstance(head, Head) or not (answer is None or isinstance(answer, Answer)):
-        raise TypeError("head and answer of a constellation are of another kind")
-    return head, answer
+@dataclass(frozen=True, slots=True)
+class _Headline:
+    head: Head
+    answer: Answer | None
+    head_bytes: int
+    answer_bytes: int
+
+    @property
+    def size(self) -> int:
+        return self.head_bytes + self.answer_bytes
+
+
+def _headline(head: bytes, answer: bytes | None) -> _Headline:
+    record = decode_entity("head", head)
+    if not isinstance(record, Head):
+        raise TypeError("the head of a constellation is of another kind")
+    made = _answer(answer) if answer is not None else None
+    return _Headline(record, made, len(head), len(answer or b""))
+
+
+def _answer(raw: bytes) -> Answer:
+    record = decode_entity("answer", raw)
+    if not isinstance(record, Answer):
+        raise TypeError("the answer of a constellation is of another kind")
+    return record
 
 
 async def live_constellations(reads: ReadPort) -> list[str]:

@@ -15,6 +15,7 @@ from starloom.edge.constellations import Constellations
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem
 from starloom.edge.replies import json_reply
+from starloom.edge.tab import open_again
 from starloom_protocol.feed import FLEET
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code
 
@@ -24,9 +25,12 @@ _ATTENTION = {
     Attention.TASK_UNKNOWN: "A task may have happened and must not be repeated by itself.",
     Attention.NO_CAPABLE_DEVICE: "A task fits no device.",
     Attention.WAITS_LONG: "A task waits longer than its limit.",
+    Attention.TAKES_LONG: "A task takes longer, over all its attempts, than its limit.",
     Attention.RULE_REFUSED: "A rule's edit was refused.",
+    Attention.REVIEW_WISHES: "The model would change the plan beyond what was approved.",
     Attention.PLANNING_FAILED: "No plan could be made.",
     Attention.MISSING_GRANT: "A grant is missing on a device.",
+    Attention.OWNER_ASKED: "A device asks its owner before it does this; the answer is typed there.",
 }
 
 
@@ -47,6 +51,9 @@ class WhyRoute:
         found = await asyncio.to_thread(_explain, fleet[1] if fleet else {}, constellation, entities, task_id)
         if found is None:
             raise Problem(Code.UNKNOWN_TASK, f"there is no task {task_id}", status=404)
+        for item in found.get("items", [found]):
+            if item.get("asleep"):
+                item["open"] = open_again(self._hub.settings.outside_url, self._hub.lan.state)
         return json_reply(found)
 
 
@@ -96,4 +103,6 @@ def _item(shard: Shard, why: Why) -> dict[str, Any]:
         ],
         "actions": why.actions,
         "fix": why.actions[0] if why.actions else None,
+        "asleep": [devices[name].name for name in why.asleep],
+        "open": None,
     }

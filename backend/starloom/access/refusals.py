@@ -1,0 +1,45 @@
+"""Who was refused at the doors for devices lately, and why: so that the owner reads the reason that the device got.
+
+Kept in memory, bounded, the same refusal counted once more instead of listed again. Holds no secret and no code.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+
+KEPT_MAX = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One refusal. `who` is what the device called itself, `enrollment` whose code it brought; both may be ""."""
+
+    at_ms: int
+    door: str
+    address: str
+    code: str
+    reason: str
+    who: str = ""
+    enrollment: str = ""
+    times: int = 1
+
+
+class Refusals:
+    """The latest refusals of this hub process."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str, str, str, str], Refused] = OrderedDict()
+
+    def note(self, refused: Refused) -> None:
+        """Remember one; the oldest goes when there are too many."""
+        key = (refused.door, refused.address, refused.code, refused.who, refused.enrollment)
+        before = self._kept.pop(key, None)
+        self._kept[key] = replace(refused, times=before.times + 1) if before is not None else refused
+        while len(self._kept) > KEPT_MAX:
+            self._kept.popitem(last=False)
+
+    def latest(self, enrollment: str | None = None) -> list[Refused]:
+        """Return them, newest first; with `enrollment` only those that brought its code."""
+        found = [item for item in self._kept.values() if enrollment is None or item.enrollment == enrollment]
+        return found[::-1]

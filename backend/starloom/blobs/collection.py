@@ -1,0 +1,131 @@
+"""Finds the artifacts that nothing names any more, and lets them go; logs of attempts as well.
+
+What names an artifact is asked of `Named`; any 64 hexadecimal digits there count, so a hash in a plan's arguments or
+inside a value keeps its file. When in doubt it stays. Decision 0020 tells why nothing that is named can go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import BinaryIO, Final, Protocol
+
+from starloom.blobs.artifacts import FileBlobs
+from starloom.blobs.fault import BlobRefused
+from starloom.blobs.logs import AttemptLogs
+
+EVERY_MOST_S: Final = 6 * 3600.0
+PAGE_BYTES: Final = 1024 * 1024
+_HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+_log = logging.getLogger("starloom.blobs")
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """`unnamed_s`: how long bytes stay that nothing names yet. The rest is about logs of what has ended."""
+
+    unnamed_s: float
+    logs_s: float
+    logs_bytes: int
+
+
+class Named(Protocol):
+    """What is live or retained, as committed."""
+
+    async def streams(self) -> set[str]:
+        """Return every stream whose files stay."""
+        ...
+
+    async def running(self) -> set[str]:
+        """Return the constellations that are not final."""
+        ...
+
+    async def read(self, stream: str) -> Told:
+        """Return what a stream says now; nothing, if there is no such stream."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The encoded entities of a stream; the artifacts that hold values of its tasks; since when its oldest open attempt
+    runs, in seconds since the epoch.
+    """
+
+    entities: Iterable[bytes] = ()
+    values: Iterable[str] = ()
+    running_since_s: float | None = None
+
+
+class Collector:
+    """One for the hub."""
+
+    def __init__(self, blobs: FileBlobs, logs: AttemptLogs, named: Named, keeping: Keeping) -> None:
+        self._blobs = blobs
+        self._logs = logs
+        self._named = named
+        self._keeping = keeping
+
+    @property
+    def every_s(self) -> float:
+        """How long to wait between two looks."""
+        return min(EVERY_MOST_S, self._keeping.unnamed_s / 4)
+
+    async def collect(self, now_s: float) -> int:
+        """Let go what may go at this moment (seconds since the epoch); return the bytes of artifacts freed.
+
+        Raises:
+            Exception: whatever reading what is named raises; nothing has gone then.
+        """
+        before_s = now_s - self._keeping.unnamed_s
+        candidates = await asyncio.to_thread(self._blobs.older_than, before_s)
+        freed = 0
+        if candidates:
+            before_s = await self._spare(candidates, before_s)
+            for sha256 in sorted(candidates):
+                freed += await asyncio.to_thread(self._blobs.collect, sha256, before_s)
+        running = await self._named.running()
+        gone = await asyncio.to_thread(
+            self._logs.expire, now_s - self._keeping.logs_s, self._keeping.logs_bytes, running
+        )
+        if freed or gone:
+            _log.info("event=collected artifact_bytes=%d logs_of=%d", freed, gone)
+        return freed
+
+    async def _spare(self, candidates: set[str], before_s: float) -> float:
+        """Take out what is named; return the moment before which the rest must have been asked for last.
+
+        A file of an attempt that still runs is named only by its result: what came since it began stays. Reading takes
+        a while, so streams are listed until a list brings nothing new.
+        """
+        seen: set[str] = set()
+        while new := await self._named.streams() - seen:
+            for stream in sorted(new):
+                told = await self._named.read(stream)
+                candidates -= await asyncio.to_thread(self._names, told)
+                if told.running_since_s is not None:
+                    before_s = min(before_s, told.running_since_s)
+            seen |= new
+        return before_s
+
+    def _names(self, told: Told) -> set[str]:
+        found = {match.decode() for raw in told.entities for match in _HASH.findall(raw)}
+        for sha256 in told.values:
+            try:
+                with self._blobs.open(sha256) as file:
+                    found |= _names_in(file)
+            except BlobRefused:
+                continue  # its bytes are gone or never came: it names nothing
+        return found
+
+
+def _names_in(file: BinaryIO) -> set[str]:
+    """Return the hashes in a file of any size; one that lies over two pages is found in both."""
+    found: set[str] = set()
+    tail = b""
+    while piece := file.read(PAGE_BYTES):
+        found.update(match.decode() for match in _HASH.findall(tail + piece))
+        tail = (tail + piece)[-65:]
+    return found

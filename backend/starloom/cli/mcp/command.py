@@ -1,0 +1,68 @@
+"""`starloom mcp`: the hub as tools for an assistant, by stdio or HTTP. Loads the MCP library only when it starts."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from starloom.cli import ports
+from starloom.cli.discovery import find
+from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.problems import usage
+from starloom_protocol.feed import Event
+
+PORT = 8475
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's command."""
+    hub_command(app, "mcp")(mcp)
+
+
+def mcp(
+    run: Invocation,
+    http: Annotated[bool, typer.Option("--http", help="Streamable HTTP on this machine instead of stdio.")] = False,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="With --http.")] = PORT,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="With --http: its token; ~/.config/starloom/mcp-token.")
+    ] = None,
+) -> None:
+    """Offer this hub to an assistant (Model Context Protocol). It may look and ask; it approves nothing."""
+    if run.as_json:
+        raise usage("this speaks MCP on its output", "Leave out --json.")
+    if importlib.util.find_spec("mcp") is None:
+        raise usage(
+            "the MCP library is not installed here",
+            f"Install it: {sys.executable} -m pip install 'starloom[mcp]' (from a checkout: 'mcp>=2.3,<3').",
+        )
+    find(run.hub)
+    from starloom.cli.mcp.server import build
+    from starloom.cli.mcp.tools import Tools
+
+    server = build(Tools(lambda: find(run.hub), describe))
+    if not http:
+        server.run("stdio")
+        return
+    from starloom.cli.mcp.http import HOST, PATH, TOKEN_FILE, application, serve, token_in
+
+    if not ports.is_free(HOST, port):
+        raise usage(f"port {port} is used by {ports.owner(port)}", "Name another with --port.")
+    path = token_file or Path.home() / TOKEN_FILE
+    token = token_in(path)
+    sys.stderr.write(
+        f"MCP at http://{HOST}:{port}{PATH}; clients send `Authorization: Bearer` with the token in {path}\n"
+    )
+    serve(application(server, port, token), port)
+
+
+def describe(events: list[Event], devices: Mapping[str, str]) -> list[str]:
+    """Return events as lines, as `starloom watch` has them."""
+    from starloom.cli.constellation_text import Changes
+
+    changes = Changes(dict(devices))
+    return [line for event in events for line in changes.lines(event)]

@@ -1,0 +1,135 @@
+"""What runs on a server that is added by ssh: the shell texts, sent on the standard input of `sh -s`. Pure.
+
+A text carries everything, so no secret stands in a command line that other users of the server could read, and
+nothing depends on the person's login shell there.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+NO_PYTHON, OLD_PYTHON = 42, 43
+NEEDED_BYTES = 250 * 1000 * 1000
+UP = "starloom-tunnel-up"
+_PYTHONS = "python3 python3.14 python3.13 python3.12 python3.11"
+_END = "STARLOOM_END_OF_TEXT"
+
+_FIND = f"""
+found= python=
+for one in {_PYTHONS}; do
+  command -v "$one" >/dev/null 2>&1 || continue
+  found="$one"
+  if "$one" -c 'import sys; sys.exit(sys.version_info < (3, 11))' </dev/null 2>/dev/null; then python="$one"; break; fi
+done
+if [ -z "$found" ]; then echo "no python3 in $PATH"; exit {NO_PYTHON}; fi
+if [ -z "$python" ]; then "$found" -V; exit {OLD_PYTHON}; fi
+"""
+
+_PROBE = """
+import importlib.util, json, os, shutil, socket, sys
+from pathlib import Path
+home = Path(sys.argv[1]).expanduser().resolve()
+there = home
+while not there.exists():
+    there = there.parent
+def free(port):
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return 0
+        return probe.getsockname()[1]
+try:
+    joined = json.loads((home / "hub.json").read_text())
+except (OSError, ValueError):
+    joined = {}
+print(json.dumps({
+    "python": sys.version.split()[0],
+    "venv": all(importlib.util.find_spec(name) for name in ("venv", "ensurepip")),
+    "home": str(home),
+    "writable": os.access(there, os.W_OK),
+    "free_bytes": shutil.disk_usage(there).free,
+    "port": free(int(sys.argv[2])) or free(0),
+    "name": socket.gethostname().partition(".")[0],
+    "system": sys.platform,
+    "joined": joined.get("hub", ""),
+    "joined_as": joined.get("name", ""),
+}))
+"""
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True):
+    """What the probe found. `port` is free on the server's loopback address."""
+
+    python: str
+    venv: bool
+    home: str
+    writable: bool
+    free_bytes: int
+    port: int
+    name: str
+    system: str
+    joined: str = ""
+    joined_as: str = ""
+
+
+def _python(text: str, arguments: Sequence[str]) -> str:
+    return (
+        "umask 077\n"
+        "file=$(mktemp) || exit 1\ntrap 'rm -f \"$file\"' EXIT\n"
+        f"cat >\"$file\" <<'{_END}'\n{text}\n{_END}\n"
+        f'"$python" -I "$file" {shlex.join(arguments)} </dev/null\n'
+    )
+
+
+def probe(home: str, port: int) -> str:
+    """Return the text that prints a `Server` as JSON, or ends with `NO_PYTHON` or `OLD_PYTHON`."""
+    return _FIND + _python(_PROBE, [home, str(port)])
+
+
+@dataclass(frozen=True)
+class Joining:
+    """What a server is told to do to join. `hub` is the hub's own address, `via` where the tunnel ends there."""
+
+    hub: str
+    code: str
+    via: str
+    home: str
+    name: str
+    profile: str
+    folders: Sequence[str] = ()
+
+
+def join(script: str, wanted: Joining) -> str:
+    """Return the text that runs `join.py` there; the code travels in a variable, not in a command line."""
+    arguments = [wanted.hub, "-", "--via", wanted.via, "--home", wanted.home, "--name", wanted.name]
+    arguments += ["--no-start", "--profile", wanted.profile, *wanted.folders]
+    code = f"STARLOOM_JOIN_CODE={shlex.quote(wanted.code)}\nexport STARLOOM_JOIN_CODE\n"
+    return _FIND + code + _python(script, arguments)
+
+
+def agent(home: str, *arguments: str) -> str:
+    """Return the text that runs the agent's own command there."""
+    return f"{_agent(home, arguments)} </dev/null 2>&1\n"
+
+
+def _agent(home: str, arguments: Sequence[str]) -> str:
+    return shlex.join([f"{home}/venv/bin/starloom-agent", *arguments, "--home", home])
+
+
+def hold(home: str) -> list[str]:
+    """Return the command that a tunnel runs: start the agent if it does not run, say that all is up, stay.
+
+    It ends when its standard input does, so nothing is left there when the tunnel is cut.
+    """
+    start = _agent(home, ["start"])
+    return [
+        "sh",
+        "-c",
+        f"[ ! -e {shlex.quote(home)}/hub.json ] || {start} >/dev/null 2>&1 </dev/null; echo {UP}; exec cat",
+    ]

@@ -1,0 +1,57 @@
+"""How the application is served: the same server and settings for every listener, with TLS where there is a key."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+from websockets.protocol import Protocol, State
+
+from starloom_protocol.codec import MESSAGE_BYTES_MAX
+
+
+def server_config(
+    app: ASGIApp, *, host: str, port: int, drain_s: float, certificate: Path | None, key: Path | None
+) -> uvicorn.Config:
+    """Return the settings of one listener; `drain_s` is how long open requests get at its end."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        ws="websockets-sansio",
+        ws_max_size=MESSAGE_BYTES_MAX + 64 * 1024,
+        ws_per_message_deflate=False,
+        ws_ping_interval=20.0,
+        ws_ping_timeout=20.0,
+        http="h11",
+        lifespan="off",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        log_config=None,
+        limit_concurrency=None,
+        timeout_graceful_shutdown=max(1, round(drain_s)),
+        ssl_certfile=str(certificate) if certificate else None,
+        ssl_keyfile=str(key) if key else None,
+    )
+
+
+class Listener(uvicorn.Server):
+    """A server that ends whole: no socket upsets its end, and none outlives it.
+
+    uvicorn 0.54 says goodbye also to a socket that its peer is just closing, which the websocket protocol refuses; and
+    it leaves a TLS connection open whose peer does not answer the end of the encryption.
+    """
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for connection in list(self.server_state.connections):
+            talk = getattr(connection, "conn", None)
+            if isinstance(talk, Protocol) and talk.state is State.CLOSING:
+                self.server_state.connections.discard(connection)
+                connection.transport.close()
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()

@@ -1,0 +1,79 @@
+"""`approvals | approve | deny`: four answers, several at once, who answered what, and what is allowed for good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.cli.test_commands import StubHub, starloom
+
+CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"}, "devices": ["vps"], "effects": []}
+
+
+@pytest.fixture
+def hub() -> Iterator[StubHub]:
+    stub = StubHub()
+    stub.answers["GET", "/enrollments"] = (200, {"items": []})
+    try:
+        yield stub
+    finally:
+        stub.close()
+
+
+def asked(**more: Any) -> dict[str, Any]:
+    soon = (datetime.now(UTC) + timedelta(hours=5, minutes=1)).isoformat()
+    row = {"id": "c1:approve-plan", "text": "Run it?", "constellation": "c1", "constellation_name": "web"}
+    return {**row, "expires_at": soon, "choices": [], "calls": [CALL], "once_because": "", **more}
+
+
+def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) -> None:
+    once = asked(id="c2:approve-plan", calls=[], once_because="its policy asks each time", expires_at=None)
+    hub.answers["GET", "/approvals"] = (200, {"items": [asked(), once]})
+    code, said = starloom(hub, "approvals")
+    assert code == 0
+    assert "c1:approve-plan  Run it?  (web; denied by itself in 5 h)" in said
+    assert '--always allows from now on: service.restart {"name": "nginx"} on vps' in said
+    assert "only this once: its policy asks each time" in said
+
+
+def test_the_four_answers(hub: StubHub) -> None:
+    for action in ("approve", "deny"):
+        hub.answers["POST", f"/approvals/c1:q/{action}"] = (200, {"answer": action})
+    assert starloom(hub, "approve", "c1:q")[0] == 0
+    assert starloom(hub, "approve", "c1:q", "--always", "--reason", "weekly")[1] == "c1:q answered for good\n"
+    assert starloom(hub, "deny", "c1:q")[0] == 0
+    assert starloom(hub, "deny", "c1:q", "--reason", "not today")[0] == 0
+    bodies = [body for command, _, body in hub.asked if command == "POST"]
+    assert bodies == [{}, {"always": True, "reason": "weekly"}, {"reason": ""}, {"reason": "not today"}]
+    assert starloom(hub, "approve", "c1:q", "--always", "--value", "go")[0] == 2
+
+
+def test_several_are_answered_at_once_and_the_first_refusal_ends_it(hub: StubHub) -> None:
+    hub.answers["POST", "/approvals/c1:q/approve"] = (200, {"answer": "allow"})
+    hub.answers["POST", "/approvals/c3:q/approve"] = (200, {"answer": "allow"})
+    assert starloom(hub, "approve", "c1:q", "c3:q")[1] == "c1:q answered\nc3:q answered\n"
+    code, said = starloom(hub, "approve", "c1:q", "c2:q", "c3:q")
+    assert code != 0
+    assert "c3:q answered" not in said
+
+
+def test_who_answered_what(hub: StubHub) -> None:
+    row = asked(answer="deny", answered_by="person:ann", answered_at="2026-01-02T03:04:05Z", reason="not today")
+    hub.answers["GET", "/approvals"] = (200, {"items": [row]})
+    assert "Run it?  deny by person:ann, 2026-01-02" in starloom(hub, "approvals", "--answered")[1]
+    hub.answers["GET", "/approvals"] = (200, {"items": []})
+    assert starloom(hub, "approvals", "--answered")[1] == "Nothing was answered lately.\n"
+
+
+def test_what_is_allowed_for_good_is_listed_and_taken_back(hub: StubHub) -> None:
+    standing: dict[str, Any] = {**CALL, "id": "s-1", "by": "person:ann", "at": "2026-01-02T03:04:05Z"}
+    standing["devices"] = [{"id": "d-1", "name": "vps"}]
+    hub.answers["GET", "/standing-approvals"] = (200, {"items": [standing]})
+    hub.answers["DELETE", "/standing-approvals/s-1"] = (200, {"id": "s-1"})
+    said = starloom(hub, "approvals", "--always")[1]
+    assert 's-1  service.restart {"name": "nginx"} on vps  (by person:ann' in said
+    assert starloom(hub, "approvals", "--revoke", "s-1") == (0, "s-1 is asked again from now on\n")
+    assert starloom(hub, "approvals", "--revoke", "s-2")[0] != 0

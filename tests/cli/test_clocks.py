@@ -1,0 +1,124 @@
+"""`starloom schedule` against a stub of the API: what is sent, what is said, what is refused unsent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cli.test_commands import StubHub, hub, starloom
+
+__all__ = ["hub"]
+
+NEXT = ["2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00"]
+
+
+def shown(**fields: Any) -> dict[str, Any]:
+    return {
+        "approved": None,
+        "catch_up": "last",
+        "cron": "30 2 * * *",
+        "fired": 3,
+        "id": "s-1",
+        "in_words": "At 02:30 every day",
+        "last": {"state": "succeeded"},
+        "name": "Nightly",
+        "next": NEXT,
+        "notice": None,
+        "notify": "failure",
+        "overlap": "skip",
+        "recipe": "disk-space",
+        "request": "",
+        "running": [],
+        "skipped": 1,
+        "state": "active",
+        "stopped": None,
+        "zone": "Europe/Vienna",
+        **fields,
+    }
+
+
+def test_add_sends_what_was_said_and_shows_the_next_firings(hub: StubHub) -> None:
+    hub.answers["POST", "/schedules"] = (201, shown())
+    code, said = starloom(
+        hub, "schedule", "add", "-r", "disk-space", "-p", "top:=3", "--cron", "30 2 * * *", "--zone", "Europe/Vienna",
+        "--overlap", "queue", "--notify-on", "desk", "--deadline", "30m",
+    )  # fmt: skip
+    assert code == 0
+    assert hub.asked[-1][2] == {
+        "catch_up": "last",
+        "cron": "30 2 * * *",
+        "deadline_s": 1800,
+        "name": "",
+        "notify": "failure",
+        "notify_device": "desk",
+        "overlap": "queue",
+        "params": {"top": 3},
+        "recipe": "disk-space",
+        "zone": "Europe/Vienna",
+    }
+    assert "Nightly (s-1): at 02:30 every day, Europe/Vienna." in said
+    assert "Sat 2026-03-28 02:30  (UTC+0100)" in said
+    assert "Sun 2026-03-29 03:00  (UTC+0200)" in said
+
+
+def test_without_a_clock_or_with_two_things_to_run_nothing_is_sent(hub: StubHub) -> None:
+    assert starloom(hub, "schedule", "add", "how are my machines")[0] == 2
+    code, said = starloom(hub, "schedule", "add", "words", "-r", "disk-space", "--cron", "@daily")
+    assert code == 2
+    assert "exactly one" in said
+    assert hub.asked == []
+
+
+def test_what_needs_an_approval_is_shown_with_the_hash_to_give(hub: StubHub) -> None:
+    preview = {
+        "asks_approval": True,
+        "effects": ["change"],
+        "missing_grants": [],
+        "name": "Restart",
+        "plan_hash": "abc",
+        "seconds": 1,
+        "tasks": [{"device": "srv", "devices": [], "effects": ["change"], "id": "go", "tool": "x", "why": "named"}],
+        "warnings": [],
+    }
+    problem = {
+        "code": "needs_approval",
+        "hint": "--approve",
+        "preview": preview,
+        "reason": "it may change",
+        "title": "T",
+    }
+    hub.answers["POST", "/schedules"] = (409, problem)
+    code, said = starloom(hub, "schedule", "add", "restart it", "--cron", "@daily")
+    assert code == 1
+    assert "plan hash abc" in said
+    hub.answers["POST", "/schedules"] = (201, shown())
+    assert starloom(hub, "schedule", "add", "restart it", "--cron", "@daily", "--approve", "abc")[0] == 0
+    assert hub.asked[-1][2]["plan_hash"] == "abc"
+
+
+def test_the_list_tells_what_stopped_and_what_is_new(hub: StubHub) -> None:
+    stopped = shown(
+        name="Old", state="stopped", next=[], stopped={"code": "rights_lost", "reason": "the token is gone"}
+    )
+    news = shown(name="Site", notice={"count": 2, "text": "the answer has changed."}, running=["c-1"])
+    hub.answers["GET", "/schedules"] = (200, {"items": [stopped, news], "next": None})
+    said = starloom(hub, "schedule", "ls")[1]
+    assert "stopped: the token is gone" in said
+    assert "the answer has changed. (2 notices)" in said
+    assert "running: c-1" in said
+    hub.answers["GET", "/schedules"] = (200, {"items": [], "next": None})
+    assert "Nothing is on a clock" in starloom(hub, "schedule", "ls")[1]
+
+
+def test_show_preview_and_controls(hub: StubHub) -> None:
+    approved = {"by": "person:ann", "devices": ["srv"], "effects": ["change"], "plan_hash": "abc"}
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))
+    said = starloom(hub, "schedule", "show", "Nightly")[1]
+    assert "approved by person:ann: change on srv" in said
+    assert "fired 3, left out 1, the last succeeded" in said
+    for action, says in (("pause", "is paused"), ("resume", "fires again"), ("run", "fires now"), ("seen", "seen")):
+        hub.answers["POST", f"/schedules/Nightly/{action}"] = (200, shown())
+        code, said = starloom(hub, "schedule", action, "Nightly")
+        assert code == 0
+        assert says in said
+    hub.answers["DELETE", "/schedules/Nightly"] = (200, {"name": "Nightly", "running": ["c-1"]})
+    assert "Nightly is removed; c-1 goes on" in starloom(hub, "schedule", "rm", "Nightly")[1]

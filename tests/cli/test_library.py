@@ -1,0 +1,121 @@
+"""Recipes at the command line: imported with every fault told, proved without a run, exported as written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import StubHub, hub, starloom
+
+__all__ = ["hub"]
+
+TEXT = """\
+starloom_recipe: 1
+name: mine   # a comment
+title: Mine
+version: 3
+params: {folder: {type: path, default: Pictures}, most: {type: integer, optional: true}}
+plan: {starloom: 1, tasks: [{id: look, tool: fs.find, args: {root: {param: folder}}}]}
+"""
+PREVIEW = {
+    "name": "Mine",
+    "tasks": [
+        {
+            "id": "look",
+            "tool": "fs.find",
+            "person": None,
+            "device": "laptop",
+            "devices": ["laptop"],
+            "why": "it is the only one that can",
+            "effects": ["read"],
+        }
+    ],
+    "missing_grants": [],
+    "warnings": [],
+    "effects": ["read"],
+    "asks_approval": False,
+    "seconds": 1,
+    "plan_hash": "abc",
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.yaml"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_importing_says_that_nothing_has_run(hub: StubHub, file: Path) -> None:
+    hub.answers[("POST", "/recipes")] = (201, {"name": "mine", "version": 1})
+    code, said = starloom(hub, "recipe", "import", str(file))
+    assert code == 0
+    assert "kept as version 1. Nothing has run." in said
+    assert hub.asked[-1] == ("POST", "/recipes", {"recipe": TEXT})
+
+
+def test_a_name_that_is_taken_says_how_to_go_over_it(hub: StubHub, file: Path) -> None:
+    reason = "there is a recipe mine already, at version 4"
+    hub.answers[("POST", "/recipes")] = (409, {"title": "It conflicts", "reason": reason, "current_version": 4})
+    code, said = starloom(hub, "recipe", "import", str(file))
+    assert code == 1
+    assert reason in said
+    assert "Add --over 4 to make it version 5" in said
+    starloom(hub, "recipe", "import", str(file), "--over", "4")
+    assert hub.asked[-1][2] == {"recipe": TEXT, "base_version": 4}
+
+
+def test_every_fault_of_a_file_is_told(hub: StubHub, file: Path) -> None:
+    faults = [
+        {"place": "plan.tasks[0].tol", "reason": "there is no field `tol` here", "code": "unknown_field"},
+        {"place": "title", "reason": "`title` is missing", "code": "plan_invalid"},
+    ]
+    hub.answers[("POST", "/recipes/check")] = (422, {"title": "The plan has faults", "errors": faults})
+    code, said = starloom(hub, "recipe", "test", str(file))
+    assert code == 2
+    assert "plan.tasks[0].tol" in said
+    assert "`title` is missing" in said
+
+
+def test_a_proof_previews_with_defaults_and_starts_nothing(hub: StubHub, file: Path) -> None:
+    hub.answers[("POST", "/recipes/check")] = (200, {"name": "mine"})
+    hub.answers[("POST", "/constellations/preview")] = (200, PREVIEW)
+    code, said = starloom(hub, "recipe", "test", str(file), "-p", "most:=2")
+    assert code == 0
+    assert "mine reads well" in said
+    assert hub.asked[-1][2]["params"] == {"folder": "Pictures", "most": 2}
+    assert all(path != "/constellations" for _, path, _ in hub.asked)
+
+
+def test_a_proof_fails_where_a_task_has_no_device(hub: StubHub) -> None:
+    hub.answers[("GET", "/recipes/mine")] = (200, {"text": TEXT})
+    lost = {**PREVIEW, "tasks": [{**PREVIEW["tasks"][0], "device": None, "devices": []}]}  # type: ignore[index]
+    hub.answers[("POST", "/constellations/preview")] = (200, lost)
+    assert starloom(hub, "recipe", "test", "mine")[0] == 1
+
+
+def test_an_export_is_what_was_written_and_overwrites_nothing(hub: StubHub, tmp_path: Path) -> None:
+    hub.answers[("GET", "/recipes/mine")] = (200, {"text": TEXT, "document": {"name": "mine"}})
+    assert starloom(hub, "recipe", "export", "mine") == (0, TEXT)
+    assert json.loads(starloom(hub, "recipe", "export", "mine", "--json")[1]) == {"name": "mine"}
+    assert starloom(hub, "recipe", "export", "mine", str(tmp_path))[0] == 0
+    assert (tmp_path / "mine.yaml").read_text(encoding="utf-8") == TEXT
+    code, said = starloom(hub, "recipe", "export", "mine", str(tmp_path))
+    assert code == 2
+    assert "exists already" in said
+
+
+def test_own_recipes_show_their_versions(hub: StubHub) -> None:
+    hub.answers[("GET", "/recipes/mine")] = (200, {"name": "mine", "title": "Mine", "built_in": False, "clock": True})
+    row = {"version": 2, "title": "Mine", "author": "person:ann", "saved_at": "2026-01-01T00:00:00Z"}
+    hub.answers[("GET", "/recipes/mine/versions")] = (200, {"items": [row]})
+    _, said = starloom(hub, "recipe", "show", "mine")
+    assert "version 2, 2026-01-01T00:00:00Z, by person:ann" in said
+    assert "schedule add -r mine" in said
+
+
+def test_a_recipe_is_removed(hub: StubHub) -> None:
+    hub.answers[("DELETE", "/recipes/mine")] = (200, {})
+    assert starloom(hub, "recipe", "rm", "mine")[0] == 0

@@ -1,0 +1,119 @@
+"""Adding devices by the command line: the lines, the phone's code, the answer to a pairing, and wrong calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from starloom.edge.join_lines import qr
+from tests.cli.test_commands import StubHub, starloom
+
+MADE: dict[str, Any] = {
+    "id": "e-1",
+    "code": "AAAA",
+    "line": "curl here",
+    "url": "http://127.0.0.1:8470",
+    "lan": None,
+    "phone": {"url": "", "why": "no HTTPS here", "qr": None, "words": "", "warning": ""},
+    "expires_at": "2026-01-01T00:00:00Z",
+}
+ASKING = {"id": "e-1", "state": "asking", "name": "box", "os": "linux", "words": "one two three four five six"}
+ENROLL = ("POST", "/enrollments")
+
+
+@pytest.fixture
+def stub() -> Iterator[StubHub]:
+    made = StubHub()
+    yield made
+    made.close()
+
+
+def test_a_line_for_each_place_where_the_device_may_be(stub: StubHub) -> None:
+    stub.answers[ENROLL] = (201, MADE)
+    code, said = starloom(stub, "enroll", "--no-wait")
+    assert (code, "curl here" in said, "same network" in said) == (0, True, False)
+    stub.answers[ENROLL] = (201, {**MADE, "lan": {"line": "curl lan"}})
+    code, said = starloom(stub, "enroll", "--no-wait", "--profile", "files")
+    assert (code, "curl lan" in said) == (0, True)
+    assert stub.asked[-1][2] == {"profile_most": "files"}
+
+
+def test_the_phones_code_or_why_there_is_none(stub: StubHub) -> None:
+    stub.answers[ENROLL] = (201, MADE)
+    code, said = starloom(stub, "enroll", "--qr", "--no-wait")
+    assert (code, "no HTTPS here" in said, "starloom up --lan" in said) == (2, True, True)
+    phone = {"url": "https://10.0.0.2:8471/tab/#join=AAAA", "words": "six words", "warning": "w", "why": "", "qr": {}}
+    stub.answers[ENROLL] = (201, {**MADE, "phone": phone})
+    code, said = starloom(stub, "enroll", "--qr", "--no-wait")
+    assert (code, phone["url"] in said, "six words" in said, "\u2588" in said) == (0, True, True, True)
+
+
+def test_a_pairing_is_listed_and_answered_where_other_questions_are(stub: StubHub) -> None:
+    stub.answers["GET", "/approvals"] = (200, {"items": []})
+    stub.answers["GET", "/enrollments"] = (200, {"items": [ASKING, {**ASKING, "id": "e-2", "state": "approved"}]})
+    _, said = starloom(stub, "approvals")
+    assert "e-1  box (linux) asks to join" in said
+    assert "e-2" not in said
+    stub.answers["POST", "/enrollments/e-1/approve"] = (200, {})
+    stub.answers["POST", "/enrollments/e-1/deny"] = (200, {})
+    assert starloom(stub, "approve", "e-1")[0] == 0
+    assert starloom(stub, "deny", "e-1", "--reason", "not mine")[0] == 0
+    assert stub.asked[-1] == ("POST", "/enrollments/e-1/deny", {"reason": "not mine"})
+
+
+def test_who_may_not_see_pairings_still_sees_questions(stub: StubHub) -> None:
+    stub.answers["GET", "/approvals"] = (200, {"items": []})
+    stub.answers["GET", "/enrollments"] = (403, {"code": "forbidden", "title": "No"})
+    assert starloom(stub, "approvals") == (0, "Nothing waits for you.\n")
+
+
+def test_replacing_names_the_device_by_its_id(stub: StubHub) -> None:
+    stub.answers["GET", "/devices"] = (200, {"items": [{"id": "d-1", "name": "box"}]})
+    stub.answers[ENROLL] = (201, MADE)
+    assert starloom(stub, "enroll", "--replace", "box", "--no-wait")[0] == 0
+    assert stub.asked[-1][2]["replaces"] == "d-1"
+    assert starloom(stub, "enroll", "--replace", "fox", "--no-wait")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--port", "22"), "--port: only with --ssh"),
+        (("--folder", "x", "--keep"), "--folder, --keep: only with --ssh"),
+        (("--ssh", "a@b", "--qr"), "--qr shows a phone's page"),
+        (("--ssh", "a@b", "--replace", "box"), "--replace goes with a join line"),
+        (("--ssh", "a@b", "--keep"), "no `starloom up` of this computer serves"),
+        (("--profile", "root"), "root"),
+    ],
+)
+def test_what_does_not_go_together_is_a_wrong_call(stub: StubHub, words: tuple[str, ...], reason: str) -> None:
+    code, said = starloom(stub, "enroll", *words)
+    assert code == 2
+    assert reason in said
+    assert stub.asked == []
+
+
+def test_tunnels_are_kept_where_the_hub_is(stub: StubHub) -> None:
+    code, said = starloom(stub, "tunnel", "ls")
+    assert (code, "not a hub of this computer" in said) == (2, True)
+
+
+def test_a_qr_code_is_one_path_over_its_square() -> None:
+    made = qr("https://10.0.0.2:8471/tab/#join=AAAA")
+    assert made["path"].startswith("M2 2h7v1h-7z")
+    assert 21 <= made["size"] - 4 <= 61
+    with pytest.raises(ValueError, match="too"):
+        qr("x" * 5000)
+
+
+def test_a_sign_in_link_for_a_phone_is_one_that_it_can_reach(stub: StubHub) -> None:
+    link = {"url": "http://127.0.0.1:8470/#/sign-in/a.b", "lan_url": None}
+    stub.answers["POST", "/sign-in-links"] = (201, link)
+    assert "starloom up --lan" in starloom(stub, "open", "--qr")[1]
+    stub.answers["POST", "/sign-in-links"] = (201, {**link, "lan_url": "https://10.0.0.2:8471/#/sign-in/a.b"})
+    said = starloom(stub, "open", "--qr")[1]
+    assert "https://10.0.0.2:8471/#/sign-in/a.b" in said
+    assert "127.0.0.1" not in said
+    assert link["url"] in starloom(stub, "open", "--no-browser")[1]

@@ -1,0 +1,145 @@
+"""Recipes over REST: saved by version, every fault told, exported as written, planned from words; tries stay hidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from starloom.planner.catalogue import load_catalogue
+from starloom.planner.fleet import FleetView
+from starloom.planner.service import Planning
+from starloom_protocol.plan import read_document
+from tests.edge.world import World, chain
+
+R = "/api/v1/recipes"
+C = "/api/v1/constellations"
+TEXT = """\
+starloom_recipe: 1
+name: look-around          # a comment that stays
+title: Look around
+version: 7
+phrases: ["look around in {folder}"]
+params:
+  folder: {type: path, default: Pictures}
+effects: [read]
+plan:
+  starloom: 1
+  name: Look around
+  tasks:
+    - {id: find, tool: fs.find, args: {root: {param: folder}}}
+"""
+
+
+@pytest.fixture
+def planned(world: World) -> World:
+    """A hub with the real recipes, on a fleet that is not looked at."""
+    saved = world.hub.fleet.recipes
+    object.__setattr__(world.hub, "planner", Planning(load_catalogue(), FleetView, lambda: saved.values()))
+    return world
+
+
+async def call(world: World, method: str, path: str, body: Any = None, token: str | None = None) -> tuple[int, Any]:
+    async with world.client(token) as http:
+        answer = await http.request(method, path, json=body)
+    return answer.status_code, answer.json() if answer.content else None
+
+
+async def test_a_recipe_is_saved_listed_exported_and_understood(planned: World) -> None:
+    status, made = await call(planned, "POST", R, {"recipe": TEXT})
+    assert (status, made["name"], made["version"], made["built_in"], made["clock"]) == (
+        201,
+        "look-around",
+        1,
+        False,
+        True,
+    )
+    names = {item["name"]: item for item in (await call(planned, "GET", R))[1]["items"]}
+    assert names["look-around"]["built_in"] is False
+    assert names["photo-backup"]["built_in"] is True
+    _, shown = await call(planned, "GET", f"{R}/look-around")
+    assert shown["text"] == TEXT.replace("version: 7", "version: 1")
+    assert "# a comment that stays" in shown["text"]
+    assert shown["document"]["plan"]["tasks"][0]["tool"] == "fs.find"
+    _, preview = await call(planned, "POST", f"{C}/preview", {"request": "look around in Pictures"})
+    assert preview["understood"]["outcome"] == "exact"
+    assert preview["recipe"] == "look-around"
+
+
+async def test_another_version_needs_the_one_that_was_seen(planned: World) -> None:
+    await call(planned, "POST", R, {"recipe": TEXT})
+    status, refused = await call(planned, "POST", R, {"recipe": TEXT})
+    assert (status, refused["code"], refused["current_version"]) == (409, "conflict", 1)
+    changed = TEXT.replace("Look around\n", "Look around again\n", 1)
+    assert (await call(planned, "POST", R, {"recipe": changed, "base_version": 1}))[1]["version"] == 2
+    assert (await call(planned, "POST", R, {"recipe": changed, "base_version": 1}))[0] == 409
+    _, versions = await call(planned, "GET", f"{R}/look-around/versions")
+    assert [(item["version"], item["title"]) for item in versions["items"]] == [
+        (2, "Look around again"),
+        (1, "Look around"),
+    ]
+    assert (await call(planned, "GET", f"{R}/look-around?version=1"))[1]["title"] == "Look around"
+    status, missing = await call(planned, "GET", f"{R}/look-around?version=9")
+    assert status == 404
+    assert "kept are: 1, 2" in missing["reason"]
+
+
+async def test_a_document_is_saved_as_text(planned: World) -> None:
+    document = read_document(TEXT)
+    assert (await call(planned, "POST", R, {"recipe": document}))[0] == 201
+    _, shown = await call(planned, "GET", f"{R}/look-around")
+    assert read_document(shown["text"]) == {**document, "version": 1}
+
+
+async def test_every_fault_is_told_and_nothing_is_kept(planned: World) -> None:
+    bad = TEXT.replace("{folder}", "{foldr}").replace("tool: fs.find", "tol: fs.find")
+    for path in (R, f"{R}/check"):
+        status, refused = await call(planned, "POST", path, {"recipe": bad})
+        assert status == 422
+        places = {fault["place"] for fault in refused["errors"]}
+        assert {"phrases[0]", "plan.tasks[0].tol"} <= places
+    assert planned.hub.fleet.recipes == {}
+    assert (await call(planned, "POST", f"{R}/check", {"recipe": TEXT}))[1]["params"]["folder"]["type"] == "path"
+    assert planned.hub.fleet.recipes == {}
+
+
+async def test_built_in_recipes_stand_fast(planned: World) -> None:
+    status, refused = await call(planned, "POST", R, {"recipe": TEXT.replace("look-around", "fleet-health")})
+    assert (status, refused["code"]) == (409, "conflict")
+    assert "built-in" in refused["reason"]
+    assert (await call(planned, "DELETE", f"{R}/fleet-health"))[0] == 409
+    _, shown = await call(planned, "GET", f"{R}/fleet-health")
+    assert "starloom_recipe: 1" in shown["text"]
+    assert (await call(planned, "GET", f"{R}/fleet-health/versions"))[1]["items"] == []
+
+
+async def test_a_saved_recipe_is_removed_whole(planned: World) -> None:
+    await call(planned, "POST", R, {"recipe": TEXT})
+    assert (await call(planned, "DELETE", f"{R}/look-around"))[0] == 204
+    assert (await call(planned, "GET", f"{R}/look-around"))[0] == 404
+    assert (await call(planned, "GET", f"{R}/look-around/versions"))[0] == 404
+    assert (await call(planned, "DELETE", f"{R}/look-around"))[0] == 404
+
+
+async def test_a_viewer_may_check_but_not_save(planned: World) -> None:
+    _, viewer = await planned.new_token("viewer")
+    assert (await call(planned, "POST", f"{R}/check", {"recipe": TEXT}, viewer))[0] == 200
+    assert (await call(planned, "POST", R, {"recipe": TEXT}, viewer))[0] == 403
+    assert (await call(planned, "DELETE", f"{R}/look-around", None, viewer))[0] == 403
+
+
+async def test_tries_of_a_row_are_listed_only_when_asked_for(world: World) -> None:
+    for number in range(6):
+        await world.clock.advance(1)
+        labels = {"labels": {"try": "row"}} if number % 2 else {}
+        await world.submit(chain("t.one", name=f"plan {number}"), **labels)
+    names: list[str] = []
+    cursor = ""
+    while True:
+        _, page = await call(world, "GET", f"{C}?limit=2{cursor}")
+        names += [item["name"] for item in page["items"]]
+        if not page["next"]:
+            break
+        cursor = f"&cursor={page['next']}"
+    assert names == ["plan 4", "plan 2", "plan 0"]
+    assert len((await call(world, "GET", f"{C}?tries=true"))[1]["items"]) == 6

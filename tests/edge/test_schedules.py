@@ -1,0 +1,220 @@
+"""Schedules over REST, in a whole hub whose clock is turned: what fires, what is shown, what is refused."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.frames import Dispatch
+from starloom_protocol.vocabulary import Effect, Repeatability
+from tests.edge.world import World, an_offer, settle
+
+PLAN = {"starloom": 1, "name": "Look", "tasks": [{"id": "look", "tool": "t.one"}]}
+RISKY = {"starloom": 1, "name": "Change", "tasks": [{"id": "change", "tool": "t.change"}]}
+
+
+async def post(world: World, path: str, body: dict[str, Any], **headers: str) -> tuple[int, Any]:
+    async with world.client() as http:
+        answer = await http.post(f"/api/v1{path}", json=body, headers=headers)
+    return answer.status_code, answer.json()
+
+
+async def make(world: World, **body: Any) -> dict[str, Any]:
+    status, made = await post(world, "/schedules", {"plan": PLAN, "cron": "0 * * * *", "zone": "UTC", **body})
+    assert status == 201, made
+    assert isinstance(made, dict)
+    return made
+
+
+async def read(world: World, path: str) -> Any:
+    async with world.client() as http:
+        answer = await http.get(f"/api/v1{path}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def turn_to(world: World, text: str) -> None:
+    await world.clock.advance(round(datetime.fromisoformat(text).timestamp() * 1000) - world.clock.ms)
+    await settle()
+
+
+async def test_it_fires_when_it_is_due_and_shows_the_next_five(world: World) -> None:
+    made = await make(world, name="Hourly", zone="Europe/Vienna")
+    assert len(made["next"]) == 5
+    assert {item[-6:] for item in made["next"]} == {"+02:00"}
+    assert made["in_words"] == "At the start of every hour"
+    await turn_to(world, made["next"][0])
+    shown = await read(world, f"/schedules/{made['id']}")
+    (fired,) = shown["running"]
+    assert shown["next"][0] == made["next"][1]
+    head = await read(world, f"/constellations/{fired}")
+    assert (head["name"], head["schedule"]) == ("Hourly", made["id"])
+
+
+async def test_a_firing_that_ends_is_shown_with_its_moment(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    made = await make(world, name="Hourly", notify="always")
+    await turn_to(world, made["next"][0])
+    await agent.done(await agent.next(Dispatch), "1")
+    await settle()
+    (shown,) = (await read(world, "/schedules"))["items"]
+    assert (shown["last"]["state"], shown["last"]["due_at"]) == ("succeeded", made["next"][0])
+    assert shown["notice"]["constellation"] == shown["last"]["constellation"]
+    assert (await post(world, "/schedules/Hourly/seen", {}))[1]["notice"] is None
+    assert agent.ws is not None
+    await agent.ws.leave()
+
+
+async def test_a_preview_shows_times_and_plan_and_saves_nothing(world: World) -> None:
+    body = {"plan": PLAN, "cron": "30 2 * * *", "zone": "America/New_York"}
+    status, shown = await post(world, "/schedule-preview", body)
+    assert status == 200
+    assert len(shown["next"]) == 5
+    assert shown["plan"]["tasks"] == [{"id": "look"}]
+    assert shown["runs"]["kind"] == "plan"
+    status, clock = await post(world, "/schedule-preview", {"cron": "@daily", "zone": "UTC"})
+    assert (status, clock["plan"], clock["in_words"]) == (200, None, "At 00:00 every day")
+    assert (await read(world, "/schedules"))["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "place"),
+    [
+        ({"cron": "0 25 * * *"}, 422, "bad_schedule", "cron"),
+        ({"zone": "Europe/Wien"}, 422, "bad_schedule", "zone"),
+        ({"cron": ""}, 422, "bad_schedule", "cron"),
+        ({"overlap": "dance"}, 422, "bad_request", "overlap"),
+        ({"crom": "x"}, 422, "unknown_field", "crom"),
+        ({"recipe": "x"}, 422, "bad_request", None),
+        ({"plan": {"starloom": 1, "name": "x", "tasks": []}}, 422, None, None),
+        ({"notify_device": "nobody"}, 422, "unknown_device", None),
+        ({"plan": None, "request": "sing me a song"}, 422, "request_not_understood", None),
+        ({"plan": None, "from_constellation": "c-none"}, 404, "not_found", None),
+        ({"from_constellation": "c-none"}, 422, "bad_request", None),
+        ({"plan": None}, 422, "bad_request", None),
+    ],
+)
+async def test_what_cannot_be_kept_says_where_and_why(
+    world: World, body: dict[str, Any], status: int, code: str | None, place: str | None
+) -> None:
+    given = {"plan": PLAN, "cron": "0 * * * *", "zone": "UTC", **body}
+    found, problem = await post(world, "/schedules", given)
+    assert found == status, problem
+    assert code is None or problem["code"] == code
+    assert problem["hint"]
+    if place is not None:
+        assert [fault["place"] for fault in problem["errors"]] == [place]
+
+
+async def test_the_same_key_makes_one_schedule(world: World) -> None:
+    body = {"plan": PLAN, "cron": "0 * * * *", "zone": "UTC"}
+    first, second = [await post(world, "/schedules", body, **{"Idempotency-Key": "k"}) for _ in range(2)]
+    assert first == second
+    assert len((await read(world, "/schedules"))["items"]) == 1
+
+
+async def test_without_names_they_get_names_of_their_own(world: World) -> None:
+    assert [(await make(world))["name"] for _ in range(2)] == ["Look", "Look (2)"]
+    status, problem = await post(world, "/schedules", {"plan": PLAN, "cron": "@daily", "zone": "UTC", "name": "Look"})
+    assert (status, problem["errors"][0]["place"]) == (422, "name")
+
+
+async def test_it_is_changed_in_part_paused_resumed_and_removed(world: World) -> None:
+    made = await make(world, name="Hourly")
+    async with world.client() as http:
+        path = f"/api/v1/schedules/{made['id']}"
+        changed = (await http.patch(path, json={"cron": "30 4 * * *", "notify": "change"})).json()
+        assert (changed["cron"], changed["notify"], changed["name"]) == ("30 4 * * *", "change", "Hourly")
+        other = {**PLAN, "name": "Other"}
+        assert (await http.patch(path, json={"plan": other, "name": "Other"})).json()["name"] == "Other"
+        assert (await http.patch(path, json={"params": {"x": 1}})).status_code == 422
+        assert (await http.post(path + "/pause", json={"reason": "holiday"})).json()["next"] == []
+        assert (await http.post(path + "/pause", json={})).json()["code"] == "illegal_control"
+        assert len((await http.post(path + "/resume")).json()["next"]) == 5
+        assert (await http.post(path + "/dance")).status_code == 422
+        assert (await http.delete(path)).json()["removed"] is True
+        assert (await http.get(path)).status_code == 404
+
+
+async def test_what_has_ended_is_repeated_as_it_was_first_planned(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    plan = {
+        "starloom": 1,
+        "name": "List",
+        "tasks": [
+            {"id": "list", "tool": "t.one"},
+            {
+                "id": "each",
+                "tool": "t.one",
+                "for_each": {"from": "list", "output": ""},
+                "inputs": {"x": {"from": "list"}},
+            },
+        ],
+    }
+    made = (await world.submit(plan))["id"]
+    status, problem = await post(world, "/schedules", {"from_constellation": made, "cron": "@daily", "zone": "UTC"})
+    assert (status, problem["code"]) == (409, "illegal_control")
+    await agent.done(await agent.next(Dispatch), "[1,2]")
+    for _ in range(2):
+        await agent.done(await agent.next(Dispatch), "1")
+    await settle()
+    assert (await read(world, f"/constellations/{made}"))["state"] == "succeeded"
+    status, repeated = await post(world, "/schedules", {"from_constellation": made, "cron": "0 * * * *", "zone": "UTC"})
+    assert (status, repeated["name"]) == (201, "List")
+    await turn_to(world, repeated["next"][0])
+    (fired,) = (await read(world, f"/schedules/{repeated['id']}"))["running"]
+    tasks = (await read(world, f"/constellations/{fired}"))["tasks"]
+    assert sorted(task["id"] for task in tasks) == ["each", "list"]
+    assert agent.ws is not None
+    await agent.ws.leave()
+
+
+async def test_a_risky_plan_is_approved_once_with_what_is_shown(world: World) -> None:
+    agent = await world.join("one")
+    tool = ToolOffer(name="t.change", effects=[Effect.CHANGE], repeatability=Repeatability.IDEMPOTENT)
+    await agent.connect(world, offer=Offer(digest="d", slots=1, tools=[tool]))
+    body = {"plan": RISKY, "cron": "0 * * * *", "zone": "UTC"}
+    status, problem = await post(world, "/schedules", body)
+    assert (status, problem["code"]) == (409, "needs_approval")
+    assert problem["preview"]["plan_hash"] == problem["plan_hash"]
+    status, made = await post(world, "/schedules", {**body, "plan_hash": problem["plan_hash"]})
+    assert status == 201
+    assert (made["approved"]["devices"], made["approved"]["effects"]) == (["one"], ["change"])
+    await turn_to(world, made["next"][0])
+    (fired,) = (await read(world, f"/schedules/{made['id']}"))["running"]
+    assert (await read(world, f"/constellations/{fired}"))["state"] == "active"
+    assert agent.ws is not None
+    await agent.ws.leave()
+
+
+async def test_a_revoked_token_stops_what_was_made_with_it_and_a_viewer_makes_none(world: World) -> None:
+    body = {"plan": PLAN, "cron": "0 * * * *", "zone": "UTC"}
+    token, text = await world.new_token("operator")
+    async with world.client(text) as http:
+        made = (await http.post("/api/v1/schedules", json=body)).json()
+    async with world.client() as http:
+        await http.delete(f"/api/v1/tokens/{token}")
+    shown = await read(world, f"/schedules/{made['id']}")
+    assert (shown["state"], shown["stopped"]["code"]) == ("stopped", "rights_lost")
+    assert len((await post(world, f"/schedules/{made['id']}/resume", {}))[1]["next"]) == 5
+    _, viewer = await world.new_token("viewer")
+    async with world.client(viewer) as http:
+        assert (await http.post("/api/v1/schedules", json=body)).status_code == 403
+        assert (await http.get("/api/v1/schedules")).status_code == 200
+
+
+async def test_a_device_is_named_and_told_by_name(world: World) -> None:
+    agent = await world.join("desk")
+    await agent.connect(world, offer=an_offer("notify", "t.one"))
+    made = await make(world, notify_device="desk")
+    assert made["notify_device"] == "desk"
+    async with world.client() as http:
+        cleared = (await http.patch(f"/api/v1/schedules/{made['id']}", json={"notify_device": None})).json()
+    assert cleared["notify_device"] is None
+    assert agent.ws is not None
+    await agent.ws.leave()
