@@ -32,6 +32,14 @@ export interface MockOptions {
   empty?: boolean;
 }
 
+/** What a submit answers that was waited for: the test task of a new device, for one. */
+const WAITED_FOR = {
+  answer: { items: [], sentence: "1 task done on pop-os-laptop.", state: "final" },
+  id: CONSTELLATION,
+  state: "succeeded",
+  version: 1,
+};
+
 export class MockHub {
   signedIn: boolean;
   readonly calls: { method: string; path: string; body: unknown }[] = [];
@@ -182,10 +190,11 @@ export class MockHub {
     if (path === "/session") return this.session();
     if (path === "/live/tickets") return { body: { ticket: "ticket" }, status: 201 };
     if (path === "/constellations" && method === "GET") return this.list(searchParams);
+    if (path === "/constellations" && searchParams.has("wait_s")) return { body: WAITED_FOR, status: 200 };
     if (path === "/constellations") return { body: { id: CONSTELLATION, state: "planning", version: 0 }, status: 202 };
     if (path === "/constellations/preview")
       return preview(body as { request?: string; recipe?: string; plan?: unknown });
-    if (path === "/approvals") return this.approvals();
+    if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
     if (path === "/tokens")
       return {
@@ -244,13 +253,14 @@ export class MockHub {
     return { body: { items, next: null }, status: 200 };
   }
 
-  private approvals(): Answered {
+  private approvals(answered: boolean): Answered {
     const items: unknown[] = [];
     for (const stream of this.logs.keys()) {
       for (const [key, entity] of this.entities(stream)) {
-        if (!key.startsWith("question/") || entity.answered_ms) continue;
+        if (!key.startsWith("question/") || Boolean(entity.answered_ms) !== answered) continue;
         items.push({
           ...entity,
+          answered_at: entity.answered_ms ? iso(Number(entity.answered_ms)) : null,
           constellation: stream,
           constellation_name: "Photo backup",
           expires_at: null,
@@ -478,7 +488,7 @@ function preview(body: { request?: string; recipe?: string; plan?: unknown }): A
       status: 200,
     };
   }
-  if (typeof body.plan === "string" && !body.plan.includes("starloom")) {
+  if (body.plan !== undefined && !JSON.stringify(body.plan).includes("starloom")) {
     return {
       body: {
         code: "plan_invalid",

@@ -197,13 +197,25 @@ describe("New request", () => {
     );
   });
 
-  it("shows every fault of a pasted plan with its place", async () => {
-    open("/new");
-    await userEvent.click(await screen.findByRole("tab", { name: "Plan" }));
-    await userEvent.click(screen.getByRole("textbox"));
-    await userEvent.paste("tasks: nothing");
-    expect(await screen.findByText(/tasks\[0\]\.tol/)).toBeTruthy();
-    expect(screen.getByText(/two tasks have the id a/)).toBeTruthy();
+  it("shows every fault of a pasted plan in its row, with the change that mends it", async () => {
+    localStorage.clear();
+    open("/new?way=build");
+    // The editor is loaded on need, which takes a while the first time.
+    await userEvent.click(await screen.findByRole("tab", { name: "Text" }, { timeout: 8000 }));
+    const text = screen.getByRole("textbox", { name: "Plan, as YAML or JSON" });
+    await userEvent.clear(text);
+    await userEvent.click(text);
+    await userEvent.paste("tasks: [{id: a, tol: fs.find}, {id: a, tool: fs.find}]");
+    await userEvent.click(screen.getByRole("tab", { name: "Rows" }));
+    expect(await screen.findByText("this field does not exist here.")).toBeTruthy();
+    expect(screen.getByText("two tasks have the id a.")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+    await userEvent.click(screen.getByRole("button", { name: "Call it tool" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Give it another name" }));
+    await userEvent.click(screen.getByRole("tab", { name: "Text" }));
+    const written = screen.getByRole("textbox", { name: "Plan, as YAML or JSON" }) as HTMLTextAreaElement;
+    expect(written.value).toContain("tool: fs.find");
+    expect(written.value).toContain("id: a-2");
   });
 });
 

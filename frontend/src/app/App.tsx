@@ -1,21 +1,26 @@
 /** Who is signed in decides what is drawn; then the address does. */
-import { useCallback, useEffect, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { Route, Switch } from "wouter";
 import type { Problem } from "../link/rest.ts";
 import { ConstellationPage } from "../pages/Constellation.tsx";
 import { ConstellationsPage } from "../pages/Constellations.tsx";
 import { FleetPage } from "../pages/Fleet.tsx";
 import { HomePage } from "../pages/Home.tsx";
+import { InboxPage } from "../pages/Inbox.tsx";
 import { MissingPage } from "../pages/Missing.tsx";
 import { NewPage } from "../pages/New.tsx";
+import { RecipePage } from "../pages/Recipe.tsx";
+import { RecipesPage } from "../pages/Recipes.tsx";
+import { SchedulesPage } from "../pages/Schedules.tsx";
 import { SignInPage } from "../pages/SignIn.tsx";
-import { InboxPage, RecipesPage, SettingsPage } from "../pages/Small.tsx";
+import { SettingsPage } from "../pages/Small.tsx";
 import { DoingProvider } from "./Actions.tsx";
 import { WorkspaceContext } from "./context.ts";
 import { watchNeeds } from "./needs.ts";
 import { asProblem } from "./resource.ts";
 import { Workspace } from "./workspace.ts";
 
+const LiveEdit = lazy(() => import("../rows/LiveEdit.tsx"));
 const LINK = /^#?\/?(?:#\/)?sign-in\/([^./]+)\.(.+)$/;
 
 /** Takes a sign-in link out of the address, so that its secret stays in no history. */
@@ -89,6 +94,13 @@ export function App() {
           <Route path="/">{() => <HomePage />}</Route>
           <Route path="/new">{() => <NewPage />}</Route>
           <Route path="/constellations">{() => <ConstellationsPage />}</Route>
+          <Route path="/constellations/:id/edit">
+            {({ id }) => (
+              <Suspense fallback={null}>
+                <LiveEdit key={id} id={id} />
+              </Suspense>
+            )}
+          </Route>
           <Route path="/constellations/:id/*?">
             {({ id, "*": rest }) => (
               <ConstellationPage key={id} id={id} task={rest?.startsWith("t/") ? rest.slice(2) : null} />
@@ -96,6 +108,8 @@ export function App() {
           </Route>
           <Route path="/devices">{() => <FleetPage />}</Route>
           <Route path="/recipes">{() => <RecipesPage />}</Route>
+          <Route path="/recipes/:name">{({ name }) => <RecipePage key={name} name={name} />}</Route>
+          <Route path="/schedules">{() => <SchedulesPage />}</Route>
           <Route path="/inbox">{() => <InboxPage />}</Route>
           <Route path="/settings">{() => <SettingsPage />}</Route>
           <Route>{() => <MissingPage />}</Route>

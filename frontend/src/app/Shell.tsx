@@ -21,6 +21,9 @@ const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] =
   { path: "/settings", label: "Settings", icon: "settings" },
 ];
 
+/** Places that the palette and a key reach, and no rail. */
+const FURTHER = [{ path: "/schedules", label: "Schedules", keys: "g s" }];
+
 export interface ShellProps {
   title: string;
   /** Before the title on a wide screen, as a way back on a phone. */
@@ -54,11 +57,13 @@ export function Shell(props: ShellProps) {
     { keys: "?", does: "This list", run: () => setOver("keys") },
     { keys: "n", does: "New request", run: () => go("/new") },
     { keys: "/", does: "Filter", run: () => document.querySelector<HTMLElement>("[data-filter]")?.focus() },
-    ...PLACES.filter((place) => place.keys).map((place) => ({
-      keys: place.keys ?? "",
-      does: `Go to ${place.label}`,
-      run: () => go(place.path),
-    })),
+    ...[...PLACES, ...FURTHER]
+      .filter((place) => place.keys)
+      .map((place) => ({
+        keys: place.keys ?? "",
+        does: `Go to ${place.label}`,
+        run: () => go(place.path),
+      })),
     { keys: "t", does: "Theme: system, light, dark", run: () => say(`Theme: ${turnTheme()}`) },
     {
       keys: "d",
@@ -75,7 +80,7 @@ export function Shell(props: ShellProps) {
   const entries: PaletteEntry[] = [
     ...(props.entries ?? []),
     { id: "new", group: "Go to", label: "New request", keys: "n", run: () => go("/new") },
-    ...PLACES.map((place) => ({
+    ...[...PLACES, ...FURTHER].map((place) => ({
       id: place.path,
       group: "Go to",
       label: place.label,

@@ -57,7 +57,7 @@ const Pip = memo(function Pip(props: {
       tabIndex={-1}
       className={`pip ${selected ? "selected" : ""}`}
       style={{ left: x - 12, top: y - 12 }}
-      title={`${view.id}: ${view.shown.word}`}
+      title={`${view.name}: ${view.shown.word}`}
       onClick={() => onSelect(view.id)}
     >
       <Glyph name={view.shown.glyph} tone={view.shown.tone} />

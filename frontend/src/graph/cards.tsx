@@ -25,18 +25,19 @@ interface TaskCardProps {
 /** One task: glyph, name, time; device, state's word and what it is about. */
 export const TaskCard = memo(function TaskCard({ view, selected, badge, fraction, onSelect }: TaskCardProps) {
   const { shown } = view;
-  const note = view.label && shown.tone === "teal" ? `${shown.word}, ${view.label}` : shown.word;
+  const note =
+    view.label && view.name === view.id && shown.tone === "teal" ? `${shown.word}, ${view.label}` : shown.word;
   const showsPart = fraction >= 0 && (shown.glyph === "turning_arc" || shown.glyph === "broken_arc");
   return (
     <button
       type="button"
       tabIndex={-1}
       className={`node g-${shown.glyph} tone-${shown.tone} ${selected ? "selected" : ""} ${badge ?? ""}`}
-      title={[view.id, view.label, shown.word, view.deviceName].filter(Boolean).join(", ")}
+      title={[view.name, view.label, shown.word, view.deviceName].filter(Boolean).join(", ")}
       onClick={() => onSelect(view.id)}
     >
       <Glyph name={shown.glyph} />
-      <span className="name cut">{view.id}</span>
+      <span className="name cut">{view.name}</span>
       <span className="time">{showsPart ? `${Math.round(fraction / 10)} %` : <Elapsed view={view} />}</span>
       <span className="what">
         {view.deviceTag && <span className="tag">{view.deviceTag}</span>}

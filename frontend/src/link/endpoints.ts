@@ -1,5 +1,6 @@
 /** Every REST endpoint that the page uses, with its shape. The hub's OpenAPI is the authority. */
-import type { Head, Question, StreamEvent } from "../model/types.ts";
+import type { Fields } from "../model/rows/document.ts";
+import type { Call, Head, Question, StreamEvent } from "../model/types.ts";
 import type { Rest } from "./rest.ts";
 
 export interface SessionDocument {
@@ -56,6 +57,8 @@ export interface PreviewTask {
   grant: string | null;
   optional: boolean;
   missing: MissingGrant[];
+  /** What it takes from which tasks. */
+  takes?: { from: string; output: string }[];
 }
 
 export interface Preview {
@@ -88,6 +91,24 @@ export interface RecipeRow {
   version?: number;
   params?: Record<string, ParamRow>;
   effects?: string[];
+  asks_for?: Record<string, string[]>;
+  /** It came with the hub and cannot be changed or removed. */
+  built_in?: boolean;
+  /** It only looks, or is made to be repeated: worth a schedule. */
+  clock?: boolean;
+}
+
+export interface RecipeDocument extends RecipeRow {
+  document: Fields;
+  /** As it was written. */
+  text: string;
+}
+
+export interface RecipeVersionRow {
+  version: number;
+  title: string;
+  author: string;
+  saved_at: string | null;
 }
 
 export interface WhyDocument {
@@ -96,6 +117,15 @@ export interface WhyDocument {
   waits_for?: string[];
   candidates?: { device: string; name: string; fits: boolean; reason: string }[];
   actions?: string[];
+  /** Names of browser tabs that somebody has to open, and where. */
+  asleep?: string[];
+  open?: OpenAgain | null;
+}
+
+/** Where a tab that is asleep is opened: on that device itself, by hand or by its camera. */
+export interface OpenAgain {
+  url: string;
+  qr: QrShape;
 }
 
 export interface EnrollmentDocument {
@@ -104,9 +134,39 @@ export interface EnrollmentDocument {
   /** Shown this once. */
   code: string;
   line: string;
+  windows_line: string;
   agent_line?: string;
+  ssh_line: string;
   url: string;
+  /** The same by the listener of the local network, where that is open. */
+  lan: { url: string; line: string; windows_line: string } | null;
+  /** What a phone scans; without a `url`, why there is none. */
+  phone: { url: string; why: string; qr: QrShape | null; words: string; warning: string };
   expires_at: string;
+}
+
+/** A QR code as the side of its square and one path over it. */
+export interface QrShape {
+  size: number;
+  path: string;
+}
+
+/** A device that was refused with a code, as its own screen says it. */
+export interface RefusedRow {
+  at: string;
+  who: string;
+  address: string;
+  code: string;
+  reason: string;
+  times: number;
+}
+
+export interface LanDocument {
+  open: boolean;
+  url: string;
+  words: string;
+  warning: string;
+  fault: string;
 }
 
 /** An open question as the list of approvals gives it, with its times as the stream has them. */
@@ -133,14 +193,28 @@ export interface Submission {
   params?: Record<string, unknown>;
   plan?: unknown;
   plan_hash?: string;
+  name?: string;
+  labels?: Record<string, string>;
 }
 
-interface ApprovalRow extends Omit<Question, "opened_ms" | "expires_ms"> {
+/** A constellation that was waited for; `answer` is there once it has ended. */
+export interface WaitedFor {
+  id: string;
+  state: string;
+  answer?: {
+    sentence: string;
+    items: { value: unknown; artifact: string | null; from: { device_name: string | null } }[];
+  };
+}
+
+interface ApprovalRow extends Omit<Question, "opened_ms" | "expires_ms" | "answered_ms" | "calls"> {
   constellation: string;
   constellation_name: string;
   question: string;
   opened_at: string;
   expires_at?: string | null;
+  answered_at?: string | null;
+  calls?: (Omit<Call, "args"> & { args: unknown })[];
 }
 
 /** Part of an attempt's output: the text, where it begins and how much there is. */
@@ -169,6 +243,19 @@ const at = encodeURIComponent;
 /** Milliseconds of an RFC 3339 time; 0 for none. */
 export const msOf = (time: string | null | undefined): number => (time ? Date.parse(time) || 0 : 0);
 
+/** The owner's model as Settings shows it: never its key. */
+export interface ModelDocument {
+  set: boolean;
+  fault?: { reason: string; hint: string };
+  host?: string;
+  model?: string;
+  wire?: string;
+  key?: boolean;
+  budget?: { dollars_per_day: number | null; tokens_per_day: number };
+  spent_today: { calls: number; tokens: number; dollars: number };
+  parts: { title: string; text: string }[];
+}
+
 export class Hub {
   readonly rest: Rest;
 
@@ -188,6 +275,10 @@ export class Hub {
   submit = (body: Submission, key: string) =>
     this.rest.create<{ id: string; state: string; version: number }>("/constellations", body, key);
 
+  /** Submits and waits for the answer, at most `waitS`. */
+  submitAndWait = (body: Submission, waitS: number) =>
+    this.rest.create<WaitedFor>(`/constellations${q({ wait_s: waitS })}`, body);
+
   /** The log from after `after`, page by page, until the hub has no more. */
   async events(id: string, after: number, signal?: AbortSignal): Promise<StreamEvent[]> {
     const all: StreamEvent[] = [];
@@ -205,6 +296,9 @@ export class Hub {
     }
   }
 
+  /** One device as the hub tells it; `open` where a browser tab that is asleep is to be opened. */
+  device = (id: string, signal?: AbortSignal) =>
+    this.rest.get<{ open: OpenAgain | null }>(`/devices/${at(id)}`, signal);
   why = (id: string, task: string, signal?: AbortSignal) =>
     this.rest.get<WhyDocument>(`/constellations/${at(id)}/why${q({ task_id: task })}`, signal);
   log = (id: string, task: string, attempt: number, signal?: AbortSignal) =>
@@ -224,33 +318,61 @@ export class Hub {
       reason,
     });
 
-  async approvals(signal?: AbortSignal): Promise<Need[]> {
-    const page = await this.rest.get<Page<ApprovalRow>>("/approvals", signal);
+  async approvals(state: "open" | "answered" = "open", signal?: AbortSignal): Promise<Need[]> {
+    const query = state === "open" ? "" : `?state=${state}`;
+    const page = await this.rest.get<Page<ApprovalRow>>(`/approvals${query}`, signal);
     return page.items.map((row) => ({
       ...row,
       id: row.question,
       name: row.constellation_name,
       opened_ms: msOf(row.opened_at),
       expires_ms: msOf(row.expires_at),
+      answered_ms: msOf(row.answered_at),
+      calls: row.calls?.map((call) => ({ ...call, args: JSON.stringify(call.args) })),
     }));
   }
   answer = (constellation: string, question: string, value: string, reason = "") =>
     this.rest.post<null>(`/approvals/${at(`${constellation}:${question}`)}/answer`, { value, reason });
+  revokeStanding = (id: string) => this.rest.delete<null>(`/standing-approvals/${at(id)}`);
 
   enroll = (body: Record<string, unknown>) => this.rest.create<EnrollmentDocument>("/enrollments", body);
   decide = (enrollment: string, allow: boolean, reason = "") =>
     this.rest.post<null>(`/enrollments/${at(enrollment)}/${allow ? "approve" : "deny"}`, allow ? {} : { reason });
+  enrollment = (id: string, signal?: AbortSignal) =>
+    this.rest.get<{ state: string; refused: RefusedRow[] }>(`/enrollments/${at(id)}`, signal);
+  lan = (signal?: AbortSignal) => this.rest.get<LanDocument>("/lan", signal);
+  openLan = () => this.rest.post<LanDocument>("/lan/open");
+  closeLan = () => this.rest.post<LanDocument>("/lan/close");
   rename = (device: string, name: string) => this.rest.patch<null>(`/devices/${at(device)}`, { name });
   deviceControl = (device: string, action: "drain" | "resume" | "revoke") =>
     this.rest.post<null>(`/devices/${at(device)}/${action}`);
 
   recipes = (signal?: AbortSignal) => this.rest.get<Page<RecipeRow>>("/recipes", signal);
+  recipe = (name: string, signal?: AbortSignal, version?: number) =>
+    this.rest.get<RecipeDocument>(`/recipes/${at(name)}${q({ version })}`, signal);
+  recipeVersions = (name: string, signal?: AbortSignal) =>
+    this.rest.get<Page<RecipeVersionRow>>(`/recipes/${at(name)}/versions`, signal);
+  /** Says every fault of a recipe, and what it would be; keeps and runs nothing. */
+  checkRecipe = (recipe: unknown, signal?: AbortSignal) =>
+    this.rest.post<RecipeRow>("/recipes/check", { recipe }, signal);
+  /** Keeps a recipe (a document or its text); over one of that name only as the version after `baseVersion`. */
+  saveRecipe = (recipe: unknown, baseVersion?: number) =>
+    this.rest.create<RecipeRow>("/recipes", { recipe, base_version: baseVersion });
+  removeRecipe = (name: string) => this.rest.delete<null>(`/recipes/${at(name)}`);
+  model = (signal?: AbortSignal) => this.rest.get<ModelDocument>("/model", signal);
+  /** Calls the owner's model once; says nothing about the fleet. */
+  testModel = () => this.rest.post<{ reply: string; seconds: number; tokens: number }>("/model/test", {});
   tokens = () => this.rest.get<Page<TokenRow>>("/tokens");
   revokeToken = (id: string) => this.rest.delete<null>(`/tokens/${at(id)}`);
 
-  /** Where an artifact's bytes are; `name` saves them under it. */
-  artifactUrl = (sha256: string, name?: string, media?: string | null) =>
-    `/api/v1/artifacts/${at(sha256)}${q({ name, media: media ?? undefined })}`;
+  /** The text of an artifact. */
+  artifactText = (sha256: string, signal?: AbortSignal) => this.rest.text(`/artifacts/${at(sha256)}`, signal);
+  /** The first bytes of an artifact as text, and whether that is all of it. */
+  artifactStart = (sha256: string, most: number, signal?: AbortSignal) =>
+    this.rest.start(`/artifacts/${at(sha256)}`, most, signal);
+  /** Where an artifact's bytes are; `name` saves them under it, `show` lets the page show them. */
+  artifactUrl = (sha256: string, name?: string, media?: string | null, show?: boolean) =>
+    `/api/v1/artifacts/${at(sha256)}${q({ name, media: media ?? undefined, show: show ? "1" : undefined })}`;
 }
 
 export const createdMs = (row: ConstellationRow): number => msOf(row.created_at);

@@ -84,6 +84,16 @@ export class Rest {
     return response.text();
   }
 
+  /** The first `most` bytes of a resource as text, cut between two characters, and whether that is all of it. */
+  async start(path: string, most: number, signal?: AbortSignal): Promise<{ text: string; whole: boolean }> {
+    const response = await this.raw("GET", path, undefined, signal, { Range: `bytes=0-${most - 1}` });
+    const raw = await response.arrayBuffer();
+    const size = Number(response.headers.get("Content-Range")?.split("/")[1] ?? raw.byteLength);
+    const whole = raw.byteLength >= size;
+    // Streamed, a character that is cut in its middle is kept back instead of shown as a question mark.
+    return { text: new TextDecoder().decode(raw, { stream: !whole }), whole };
+  }
+
   private async send<T>(
     method: string,
     path: string,

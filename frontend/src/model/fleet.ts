@@ -69,9 +69,15 @@ export function deviceNamed(fleet: StreamModel, name: string): DeviceView | unde
   return undefined;
 }
 
+/** What a browser tab is called that nobody looks at: it is back as soon as somebody opens it. */
+export const ASLEEP = "Asleep - open it";
+
 /** Where a device stands; `busy` is how many attempts it has now, as far as the page knows. */
 export function deviceShown(view: DeviceView, busy: number): DeviceShown {
   const { device, offer } = view;
+  if (device.os === "browser" && (device.link === "suspended" || device.link === "offline")) {
+    return { word: ASLEEP, glyph: "barrier", tone: "amber", stuck: true };
+  }
   if (device.link === "suspended") return { word: "Asleep", glyph: "barrier", tone: "amber", stuck: true };
   if (device.link === "handshaking") return { word: "Connecting", glyph: "open_arc", tone: "blue", stuck: false };
   if (device.link !== "online") return { word: "Out of reach", glyph: "broken_arc", tone: "amber", stuck: true };
@@ -96,4 +102,13 @@ export function openEnrollments(fleet: StreamModel): Enrollment[] {
     (enrollment) => enrollment.state === undefined || enrollment.state === "open" || enrollment.state === "asking",
   );
   return open.sort((a, b) => b.created_ms - a.created_ms);
+}
+
+/** What people call a task by its id alone: `info on laptop` for the child of a device, the id for any other. */
+export function taskNamed(fleet: StreamModel, task: string): string {
+  const at = task.lastIndexOf(".");
+  const key = task.slice(at + 1);
+  if (at < 0 || !key.startsWith("d-")) return task;
+  const name = nameOfDevice(fleet, key);
+  return name === key ? task : `${task.slice(0, at)} on ${name}`;
 }

@@ -21,6 +21,8 @@ import type {
 
 export interface TaskView {
   id: string;
+  /** What people call it: its id, but a child for a device by the device's name. */
+  name: string;
   spec: TaskSpec;
   record: TaskRecord | undefined;
   attempt: Attempt | undefined;
@@ -38,6 +40,25 @@ export interface TaskView {
 
 export const head = (model: StreamModel): Head | undefined => model.one<Head>("head");
 export const answer = (model: StreamModel): Answer | undefined => model.one<Answer>("answer");
+/** What a recipe says in one line of its result, before how the work went; empty where it says nothing of the kind. */
+export function shortAnswer(found: Answer | undefined): string {
+  for (const item of found?.items ?? []) {
+    const value = item.show === "text" && item.value ? parsed(item.value) : null;
+    if (typeof value === "string" && value && value.length <= SHORT_MAX) return value;
+  }
+  return "";
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const SHORT_MAX = 200;
+
 export const specs = (model: StreamModel): ReadonlyMap<string, TaskSpec> => model.kind<TaskSpec>("spec");
 export const dependencies = (model: StreamModel): ReadonlyMap<string, Dependency> => model.kind<Dependency>("dep");
 
@@ -77,6 +98,13 @@ export function itemLabel(item: Item | undefined): string {
     return "";
   }
   return "";
+}
+
+/** `info on laptop` for `info.d-2f6k...`: the id stays the id. */
+function taskName(spec: TaskSpec, label: string): string {
+  return spec.group && spec.key?.startsWith("d-") && label && label !== spec.key
+    ? `${spec.group} on ${label}`
+    : spec.id;
 }
 
 const lastPart = (path: string): string => path.replace(/\/+$/, "").split("/").pop() ?? path;
@@ -131,8 +159,10 @@ export function taskView(model: StreamModel, fleet: StreamModel, id: string): Ta
   const held = kept.get(id);
   if (held?.parts.every((part, index) => part === parts[index])) return held.view;
   const reason = record ? joinedReason(record, place, state, fleet) : undefined;
+  const label = itemLabel(item);
   const view: TaskView = {
     id,
+    name: taskName(spec, label),
     spec,
     record,
     attempt,
@@ -144,7 +174,7 @@ export function taskView(model: StreamModel, fleet: StreamModel, id: string): Ta
     device: place,
     deviceTag: (place && devices(fleet).get(place)?.tag) || "",
     deviceName: device?.name ?? spec.device?.name ?? "",
-    label: itemLabel(item),
+    label,
     asOfMs: model.asOfMs,
   };
   kept.set(id, { parts, view });
@@ -156,7 +186,7 @@ const waitsAgain = (record: TaskRecord): boolean => record.state === "waiting" |
 /** Every single task and every child of a group, groups themselves left out. */
 export function taskIds(model: StreamModel): string[] {
   const ids: string[] = [];
-  for (const [id, spec] of specs(model)) if (!spec.for_each) ids.push(id);
+  for (const [id, spec] of specs(model)) if (!spec.for_each && !spec.nested) ids.push(id);
   return ids;
 }
 

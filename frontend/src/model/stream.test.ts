@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { CONSTELLATION, fleetLog, photoBackup } from "../../dev/scenario.ts";
 import { feedLines } from "./feed.ts";
 import { readFilter } from "./filter.ts";
+import { taskNamed } from "./fleet.ts";
 import { lastSeqOf, modelAt, overlay } from "./history.ts";
-import { allViews, counts, inTrouble, readingOrder, taskView, versions } from "./selectors.ts";
+import { allViews, counts, inTrouble, readingOrder, shortAnswer, taskView, versions } from "./selectors.ts";
 import { StreamModel } from "./stream.ts";
 import type { StreamEvent } from "./types.ts";
 import { bytes, clock, duration } from "./words.ts";
@@ -24,6 +25,50 @@ function modelOf(log: StreamEvent[], stream = CONSTELLATION): StreamModel {
   return model;
 }
 const fleet = modelOf(fleetLog(), "fleet");
+
+describe("names", () => {
+  const known = modelOf([event(1, { "device/d-abc": { id: "d-abc", name: "nas" } })], "fleet");
+
+  it("calls the child of a device by the device", () => {
+    expect(taskNamed(known, "info.d-abc")).toBe("info on nas");
+    expect([taskNamed(known, "info.d-zzz"), taskNamed(known, "send.3"), taskNamed(known, "table")]).toEqual([
+      "info.d-zzz",
+      "send.3",
+      "table",
+    ]);
+    const model = modelOf(
+      [
+        event(1, {
+          "spec/info.d-abc": { id: "info.d-abc", group: "info", family: "info", key: "d-abc" },
+          "item/info/d-abc": { key: "d-abc", value: '{"id":"d-abc","name":"nas","os":"linux"}' },
+          "spec/send.0": { id: "send.0", group: "send", family: "send", key: "0" },
+          "item/send/0": { key: "0", value: '{"path":"Pictures/June"}' },
+        }),
+      ],
+      "s",
+    );
+    expect(taskView(model, known, "info.d-abc")?.name).toBe("info on nas");
+    expect(taskView(model, known, "send.0")?.name).toBe("send.0");
+  });
+});
+
+describe("shortAnswer", () => {
+  const item = { attempt: 1, bytes: 0, checked: false, show: "text", task: "t", title: "In short" };
+
+  it("is the first short text of the answer", () => {
+    const answer = {
+      items: [
+        { ...item, show: "value", value: "1" },
+        { ...item, value: '"nas: disk full"' },
+      ],
+      sentence: "",
+      state: "final",
+    };
+    expect(shortAnswer(answer as never)).toBe("nas: disk full");
+    expect(shortAnswer({ ...answer, items: [{ ...item, value: `"${"x".repeat(300)}"` }] } as never)).toBe("");
+    expect(shortAnswer(undefined)).toBe("");
+  });
+});
 
 describe("StreamModel", () => {
   it("drops a doubled event and reports a gap without applying past it", () => {

@@ -30,9 +30,12 @@ export const ATTENTION: Record<Attention, string> = {
   task_unknown: "A task may have happened: say whether it did",
   no_capable_device: "No device can do a task",
   waits_long: "A task waits longer than allowed",
+  takes_long: "A task takes longer than allowed",
   rule_refused: "A rule of the recipe was refused",
+  review_wishes: "The model would change the plan beyond what was approved",
   planning_failed: "The request could not be planned",
   missing_grant: "A device lacks a grant",
+  owner_asked: "A device asks its owner first",
 };
 
 export function codeTitle(code: Code | string | null | undefined): string {

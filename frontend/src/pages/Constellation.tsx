@@ -21,6 +21,7 @@ import {
   inTrouble,
   questions,
   readingOrder,
+  shortAnswer,
   type TaskView,
   versions,
 } from "../model/selectors.ts";
@@ -30,6 +31,7 @@ import { AnswerItems } from "../panels/Answer.tsx";
 import { Feed } from "../panels/Feed.tsx";
 import { Inspector, type InspectorTab } from "../panels/Inspector.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
+import { Repeat } from "../panels/Repeat.tsx";
 import { Summary, shortWord } from "../panels/Summary.tsx";
 import { TaskList } from "../panels/TaskList.tsx";
 import { Versions } from "../panels/Versions.tsx";
@@ -126,9 +128,11 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const result = answer(model);
   const sentence =
     result?.sentence || sentenceWithout(constellation.state, constellation.request ?? "", constellation.fault?.reason);
-  const [first, rest] = leadOf(sentence);
+  const short = shortAnswer(result);
+  const [first, rest] = short ? [/[.!?]$/.test(short) ? short : `${short}.`, ` ${sentence}`] : leadOf(sentence);
   const open = questions(model);
 
+  const edit = () => go(`/constellations/${encodeURIComponent(id)}/edit`);
   const ordered = () => readingOrder(filtered);
   const step = (by: number) => {
     const list = ordered();
@@ -156,6 +160,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     { keys: "2", does: "List", run: () => to({ set: { lens: "list" } }) },
     { keys: "j", does: "Next task", run: () => step(1) },
     { keys: "k", does: "Previous task", run: () => step(-1) },
+    ...(final ? [] : [{ keys: "e", does: "Edit the plan while it runs", run: edit }]),
     { keys: "x", does: "Next failure", run: nextFailure },
     { keys: "l", does: "Log of the task", run: () => to({ set: { tab: "log" } }) },
     {
@@ -201,6 +206,20 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     <>
       {retryAll && <ActionButton action={retryAll} />}
       {!final && actions.map((action) => <ActionButton key={action.id} action={action} />)}
+      {!final && lastVersion > 0 && (
+        <Button icon="edit" title="Edit the plan while it runs (e)" onClick={edit}>
+          Edit plan
+        </Button>
+      )}
+      {(final || !phone) && lastVersion > 0 && (
+        <Button
+          title="Change its plan and run it again, or save it as a recipe"
+          onClick={() => go(`/new?way=build&from=${encodeURIComponent(id)}`)}
+        >
+          Plan in rows
+        </Button>
+      )}
+      {final && lastVersion > 0 && <Repeat constellation={id} name={constellation.name || "this"} />}
     </>
   );
   return (
@@ -275,10 +294,20 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           ))}
           {open.length === 0 &&
             constellation.attention?.map((reason) => (
-              <p key={reason} className="item">
-                <Glyph name="hand" tone="violet" />
-                <b className="strong">{ATTENTION[reason]}</b>
-              </p>
+              <div key={reason}>
+                <p className="item">
+                  <Glyph name="hand" tone="violet" />
+                  <b className="strong">{ATTENTION[reason]}</b>
+                </p>
+                {present
+                  .filter((view) => view.record?.reason === reason && view.attempt?.detail)
+                  .slice(0, 5)
+                  .map((view) => (
+                    <p key={view.id} className="small">
+                      {view.deviceName}: {view.attempt?.detail}
+                    </p>
+                  ))}
+              </div>
             ))}
         </section>
       )}
@@ -388,7 +417,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           onClose={() => to({ task: null })}
         />
       )}
-      {phone && !task && !final && <div className="thumb">{buttons}</div>}
+      {phone && !task && (!final || lastVersion > 0) && <div className="thumb">{buttons}</div>}
     </Shell>
   );
 }

@@ -9,6 +9,7 @@ import { type ConstellationRow, createdMs, endedMs, type RecipeRow } from "../li
 import { deviceShown, devices } from "../model/fleet.ts";
 import { allViews, answer, counts, head, inTrouble } from "../model/selectors.ts";
 import { ATTENTION, age, clock, constellationShown, duration, FINAL, plural } from "../model/words.ts";
+import { Notices } from "../panels/Notices.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
@@ -79,6 +80,7 @@ export function HomePage() {
                 ))}
               </section>
             )}
+            <Notices />
             {running.length > 0 && (
               <section className="card">
                 <header>
@@ -213,7 +215,7 @@ function Running({ row, now }: { row: ConstellationRow; now: number }) {
       ) : trouble ? (
         <span className={`row small word tone-${trouble.shown.tone}`}>
           <Glyph name={trouble.shown.glyph} />
-          {trouble.id}: {trouble.shown.word.toLowerCase()}
+          {trouble.name}: {trouble.shown.word.toLowerCase()}
         </span>
       ) : (
         <span className="small dim nowrap">{shown.word}</span>

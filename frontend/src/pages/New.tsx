@@ -1,20 +1,23 @@
 /**
- * New request: words become a preview as one types; what was understood can be changed; a pasted plan works too.
+ * New request: words become a preview as one types; what was understood can be changed; a plan is built in rows.
  * Launch sends the hash of what was shown, so that nothing else can run.
  */
-import { useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useFleet, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
+import { useSettled } from "../app/settled.ts";
 import type { Candidate, Preview, Submission } from "../link/endpoints.ts";
 import { Problem } from "../link/rest.ts";
-import { grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
+import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
 import { Slots } from "../panels/Slots.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
-import { Button, CopyLine, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
+import { Button, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
 
-type Way = "describe" | "recipe" | "plan";
+type Way = "describe" | "build" | "recipe";
+const BuildFrom = lazy(() => import("../rows/BuildFrom.tsx"));
+const Assistant = lazy(async () => ({ default: (await import("../panels/Assistant.tsx")).Assistant }));
 const TYPING_MS = 220;
 const REFRESH_MS = 3000;
 
@@ -23,11 +26,11 @@ export function NewPage() {
   const fleet = useFleet();
   const [, go] = useLocation();
   const search = new URLSearchParams(useSearch());
-  const [way, setWay] = useState<Way>(search.get("recipe") ? "recipe" : "describe");
+  const building = search.get("way") === "build";
+  const [way, setWay] = useState<Way>(building ? "build" : search.get("recipe") ? "recipe" : "describe");
   const [words, setWords] = useState(search.get("q") ?? "");
-  const [plan, setPlan] = useState("");
   const [recipe, setRecipe] = useState<{ name: string; params: Record<string, unknown> } | null>(
-    search.get("recipe") ? { name: search.get("recipe") ?? "", params: {} } : null,
+    search.get("recipe") && !building ? { name: search.get("recipe") ?? "", params: {} } : null,
   );
   const [launching, setLaunching] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
@@ -35,9 +38,9 @@ export function NewPage() {
 
   const asked = useMemo<Submission | null>(() => {
     if (recipe) return { recipe: recipe.name, params: recipe.params };
-    if (way === "plan") return plan.trim() ? { plan } : null;
+    if (way === "build") return null;
     return words.trim() ? { request: words.trim() } : null;
-  }, [recipe, way, plan, words]);
+  }, [recipe, way, words]);
   const stamp = useSettled(asked ? JSON.stringify(asked) : null, TYPING_MS);
   const preview = useResource<Preview>(
     stamp,
@@ -88,7 +91,11 @@ export function NewPage() {
   };
 
   return (
-    <Shell title="New request" keys={[{ keys: "Ctrl-Enter", does: "Launch", run: () => void launch(), always: true }]}>
+    <Shell
+      title="New request"
+      // The editor listens for its own launch.
+      keys={way === "build" ? [] : [{ keys: "Ctrl-Enter", does: "Launch", run: () => void launch(), always: true }]}
+    >
       <div className="page new">
         <div className="row wrap">
           <h2 className="hero grow">What should happen?</h2>
@@ -102,8 +109,8 @@ export function NewPage() {
             }}
             choices={[
               { value: "describe", label: "Describe", icon: "edit" },
+              { value: "build", label: "Build", icon: "list" },
               { value: "recipe", label: "Recipe", icon: "recipe" },
-              { value: "plan", label: "Plan", icon: "file" },
             ]}
           />
         </div>
@@ -131,71 +138,62 @@ export function NewPage() {
           </div>
         )}
         {way === "recipe" && <RecipeChoice chosen={recipe} onChoose={(name, params) => setRecipe({ name, params })} />}
-        {way === "plan" && (
-          <textarea
-            className="plantext mono"
-            aria-label="Plan, as YAML or JSON"
-            placeholder={
-              "starloom: 1\nname: Disk\ntasks:\n  - {id: usage, tool: disk.usage, for_each: {devices: {os: linux}}}"
-            }
-            rows={14}
-            spellCheck={false}
-            value={plan}
-            onChange={(event) => setPlan(event.target.value)}
-          />
-        )}
-        {preview.problem && asked && settled && <ProblemNote problem={preview.problem} />}
-        {!recipe && understood && understood.outcome !== "exact" && settled && (
-          <Meanings outcome={understood.outcome} candidates={understood.candidates} onAdopt={adopt} />
-        )}
-        {shown && shown.tasks.length > 0 && <PreviewCard preview={shown} fleet={fleet} />}
-        {grants.map((grant) => (
-          <section key={`${grant.device}${grant.line}`} className="grant">
-            <Glyph name="hand" tone="violet" />
-            <p>
-              <b className="strong">
-                {grant.device} has not granted {grant.grant}.
-              </b>{" "}
-              Type this on it; the preview turns green by itself.
-            </p>
-            <CopyLine line={grant.line} label="the line to type on the device" />
-          </section>
-        ))}
-        {refused && <ProblemNote problem={refused} />}
-        <div className="launch">
-          {shown && shown.tasks.length > 0 ? (
-            <Facts preview={shown} />
-          ) : (
-            <span className="dim">Nothing starts before you launch it.</span>
-          )}
-          <span className="grow" />
-          <Button large kind="primary" why={blocked} aria-busy={launching || undefined} onClick={() => void launch()}>
-            {grants.length > 0 ? "Launch, waits for the grant" : "Launch"}{" "}
-            {!blocked && (
-              <kbd className="only-wide" aria-hidden="true">
-                Ctrl &#x21B5;
-              </kbd>
+        {way === "build" ? (
+          <Suspense fallback={<p className="dim">Reading.</p>}>
+            <BuildFrom recipe={building ? search.get("recipe") : null} from={building ? search.get("from") : null} />
+          </Suspense>
+        ) : (
+          <>
+            {preview.problem && asked && settled && <ProblemNote problem={preview.problem} />}
+            {!recipe && understood && understood.outcome !== "exact" && settled && (
+              <Meanings
+                outcome={understood.outcome}
+                candidates={understood.candidates}
+                onAdopt={adopt}
+                onBuild={() => setWay("build")}
+              />
             )}
-          </Button>
-        </div>
-        {blocked && asked && <p className="small dim num">{blocked}</p>}
+            {!recipe && understood && understood.outcome !== "exact" && settled && (
+              <Suspense>
+                <Assistant words={words.trim()} />
+              </Suspense>
+            )}
+            {shown && shown.tasks.length > 0 && <PreviewCard preview={shown} fleet={fleet} />}
+            <GrantLines grants={grants} />
+            {refused && <ProblemNote problem={refused} />}
+            <div className="launch">
+              {shown && shown.tasks.length > 0 ? (
+                <Facts preview={shown} />
+              ) : (
+                <span className="dim">Nothing starts before you launch it.</span>
+              )}
+              <span className="grow" />
+              {(recipe?.name ?? (understood?.outcome === "exact" && exact?.recipe)) && (
+                <Button large onClick={() => go(`/new?way=build&recipe=${recipe?.name ?? exact?.recipe}`)}>
+                  Change it in rows
+                </Button>
+              )}
+              <Button
+                large
+                kind="primary"
+                why={blocked}
+                aria-busy={launching || undefined}
+                onClick={() => void launch()}
+              >
+                {grants.length > 0 ? "Launch, waits for the grant" : "Launch"}{" "}
+                {!blocked && (
+                  <kbd className="only-wide" aria-hidden="true">
+                    Ctrl &#x21B5;
+                  </kbd>
+                )}
+              </Button>
+            </div>
+            {blocked && asked && <p className="small dim num">{blocked}</p>}
+          </>
+        )}
       </div>
     </Shell>
   );
-}
-
-/** The value once it has stood still; null at once, so that an empty box shows nothing old. */
-function useSettled(value: string | null, ms: number): string | null {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    if (value === null) {
-      setSettled(null);
-      return;
-    }
-    const timer = setTimeout(() => setSettled(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return value === null ? null : settled;
 }
 
 function UnderstoodLine(props: {
@@ -262,6 +260,7 @@ function Meanings(props: {
   outcome: "near" | "none" | "exact";
   candidates: Candidate[];
   onAdopt: (candidate: Candidate, params: Record<string, unknown>) => void;
+  onBuild: () => void;
 }) {
   const { outcome, candidates, onAdopt } = props;
   if (candidates.length === 0) {
@@ -273,7 +272,11 @@ function Meanings(props: {
             <Link className="link" href="/recipes">
               recipes
             </Link>
-            , or paste a plan.
+            , or{" "}
+            <button type="button" className="link" onClick={props.onBuild}>
+              build it in rows
+            </button>
+            .
           </p>
         </Empty>
       </section>
@@ -375,32 +378,3 @@ function RecipeChoice(props: {
 
 const dropEmpty = (params: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(params).filter(([, value]) => value !== "" && value !== undefined));
-
-function Facts({ preview }: { preview: Preview }) {
-  const effects = preview.effects ?? [...new Set(preview.tasks.flatMap((task) => task.effects))];
-  const risky = effects.filter((effect) => effect === "change" || effect === "destroy" || effect === "control");
-  return (
-    <span className="row wrap dim">
-      {preview.seconds ? (
-        <span>
-          About <b>{preview.seconds} s</b>
-        </span>
-      ) : null}
-      <span>
-        Cost <b>{preview.cost ?? "none"}</b>
-      </span>
-      {effects.length > 0 && (
-        <span>
-          Effects <b>{effects.join(", ")}</b>
-        </span>
-      )}
-      <span>
-        {preview.asks_approval
-          ? "You are asked before anything risky"
-          : risky.length > 0
-            ? "Runs without asking"
-            : "Nothing is deleted"}
-      </span>
-    </span>
-  );
-}

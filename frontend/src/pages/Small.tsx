@@ -1,81 +1,15 @@
-/** The small pages: recipes, inbox, settings. */
-import { Link, useLocation } from "wouter";
+/** Settings: the look, what is allowed from now on, sessions and tokens. */
+import { useLocation } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useNow, useWorkspace } from "../app/context.ts";
-import { useNeeds } from "../app/needs.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import { type Density, type Theme, useLook } from "../app/theme.ts";
 import { msOf } from "../link/endpoints.ts";
 import { age } from "../model/words.ts";
-import { QuestionCard } from "../panels/Questions.tsx";
-import { Button, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
-
-export function RecipesPage() {
-  const { hub } = useWorkspace();
-  const recipes = useResource("recipes", (signal) => hub.recipes(signal));
-  return (
-    <Shell title="Recipes">
-      <div className="page">
-        {recipes.problem && <ProblemNote problem={recipes.problem} />}
-        <section className="card">
-          {recipes.value?.items.map((recipe) => (
-            <Link key={recipe.name} className="item" href={`/new?recipe=${encodeURIComponent(recipe.name)}`}>
-              <span />
-              <span>
-                <b className="strong">{recipe.name}</b> <span className="dim">{recipe.title}</span>
-              </span>
-              <span className="row">
-                {(recipe.effects ?? []).map((effect) => (
-                  <span key={effect} className="chip out">
-                    {effect}
-                  </span>
-                ))}
-              </span>
-              {recipe.phrases?.[0] && <span className="sub small">Say: {recipe.phrases[0]}</span>}
-            </Link>
-          ))}
-          {recipes.value?.items.length === 0 && (
-            <Empty title="This hub has no recipes.">A plan can still be pasted in New request.</Empty>
-          )}
-        </section>
-      </div>
-    </Shell>
-  );
-}
-
-export function InboxPage() {
-  const needs = useNeeds();
-  return (
-    <Shell title="Inbox">
-      <div className="page">
-        <section className="card">
-          {needs.items.map((need) => (
-            <QuestionCard
-              key={`${need.constellation}/${need.id}`}
-              question={need}
-              constellation={need.constellation}
-              origin={
-                <>
-                  From{" "}
-                  <Link className="link" href={`/constellations/${need.constellation}`}>
-                    {need.name || need.constellation}
-                  </Link>
-                  .
-                </>
-              }
-            />
-          ))}
-          {needs.count === 0 && (
-            <Empty title={needs.read ? "Nothing waits for you." : "Reading."}>
-              Questions and approvals of all constellations come here and can be answered in place.
-            </Empty>
-          )}
-        </section>
-      </div>
-    </Shell>
-  );
-}
+import { ModelCard } from "../panels/ModelCard.tsx";
+import { StandingCard } from "../panels/Standing.tsx";
+import { Button, ProblemNote, Tabs } from "../ui/parts.tsx";
 
 export function SettingsPage() {
   const workspace = useWorkspace();
@@ -122,6 +56,8 @@ export function SettingsPage() {
             />
           </div>
         </section>
+        <ModelCard />
+        <StandingCard />
         <section className="card">
           <header>
             <h2>Sessions and tokens</h2>

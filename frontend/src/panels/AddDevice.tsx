@@ -1,5 +1,5 @@
-/** Adding a device in visible steps: one line to run, words to compare, then its first offer. Nothing is typed here. */
-import { useEffect, useState } from "react";
+/** Adding a device in visible steps: bring it here, compare words, see what it can do, try it. Nothing is typed here. */
+import { useEffect, useRef, useState } from "react";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { asProblem } from "../app/resource.ts";
@@ -9,9 +9,9 @@ import { devices } from "../model/fleet.ts";
 import type { Device, Enrollment, Offer } from "../model/types.ts";
 import { clock, plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
-import { Button, CopyLine, ProblemNote, Tabs } from "../ui/parts.tsx";
-
-type Shell = "unix" | "windows";
+import { Button, ProblemNote } from "../ui/parts.tsx";
+import { JoinWays, LanLine, useRefused, type Way } from "./JoinWays.tsx";
+import { TestTask, trialOf } from "./TestTask.tsx";
 
 /** `enrollment` is the id of a pairing that asks already, or `1` for a new one. */
 export function AddDevice({ enrollment, onClose }: { enrollment: string; onClose: () => void }) {
@@ -22,9 +22,10 @@ export function AddDevice({ enrollment, onClose }: { enrollment: string; onClose
   const [made, setMade] = useState<EnrollmentDocument | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [turn, setTurn] = useState(0);
-  const [shell, setShell] = useState<Shell>(() => (navigator.userAgent.includes("Windows") ? "windows" : "unix"));
+  const [way, setWay] = useState<Way>("line");
+  const [tested, setTested] = useState<boolean | null>(null);
   const fresh = enrollment === "1";
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` stands for a wish for another line.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` stands for a wish for another code.
   useEffect(() => {
     if (!fresh) return;
     let wanted = true;
@@ -36,17 +37,34 @@ export function AddDevice({ enrollment, onClose }: { enrollment: string; onClose
       wanted = false;
     };
   }, [hub, fresh, turn]);
+  const renew = () => {
+    setMade(null);
+    setTurn((held) => held + 1);
+  };
 
+  const bySsh = useNewcomer(way === "ssh");
   const id = fresh ? made?.id : enrollment;
   const record = id ? fleet.one<Enrollment>(`enrollment/${id}`) : undefined;
   const state = record?.state ?? made?.state ?? "open";
-  const device = record?.device ? fleet.one<Device>(`device/${record.device}`) : undefined;
-  const offer = record?.device ? fleet.one<Offer>(`offer/${record.device}`) : undefined;
+  const key = record?.device ?? bySsh;
+  const device = key ? fleet.one<Device>(`device/${key}`) : undefined;
+  const offer = key ? fleet.one<Offer>(`offer/${key}`) : undefined;
   const expires = record?.expires_ms ?? msOf(made?.expires_at);
   const left = expires - now;
   const asking = state === "asking";
   const approved = state === "approved" || state === "used" || Boolean(device);
   const over = !asking && !approved && (state === "denied" || state === "expired" || (expires > 0 && left <= 0));
+  const waiting = fresh && !asking && !approved && !over;
+  const refused = useRefused(id, waiting);
+  const online = Boolean(offer) && device?.link === "online";
+  const trial = offer ? trialOf(offer) : null;
+  // Once begun it stays in sight, and is not begun again, when the link comes and goes.
+  const [tried, setTried] = useState("");
+  useEffect(() => {
+    if (online && key) setTried(key);
+  }, [online, key]);
+  const begun = Boolean(key) && tried === key;
+  const ready = begun && (tested === true || !trial);
   const decide = async (allow: boolean) => {
     if (!id) return;
     try {
@@ -55,55 +73,36 @@ export function AddDevice({ enrollment, onClose }: { enrollment: string; onClose
       report(error);
     }
   };
-  const line = made ? (shell === "windows" ? windowsLine(made) : made.line) : "";
   return (
     <aside className="sheet" aria-label="Add a device">
       <header className="row">
         <h2 className="head grow">Add a device</h2>
-        {made && !approved && !over && <span className="small dim">line valid {clock(left)}, once</span>}
+        {made && waiting && way !== "ssh" && <span className="small dim">code valid {clock(left)}, once</span>}
         <Button icon="close" kind="quiet" aria-label="Close" onClick={onClose} />
       </header>
       {problem && <ProblemNote problem={problem} />}
       <ol className="steps" aria-live="polite">
         <Step
           number={1}
-          title="Run one line on it"
+          title="Bring it here"
           state={asking || approved ? "done" : "now"}
           note={asking || approved ? "done" : over ? "" : "waiting for the device"}
         >
-          {fresh && !asking && !approved && !over && (
-            <>
-              <Tabs<Shell>
-                look="seg"
-                label="System"
-                value={shell}
-                onChange={setShell}
-                choices={[
-                  { value: "unix", label: "Linux, macOS, WSL" },
-                  { value: "windows", label: "Windows" },
-                ]}
-              />
-              {made && <CopyLine line={line} label="the join line" />}
-              <p className="small dim">
-                It makes its own folder, needs Python 3.11, and asks on the device what it may do. Add --dry-run to see
-                what it would do.
-              </p>
-            </>
-          )}
+          {waiting && <JoinWays made={made} way={way} onWay={setWay} onRenew={renew} />}
+          {refused.map((row) => (
+            <p key={`${row.code}${row.who}`} className="small" role="alert">
+              <b className="strong">{row.who || row.address}</b> was refused{row.times > 1 ? ` ${row.times} times` : ""}
+              : {row.reason}
+            </p>
+          ))}
           {over && (
             <>
               <p className="small">
                 {record?.reason ||
-                  (state === "denied" ? "It was denied." : "The line ran out; it was good for ten minutes.")}
+                  (state === "denied" ? "It was denied." : "The code ran out; it was good for ten minutes.")}
               </p>
-              <Button
-                icon="retry"
-                onClick={() => {
-                  setMade(null);
-                  setTurn((held) => held + 1);
-                }}
-              >
-                New line
+              <Button icon="retry" onClick={renew}>
+                New code
               </Button>
             </>
           )}
@@ -112,7 +111,7 @@ export function AddDevice({ enrollment, onClose }: { enrollment: string; onClose
           number={2}
           title="Compare and approve"
           state={approved ? "done" : asking ? "now" : "ahead"}
-          note={asking ? "now" : ""}
+          note={asking ? "now" : bySsh ? "not needed: you signed in there" : ""}
         >
           {asking && record && (
             <div className="match">
@@ -143,29 +142,90 @@ export function AddDevice({ enrollment, onClose }: { enrollment: string; onClose
         >
           {offer && (
             <p className="small dim">
-              {plural(offer.tools?.length ?? 0, "tool")}, {plural(offer.slots ?? 1, "slot")}, profile{" "}
-              {device?.profile ?? "observe"}
+              {[device?.os, plural(able(offer), "tool"), plural(offer.slots ?? 1, "slot")].filter(Boolean).join(", ")},
+              profile {device?.profile ?? "observe"}
             </p>
           )}
           {approved && !offer && <p className="small dim">Approved; waiting for its first connection.</p>}
         </Step>
-        <Step number={4} title="Ready" state={offer && device?.link === "online" ? "done" : "ahead"} note="">
-          {offer && device?.link === "online" && (
-            <p>
-              <b className="strong">{device.name}</b> is {devices(fleet).get(device.id)?.tag} in the fleet.{" "}
-              <button type="button" className="link" onClick={onClose}>
-                Close
-              </button>
-            </p>
+        <Step
+          number={4}
+          title="It carries out a test task"
+          state={ready ? "done" : begun ? "now" : "ahead"}
+          note={tested === false ? "failed" : ""}
+        >
+          {begun && device && trial && <TestTask device={device} trial={trial} onDone={setTested} />}
+          {begun && !trial && (
+            <p className="small dim">Not tried: each of its tools would ask you or change something.</p>
+          )}
+        </Step>
+        <Step number={5} title="Ready" state={ready ? "done" : "ahead"} note="">
+          {ready && device && (
+            <>
+              <p>
+                <b className="strong">{device.name}</b> is {devices(fleet).get(device.id)?.tag} in the fleet.
+              </p>
+              <Rename key={device.id} device={device} />
+              <Button large kind="primary" onClick={onClose}>
+                Done
+              </Button>
+            </>
           )}
         </Step>
       </ol>
+      <LanLine key={`lan${turn}`} />
     </aside>
   );
 }
 
-function windowsLine(made: EnrollmentDocument): string {
-  return `curl.exe -fsS ${made.url}/agent/join.py -o join.py; python join.py ${made.url} ${made.code}`;
+function able(offer: Offer): number {
+  return (offer.tools ?? []).filter((tool) => !tool.unavailable).length;
+}
+
+/** The first device that joined after this was turned on: the terminal that adds it uses a code of its own. */
+function useNewcomer(on: boolean): string | undefined {
+  const fleet = useFleet();
+  const known = useRef<Set<string> | null>(null);
+  const all = devices(fleet);
+  // Before the fleet has come, every device would look new.
+  if (!on || !fleet.ready) known.current = null;
+  else known.current ??= new Set(all.keys());
+  const before = known.current;
+  return before ? [...all.keys()].find((id) => !before.has(id)) : undefined;
+}
+
+function Rename({ device }: { device: Device }) {
+  const { hub } = useWorkspace();
+  const { report } = useDoing();
+  const [name, setName] = useState(device.name);
+  const changed = name.trim() !== "" && name.trim() !== device.name;
+  const rename = async () => {
+    try {
+      await hub.rename(device.id, name.trim());
+    } catch (error) {
+      report(error);
+    }
+  };
+  return (
+    <form
+      className="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (changed) void rename();
+      }}
+    >
+      <input
+        className="input"
+        aria-label="Name of the device"
+        value={name}
+        maxLength={63}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <Button type="submit" why={changed ? null : "The name is as it was."}>
+        Rename
+      </Button>
+    </form>
+  );
 }
 
 interface StepProps {

@@ -1,11 +1,13 @@
 /** The answer: one sentence first, then its items. It grows while work goes on and is the page's hero at the end. */
-import { useState } from "react";
-import { useWorkspace } from "../app/context.ts";
+import { useMemo, useState } from "react";
+import { type FileRef, filesIn, mediaOf } from "../model/files.ts";
 import type { Answer, AnswerItem } from "../model/types.ts";
 import { bytes } from "../model/words.ts";
 import { Icon, type IconName } from "../ui/Icon.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button } from "../ui/parts.tsx";
+import { FileList, SaveFile } from "./previews/FileList.tsx";
+import { FilePreview } from "./previews/FilePreview.tsx";
 import { ValueView } from "./ValueView.tsx";
 
 const ICONS: Record<string, IconName> = {
@@ -45,47 +47,34 @@ export function AnswerItems({ answer }: { answer: Answer | undefined }) {
   );
 }
 
-const ENDINGS: Record<string, string> = {
-  "text/html": ".html",
-  "text/csv": ".csv",
-  "image/png": ".png",
-  "application/json": ".json",
-  "text/plain": ".txt",
-};
-
-function fileName(item: AnswerItem): string {
-  return item.title + (/\.\w{1,5}$/.test(item.title) ? "" : (ENDINGS[item.media ?? ""] ?? ""));
+/** The files that an item is or names; null for a value. */
+function filesOf(item: AnswerItem): FileRef[] | null {
+  if (item.artifact) {
+    const { artifact, title: name, bytes: size = 0 } = item;
+    return [{ artifact, name, media: mediaOf(name, item.media), bytes: size }];
+  }
+  try {
+    return filesIn(JSON.parse(item.value ?? "null"));
+  } catch {
+    return null; // a text, which is shown as one
+  }
 }
 
 function ItemView({ item, onClose }: { item: AnswerItem; onClose: () => void }) {
-  const { hub } = useWorkspace();
+  const files = useMemo(() => filesOf(item), [item]);
+  const only = files?.length === 1 ? files[0] : undefined;
   return (
     <Modal label={item.title} className="itemview" onClose={onClose}>
       <header className="row">
         <h2 className="head grow cut">{item.title}</h2>
         <span className="small dim nowrap">from {item.task}</span>
-        {item.artifact && (
-          <a
-            className="btn"
-            href={hub.artifactUrl(item.artifact, fileName(item), item.media)}
-            download={fileName(item)}
-          >
-            <Icon name="down_to" />
-            Save
-          </a>
-        )}
+        {only && <SaveFile file={only} />}
         <Button icon="close" kind="quiet" aria-label="Close" onClick={onClose} />
       </header>
       <div className="body">
-        {item.artifact && item.media?.startsWith("image/") && (
-          <img src={hub.artifactUrl(item.artifact, undefined, item.media)} alt={item.title} />
-        )}
-        {item.artifact && !item.media?.startsWith("image/") && (
-          <p className="dim">
-            {item.media ?? "A file"}, {bytes(item.bytes ?? 0)}. Save it to look at it.
-          </p>
-        )}
-        {item.value !== undefined && item.value !== null && (
+        {only && <FilePreview file={only} />}
+        {files && !only && <FileList files={files} />}
+        {!files && item.value !== undefined && item.value !== null && (
           <ValueView text={item.value} table={item.show === "table"} />
         )}
         <p className="small dim">

@@ -1,10 +1,12 @@
 /** One device: what it is, what it can do, and what its owner of the hub may do with it. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useNow } from "../app/context.ts";
+import { useNow, useWorkspace } from "../app/context.ts";
+import { useResource } from "../app/resource.ts";
 import type { Hub } from "../link/endpoints.ts";
-import { type DeviceView, deviceShown } from "../model/fleet.ts";
+import { ASLEEP, type DeviceView, deviceShown } from "../model/fleet.ts";
 import { age, bytes, plural } from "../model/words.ts";
+import { Asleep } from "../ui/Asleep.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, Labelled, StatePill } from "../ui/parts.tsx";
 
@@ -23,6 +25,9 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
   const shown = deviceShown(view, busy.length);
   const facts = { ...(offer?.facts ?? {}), ...(device.condition ?? {}) };
   const tools = offer?.tools ?? [];
+  const { hub } = useWorkspace();
+  const sleeps = shown.word === ASLEEP;
+  const again = useResource(sleeps ? device.id : null, (signal) => hub.device(device.id, signal));
   return (
     <aside className="sheet" aria-label={`Device ${device.name}`}>
       <header className="row">
@@ -35,6 +40,7 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
         {device.demo && <span className="chip demo">demo</span>}
         <span className="small dim">{device.link_since_ms ? age(device.link_since_ms, now) : ""}</span>
       </div>
+      {again.value?.open && <Asleep names={[device.name]} again={again.value.open} />}
       {busy.length > 0 && (
         <ul className="plainlist">
           {busy.map((one) => (

@@ -1,7 +1,7 @@
 /** What happened, newest first: a line a fact, bursts joined. Announced at most once a second. */
 import { useEffect, useMemo, useRef, useState } from "react";
 import { type FeedLine, feedLines, feedSource } from "../model/feed.ts";
-import { nameOfDevice } from "../model/fleet.ts";
+import { nameOfDevice, taskNamed } from "../model/fleet.ts";
 import type { StreamModel } from "../model/stream.ts";
 import type { StreamEvent } from "../model/types.ts";
 import { timeOfDay } from "../model/words.ts";
@@ -29,7 +29,7 @@ export function Feed({ events, revision, most, fleet, onSelect }: FeedProps) {
             <time>{timeOfDay(line.at_ms, true)}</time>
             <Glyph name={line.glyph} tone={line.tone} />
             <span className="cut">
-              <FeedNames line={line} onSelect={onSelect} /> {line.text}
+              <FeedNames line={line} fleet={fleet} onSelect={onSelect} /> {line.text}
             </span>
             <span className="faint nowrap only-wide">{feedSource(line, (device) => nameOfDevice(fleet, device))}</span>
           </li>
@@ -43,7 +43,13 @@ export function Feed({ events, revision, most, fleet, onSelect }: FeedProps) {
   );
 }
 
-function FeedNames({ line, onSelect }: { line: FeedLine; onSelect: (task: string) => void }) {
+interface NamesProps {
+  line: FeedLine;
+  fleet: StreamModel;
+  onSelect: (task: string) => void;
+}
+
+function FeedNames({ line, fleet, onSelect }: NamesProps) {
   const shown = line.names.slice(0, NAMES_MAX);
   const more = line.names.length - shown.length;
   return (
@@ -53,7 +59,7 @@ function FeedNames({ line, onSelect }: { line: FeedLine; onSelect: (task: string
           {index > 0 && ", "}
           {line.kind === "task" ? (
             <button type="button" className="strong" onClick={() => onSelect(name)}>
-              {name}
+              {taskNamed(fleet, name)}
             </button>
           ) : (
             <b>{name}</b>

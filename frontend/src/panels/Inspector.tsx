@@ -105,7 +105,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
   return (
     <>
       <header>
-        <TopLine task={view.id} what={what.filter(Boolean).join(", ")} onClose={onClose} />
+        <TopLine task={view.name} what={what.filter(Boolean).join(", ")} onClose={onClose} />
         <div className="row wrap">
           <StatePill shown={shown} />
           {view.deviceName && <DeviceChip tag={view.deviceTag} name={view.deviceName} />}
@@ -283,7 +283,7 @@ function GroupPart(props: InspectorProps & { head: Head; spec: TaskSpec }) {
           {trouble.slice(0, 20).map((view) => (
             <li key={view.id}>
               <button type="button" className="link" onClick={() => onSelect(view.id)}>
-                {view.id}
+                {view.name}
               </button>{" "}
               {view.shown.word}
             </li>

@@ -8,6 +8,7 @@ import { dependencies, type TaskView, taskView } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
 import type { Dependency, RuleRecord } from "../model/types.ts";
 import { bytes, timeOfDay } from "../model/words.ts";
+import { Asleep } from "../ui/Asleep.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, ProblemNote } from "../ui/parts.tsx";
@@ -23,12 +24,14 @@ interface WhyProps {
 export function WhyTab({ constellation, model, view, onSelect }: WhyProps) {
   const { hub } = useWorkspace();
   const stamp = `${constellation}/${view.id}/${view.record?.state}/${view.record?.reason}/${view.record?.attempt}`;
-  const why = useResource(stamp, (signal) => hub.why(constellation, view.id, signal));
+  // Devices come and go without an event of this constellation, so the answer is asked for again.
+  const why = useResource(stamp, (signal) => hub.why(constellation, view.id, signal), 5_000);
   const waits = gatesOf(model, view.id);
   return (
     <div className="stack">
       {why.problem && <ProblemNote problem={why.problem} />}
       {why.value ? <p>{why.value.sentence}</p> : why.loading && <p className="dim">Asking the hub.</p>}
+      {why.value?.open && <Asleep names={why.value.asleep ?? []} again={why.value.open} />}
       {view.attempt?.why && <p className="small dim">Device chosen: {view.attempt.why}</p>}
       {(why.value?.candidates?.length ?? 0) > 0 && (
         <ul className="candidates" aria-label="Devices">

@@ -4,6 +4,10 @@ import { devices } from "../model/fleet.ts";
 import type { StreamModel } from "../model/stream.ts";
 import { plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
+import { CopyLine } from "../ui/parts.tsx";
+
+/** A page has 1,500 elements; a plan may have 10,000 tasks. */
+const SHOWN_MOST = 40;
 
 /** Every missing grant once, wherever the preview names it. */
 export function grantsOf(preview: Preview): MissingGrant[] {
@@ -31,11 +35,16 @@ export function PreviewCard({ preview, fleet }: { preview: Preview; fleet: Strea
         </span>
       </header>
       <ul>
-        {preview.tasks.map((task) => (
+        {preview.tasks.slice(0, SHOWN_MOST).map((task) => (
           <PreviewRow key={task.id} task={task} tag={tag(task.device)} />
         ))}
       </ul>
-      {(preview.warnings ?? []).map((text) => {
+      {preview.tasks.length > SHOWN_MOST && (
+        <p className="warning dim">
+          The first {SHOWN_MOST} of {preview.tasks.length} tasks.
+        </p>
+      )}
+      {(preview.warnings ?? []).slice(0, SHOWN_MOST).map((text) => {
         return (
           <p key={text} className="warning tone-amber">
             <Glyph name="barrier" />
@@ -46,6 +55,10 @@ export function PreviewCard({ preview, fleet }: { preview: Preview; fleet: Strea
     </section>
   );
 }
+
+/** `files of find`: what flows into a task, and from where. */
+const takenWords = ({ from, output }: { from: string; output: string }): string =>
+  output ? `${output.slice(1).replaceAll("/", " ").replaceAll("_", " ")} of ${from}` : `all of ${from}`;
 
 function PreviewRow({ task, tag }: { task: PreviewTask; tag: string }) {
   const lacks = task.missing.length > 0;
@@ -59,6 +72,7 @@ function PreviewRow({ task, tag }: { task: PreviewTask; tag: string }) {
         <span className="small dim cut">
           {task.tool ?? (task.person ? "asks a person" : "")}
           {task.each ? `, for each ${task.each}` : ""}
+          {task.takes?.length ? `, takes ${task.takes.map(takenWords).join(", ")}` : ""}
         </span>
       </span>
       <span className="where">
@@ -94,4 +108,50 @@ function PreviewRow({ task, tag }: { task: PreviewTask; tag: string }) {
       </span>
     </li>
   );
+}
+
+/** Time, cost and effects of a plan, in a line beside the button that starts it. */
+export function Facts({ preview }: { preview: Preview }) {
+  const effects = preview.effects ?? [...new Set(preview.tasks.flatMap((task) => task.effects))];
+  const risky = effects.filter((effect) => effect === "change" || effect === "destroy" || effect === "control");
+  return (
+    <span className="row wrap dim">
+      {preview.seconds ? (
+        <span>
+          About <b>{preview.seconds} s</b>
+        </span>
+      ) : null}
+      <span>
+        Cost <b>{preview.cost ?? "none"}</b>
+      </span>
+      {effects.length > 0 && (
+        <span>
+          Effects <b>{effects.join(", ")}</b>
+        </span>
+      )}
+      <span>
+        {preview.asks_approval
+          ? "You are asked before anything risky"
+          : risky.length > 0
+            ? "Runs without asking"
+            : "Nothing is deleted"}
+      </span>
+    </span>
+  );
+}
+
+/** What is still to be granted, each with the line to type on its device. */
+export function GrantLines({ grants }: { grants: readonly MissingGrant[] }) {
+  return grants.map((grant) => (
+    <section key={`${grant.device}${grant.line}`} className="grant">
+      <Glyph name="hand" tone="violet" />
+      <p>
+        <b className="strong">
+          {grant.device} has not granted {grant.grant}.
+        </b>{" "}
+        Type this on it; the preview turns green by itself.
+      </p>
+      <CopyLine line={grant.line} label="the line to type on the device" />
+    </section>
+  ));
 }

@@ -1,9 +1,10 @@
-/** Questions to a person, answered where they stand: approvals and `person:` tasks alike. */
+/** Questions to a person, answered where they stand: approvals, `person:` tasks and a planner's questions alike. */
 import { useState } from "react";
 import { useDoing } from "../app/Actions.tsx";
-import { useNow, useWorkspace } from "../app/context.ts";
+import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { answeredHere } from "../app/needs.ts";
-import type { Choice, Question } from "../model/types.ts";
+import { nameOfDevice } from "../model/fleet.ts";
+import type { Call, Choice, Question } from "../model/types.ts";
 import { age, duration } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button } from "../ui/parts.tsx";
@@ -12,14 +13,17 @@ const PERSON: Choice[] = [
   { value: "done", label: "Done" },
   { value: "cannot", label: "Cannot", fails: true },
 ];
-const APPROVAL: Choice[] = [
-  { value: "deny", label: "Deny", fails: true },
-  { value: "allow", label: "Approve" },
-];
+/** A planner's question is answered in words: the text beside the button. */
+const PLANNER: Choice[] = [{ value: "answer", label: "Answer" }];
+const DENY: Choice = { value: "deny", label: "Deny", fails: true };
+const ALWAYS: Choice = { value: "always", label: "Always allow" };
+const ALLOW: Choice = { value: "allow", label: "Approve" };
 
 export function choicesOf(question: Question): Choice[] {
   if (question.choices?.length) return question.choices;
-  return question.kind === "person" ? PERSON : APPROVAL;
+  if (question.kind === "person") return PERSON;
+  if (question.kind === "planner") return PLANNER;
+  return question.calls?.length ? [DENY, ALWAYS, ALLOW] : [DENY, ALLOW];
 }
 
 interface QuestionCardProps {
@@ -27,14 +31,16 @@ interface QuestionCardProps {
   constellation: string;
   /** Where it comes from, with a way there. */
   origin?: React.ReactNode;
+  /** Lets it be chosen, to be answered together with others. */
+  picked?: { chosen: boolean; onChange: (chosen: boolean) => void };
 }
 
-export function QuestionCard({ question, constellation, origin }: QuestionCardProps) {
+export function QuestionCard({ question, constellation, origin, picked }: QuestionCardProps) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const now = useNow(1000);
   const [busy, setBusy] = useState(false);
-  const [reason, setReason] = useState<string | null>(null);
+  const [reason, setReason] = useState<string | null>(question.kind === "planner" ? "" : null);
   const answer = async (choice: Choice) => {
     setBusy(true);
     try {
@@ -48,16 +54,24 @@ export function QuestionCard({ question, constellation, origin }: QuestionCardPr
     }
   };
   const choices = choicesOf(question);
-  const effects = question.effects ?? [];
   return (
     <div className="item">
-      <Glyph name="hand" tone="violet" />
+      {picked ? (
+        <input
+          type="checkbox"
+          aria-label={`Choose: ${question.text}`}
+          checked={picked.chosen}
+          onChange={(event) => picked.onChange(event.target.checked)}
+        />
+      ) : (
+        <Glyph name="hand" tone="violet" />
+      )}
       <b className="strong">{question.text}</b>
       <span className="answers">
         {choices.map((choice) => (
           <Button
             key={choice.value}
-            kind={choice.fails ? undefined : "primary"}
+            kind={choice.fails || choice === ALWAYS ? undefined : "primary"}
             disabled={busy}
             onClick={() => void answer(choice)}
           >
@@ -66,25 +80,48 @@ export function QuestionCard({ question, constellation, origin }: QuestionCardPr
         ))}
       </span>
       <span className="sub">
-        {origin}
-        {effects.length > 0 && ` It would ${effects.join(", ")}.`} Asked {age(question.opened_ms, now)}
+        {origin} Asked {age(question.opened_ms, now)}
         {question.expires_ms ? `, expires to deny in ${duration(Math.max(0, question.expires_ms - now))}` : ""}
         {question.version ? `, bound to v${question.version}` : ""}.{" "}
+        {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
         {reason === null && (
           <button type="button" className="link" onClick={() => setReason("")}>
             Add a reason
           </button>
         )}
       </span>
+      <Remembered calls={question.calls ?? []} />
       {reason !== null && (
         <input
           className="input reason"
-          aria-label="Reason"
-          placeholder="Reason, kept with the answer"
+          aria-label={question.kind === "planner" ? "Answer" : "Reason"}
+          placeholder={question.kind === "planner" ? "Your answer" : "Reason, kept with the answer"}
           value={reason}
           onChange={(event) => setReason(event.target.value)}
         />
       )}
     </div>
+  );
+}
+
+/** What the answer *Always allow* would allow, before anybody gives it. */
+function Remembered({ calls }: { calls: Call[] }) {
+  const fleet = useFleet();
+  if (calls.length === 0) return null;
+  return (
+    <details className="wide small">
+      <summary>What “Always allow” covers from now on</summary>
+      <ul className="plain">
+        {calls.map((call) => (
+          <li key={call.task}>
+            <code className="mono">
+              {call.tool} {call.args ?? "{}"}
+            </code>{" "}
+            on {(call.devices ?? []).map((device) => nameOfDevice(fleet, device)).join(", ")}
+          </li>
+        ))}
+      </ul>
+      Anything else - other arguments, another device - asks again. Settings lists it and takes it back.
+    </details>
   );
 }

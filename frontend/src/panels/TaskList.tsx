@@ -121,10 +121,12 @@ const TaskRow = memo(function TaskRow({ view, selected, fraction, onSelect }: Ta
       onClick={() => onSelect(view.id)}
     >
       <Glyph name={shown.glyph} />
-      <span className="strong cut">{view.id}</span>
+      <span className="strong cut" title={view.id}>
+        {view.name}
+      </span>
       <span className="sub cut">
         <span className="word">{shown.word}</span>
-        {view.label && <span className="dim">, {view.label}</span>}
+        {view.label && view.name === view.id && <span className="dim">, {view.label}</span>}
       </span>
       <span className="at small dim nowrap">
         {view.deviceTag && <span className="tag">{view.deviceTag}</span>}{" "}

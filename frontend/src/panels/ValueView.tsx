@@ -1,16 +1,16 @@
-/** A value that a task gave: a list of records as a table, plain text as text, all else as indented JSON. */
+/** A value that a task gave: a table as a table, plain text as text, all else as indented JSON. */
 import { useMemo } from "react";
+import { isRow, readTable } from "../model/table.ts";
+import { DataTable } from "./DataTable.tsx";
 
-const ROWS_MAX = 200;
 const TEXT_MAX = 64 * 1024;
 
 export function ValueView({ text, table = false }: { text: string; table?: boolean }) {
   const value = useMemo(() => read(text), [text]);
-  const rows =
-    Array.isArray(value) && value.every(isRecord) ? value : table && isRecord(value) ? firstList(value) : null;
-  if (rows && rows.length > 0) return <Rows rows={rows} />;
+  const found = useMemo(() => readTable(value) ?? (table && isRow(value) ? firstTable(value) : null), [value, table]);
+  if (found) return <DataTable table={found} />;
   if (typeof value === "string") return <div className="value">{value.slice(0, TEXT_MAX)}</div>;
-  if (isRecord(value) && Object.values(value).every(isPlain)) {
+  if (isRow(value) && Object.values(value).every(isPlain)) {
     return (
       <dl className="fields">
         {Object.entries(value).map(([name, field]) => (
@@ -30,9 +30,6 @@ export function ValueView({ text, table = false }: { text: string; table?: boole
   );
 }
 
-type Plain = Record<string, unknown>;
-const isRecord = (value: unknown): value is Plain =>
-  value !== null && typeof value === "object" && !Array.isArray(value);
 const isPlain = (value: unknown): boolean => value === null || typeof value !== "object";
 
 function read(text: string): unknown {
@@ -43,43 +40,10 @@ function read(text: string): unknown {
   }
 }
 
-function firstList(value: Plain): Plain[] | null {
-  for (const field of Object.values(value))
-    if (Array.isArray(field) && field.length > 0 && field.every(isRecord)) return field;
+function firstTable(value: Record<string, unknown>) {
+  for (const field of Object.values(value)) {
+    const found = readTable(field);
+    if (found) return found;
+  }
   return null;
-}
-
-function Rows({ rows }: { rows: Plain[] }) {
-  const columns = [...new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)))].slice(0, 8);
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, and must do so by keyboard too.
-    <div className="scroll" tabIndex={0} role="region" aria-label="Table">
-      <table>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column}>{column}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, ROWS_MAX).map((row, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows of a value have no identity but their place.
-            <tr key={index}>
-              {columns.map((column) => (
-                <td key={column} className={typeof row[column] === "number" ? "num" : undefined}>
-                  {isPlain(row[column]) ? String(row[column] ?? "") : JSON.stringify(row[column])}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {rows.length > ROWS_MAX && (
-        <p className="small dim">
-          The first {ROWS_MAX} of {rows.length} rows.
-        </p>
-      )}
-    </div>
-  );
 }

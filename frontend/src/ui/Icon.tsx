@@ -39,6 +39,9 @@ const PATHS = {
   bolt: "M11 2L5 11h4l-1 7 6-9h-4z",
   check: "M4 10.5l4 4 8-9",
   keys: "M3 5h14v10H3zM6 8h.01M9 8h.01M12 8h.01M14.5 8h.01M6 12h8",
+  undo: "M7 4L3.5 7.5 7 11M4 7.5h8a4.5 4.5 0 0 1 0 9H8",
+  redo: "M13 4l3.5 3.5L13 11M16 7.5H8a4.5 4.5 0 0 0 0 9h4",
+  clock: "M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM10 6v4l3 2",
   down_to: "M10 3v9M6 9l4 4 4-4M4 16h12",
 } as const;
 

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { clockOf, cronOf, firingTime } from "./clock.ts";
+
+test.each(["15 * * * *", "0 2 * * *", "30 8 * * 1-5", "5 9 * * 0", "0 0 1 * *", "*/7 3 * * *", "0 2 31 * *", "@daily"])(
+  "%s is read and written back",
+  (cron) => {
+    expect(cronOf(clockOf(cron))).toBe(cron);
+  },
+);
+
+test("a rhythm is found where there is one", () => {
+  expect(clockOf("30 8 * * 1-5")).toMatchObject({ rhythm: "weekdays", time: "08:30" });
+  expect(clockOf("5 9 * * 0")).toMatchObject({ rhythm: "weekly", weekday: 0 });
+  expect(clockOf("0 2 31 * *").rhythm).toBe("cron");
+  expect(cronOf(clockOf(null))).toBe("0 8 * * *");
+});
+
+test("a time is shown in its own zone, with its offset, over a change of the clock", () => {
+  expect(firingTime("2026-03-28T02:30:00+01:00")).toEqual({ text: "Sat 28 Mar 02:30", offset: "UTC+1" });
+  expect(firingTime("2026-03-29T03:00:00+02:00")).toEqual({ text: "Sun 29 Mar 03:00", offset: "UTC+2" });
+  expect(firingTime("2026-03-29T03:00:00+05:30").offset).toBe("UTC+05:30");
+  expect(firingTime("2026-11-01T01:30:00-04:00").offset).toBe("UTC-4");
+  expect(firingTime("2026-11-01T01:30:00+00:00").offset).toBe("UTC+0");
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { filesIn, mediaOf, readCsv, saveName, shownAs } from "./files.ts";
+
+const SHA = "ab".repeat(32);
+
+describe("filesIn", () => {
+  it("finds one file, a list, and what a tool calls its files", () => {
+    const file = { artifact: SHA, bytes: 7, media: "image/png", name: "a.png" };
+    const found = [{ artifact: SHA, bytes: 7, media: "image/png", name: "a.png" }];
+    expect(filesIn(file)).toEqual(found);
+    expect(filesIn([file])).toEqual(found);
+    expect(filesIn({ files: [file], bytes: 7 })).toEqual(found);
+  });
+
+  it("names a file after its path, and by its hash when nothing else is known", () => {
+    expect(filesIn([{ artifact: SHA, path: "C:\\logs\\today.log" }])?.[0]).toMatchObject({
+      name: "today.log",
+      media: "text/plain",
+    });
+    expect(filesIn([{ artifact: SHA }])?.[0]?.name).toBe("abababababab");
+  });
+
+  it("takes nothing for a file that is not wholly one", () => {
+    for (const value of [null, [], {}, "x", { files: [] }, { artifact: "../etc" }, [{ artifact: SHA }, { path: "b" }]])
+      expect(filesIn(value)).toBeNull();
+  });
+});
+
+describe("how a file is shown", () => {
+  it("goes by its media type, and by its name where that says nothing", () => {
+    expect(shownAs(mediaOf("x", "IMAGE/PNG; q=1"))).toBe("image");
+    expect(shownAs(mediaOf("report.PDF", "application/octet-stream"))).toBe("pdf");
+    expect(shownAs(mediaOf("table.csv", null))).toBe("csv");
+  });
+
+  it("never shows what can run", () => {
+    for (const media of ["text/html", "image/svg+xml", "application/xhtml+xml", "text/javascript", ""])
+      expect(shownAs(mediaOf("picture", media))).toBe("none");
+  });
+
+  it("is saved under a name that ends as its type", () => {
+    expect(saveName("Report", "text/html")).toBe("Report.html");
+    expect(saveName("Photo", "image/jpeg")).toBe("Photo.jpg");
+    expect(saveName("a.tar.gz", "application/gzip")).toBe("a.tar.gz");
+    expect(saveName("Notes", "application/x-unknown")).toBe("Notes");
+  });
+});
+
+describe("readCsv", () => {
+  it("reads quotes, commas and line ends inside them", () => {
+    expect(readCsv('\uFEFFname,note\r\n"a, b","says ""hi""\nthere"\r\nc,\r\n', true)).toEqual([
+      { name: "a, b", note: 'says "hi"\nthere' },
+      { name: "c", note: "" },
+    ]);
+  });
+
+  it("leaves out the last line of what was cut off", () => {
+    expect(readCsv("a,b\n1,2\n3,4", false)).toEqual([{ a: "1", b: "2" }]);
+    expect(readCsv("a,,\n1,2,3\n", true)).toEqual([{ a: "1", "column 2": "2", "column 3": "3" }]);
+  });
+});

@@ -1,0 +1,61 @@
+/** The plan of every golden log can be written again: all its own tasks, no children, and text that reads the same. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { fold } from "../apply.ts";
+import type { Dependency, Entity, Head, RuleRecord, StreamEvent, TaskSpec, Version } from "../types.ts";
+import { draftOf, idOf, tasksOf } from "./document.ts";
+import { planOf, taskDoc } from "./entities.ts";
+import { rowsOf } from "./row.ts";
+import { draftOfText, textOfDraft } from "./text.ts";
+
+const FOLDER = join(process.cwd(), "..", "protocol", "starloom_protocol", "golden", "v1", "logs");
+const read = (name: string) => JSON.parse(readFileSync(join(FOLDER, name), "utf8")) as { events: StreamEvent[] };
+const logs = readdirSync(FOLDER)
+  .filter((name) => name.endsWith(".json"))
+  .filter((name) => read(name).events.some((event) => "head" in event.puts));
+
+function kind<T>(entities: Map<string, Entity>, name: string): T[] {
+  return [...entities].filter(([key]) => key.startsWith(`${name}/`)).map(([, entity]) => entity as unknown as T);
+}
+
+describe.each(logs)("%s", (name) => {
+  const entities = fold(new Map(), read(name).events);
+
+  it("becomes rows again", () => {
+    const specs = kind<TaskSpec>(entities, "spec");
+    const plan = planOf({
+      head: entities.get("head") as unknown as Head,
+      specs,
+      dependencies: kind<Dependency>(entities, "dep"),
+      rules: kind<RuleRecord>(entities, "rule"),
+      versions: kind<Version>(entities, "version"),
+    });
+    const own = specs.filter((spec) => !spec.group).map((spec) => spec.id);
+    expect(tasksOf(plan).map(idOf).sort()).toEqual(own.sort());
+    const what = new Map(specs.map((spec) => [spec.id, spec.tool ?? spec.person ?? ""]));
+    for (const row of rowsOf(plan)) expect(row.what).toBe(what.get(row.id));
+    const again = draftOfText(textOfDraft(draftOf(plan)));
+    expect(again.draft?.plan).toEqual(plan);
+  });
+});
+
+it("writes only what is not the default", () => {
+  const spec: TaskSpec = { changed_in: 1, id: "a", tool: "fs.find", args: "{}", device: { name: "laptop" } };
+  expect(taskDoc(spec)).toEqual({ id: "a", tool: "fs.find", device: { name: "laptop" } });
+  const group: TaskSpec = {
+    changed_in: 1,
+    id: "g",
+    tool: "disk.usage",
+    args: '{"path":{"each":"/name"}}',
+    for_each: { devices: {}, need: "at_least", need_count: 2, max_parallel: 3 },
+    checks: [{ op: "eq", output: "/exit_code", value: "0" }],
+  };
+  expect(taskDoc(group)).toEqual({
+    id: "g",
+    tool: "disk.usage",
+    args: { path: { each: "/name" } },
+    for_each: { devices: {}, need: { at_least: 2 }, max_parallel: 3 },
+    checks: [{ exit_code: 0 }],
+  });
+});

@@ -1,0 +1,185 @@
+/**
+ * A document seen as rows, one a task. A row is a view: it is read from the document and never stored, so that rows,
+ * graph and text cannot drift apart. `edit` has what changes the document.
+ */
+import { type Fields, idOf, isFields, type Json, list, nodeOf, tasksOf, textOf } from "./document.ts";
+import { type Where, whereOf } from "./where.ts";
+
+/** One value that comes from an earlier row. */
+export interface Use {
+  name: string;
+  from: string;
+  output: string;
+}
+
+/** One gate that is not a use: `from` must end so before this row starts. */
+export interface Gate {
+  /** Its place in the document's list of dependencies. */
+  at: number;
+  from: string;
+  when: Json;
+}
+
+/** The list over which a row runs once an item; null for a row that runs once or on devices. */
+export interface Each {
+  from: string;
+  output: string;
+  /** The family whose list it shares; empty for a list of its own. */
+  same: string;
+  mostAtOnce: number | null;
+}
+
+export interface Row {
+  at: number;
+  id: string;
+  kind: "tool" | "person" | "goal" | "plan" | "none";
+  /** The tool, or the words for a person or a goal. */
+  what: string;
+  where: Where;
+  each: Each | null;
+  args: Fields;
+  uses: Use[];
+  gates: Gate[];
+  repeatability: string | null;
+  optional: boolean;
+  onlyIf: string | null;
+  /** Names of fields that only the text shows. */
+  more: string[];
+}
+
+const SHOWN = new Set([
+  "id",
+  "tool",
+  "person",
+  "goal",
+  "plan",
+  "device",
+  "for_each",
+  "args",
+  "inputs",
+  "repeatability",
+  "optional",
+  "only_if",
+]);
+
+export function rowsOf(plan: Fields): Row[] {
+  const gates = new Map<string, Gate[]>();
+  list(plan, "dependencies").forEach((one, at) => {
+    if (!isFields(one)) return;
+    const held = gates.get(textOf(one.to)) ?? [];
+    held.push({ at, from: textOf(one.from), when: one.when ?? "success" });
+    gates.set(textOf(one.to), held);
+  });
+  return tasksOf(plan).map((task, at) => rowOf(task, at, gates.get(idOf(task)) ?? []));
+}
+
+function rowOf(task: Fields, at: number, gates: Gate[]): Row {
+  const kind = (["tool", "person", "goal", "plan"] as const).find((name) => name in task) ?? "none";
+  return {
+    at,
+    id: idOf(task),
+    kind,
+    what: kind === "none" || kind === "plan" ? "" : textOf(task[kind]),
+    where: whereOf(task),
+    each: eachOf(task),
+    args: isFields(task.args) ? task.args : {},
+    uses: usesOf(task),
+    gates,
+    repeatability: textOf(task.repeatability) || null,
+    optional: task.optional === true,
+    onlyIf: nodeOf(task.only_if, "param"),
+    more: Object.keys(task).filter((name) => !SHOWN.has(name)),
+  };
+}
+
+function eachOf(task: Fields): Each | null {
+  const each = task.for_each;
+  if (!isFields(each) || "devices" in each) return null;
+  return {
+    from: textOf(each.from),
+    output: textOf(each.output),
+    same: textOf(each.same),
+    mostAtOnce: typeof each.max_parallel === "number" ? each.max_parallel : null,
+  };
+}
+
+export function usesOf(task: Fields): Use[] {
+  if (!isFields(task.inputs)) return [];
+  return Object.entries(task.inputs).map(([name, input]) => ({
+    name,
+    from: isFields(input) ? textOf(input.from) : "",
+    output: isFields(input) ? textOf(input.output) : "",
+  }));
+}
+
+/** Ids of all rows that must have ended before this one, directly. */
+export function before(row: Row): string[] {
+  const ids = [...row.uses.map((use) => use.from), ...row.gates.map((gate) => gate.from)];
+  if (row.each) ids.push(row.each.from || row.each.same);
+  return [...new Set(ids.filter(Boolean))];
+}
+
+/** All rows that come, in any number of steps, after `id`; it may not use these without a circle. */
+export function after(rows: readonly Row[], id: string): Set<string> {
+  const next = new Map<string, string[]>();
+  for (const row of rows) for (const from of before(row)) next.set(from, [...(next.get(from) ?? []), row.id]);
+  const found = new Set<string>();
+  const open = [id];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    for (const to of next.get(one) ?? []) {
+      if (found.has(to)) continue;
+      found.add(to);
+      open.push(to);
+    }
+  }
+  return found;
+}
+
+const GATE_WORDS: { [when: string]: string } = {
+  success: "is done",
+  failure: "has failed",
+  finish: "has ended, however",
+  unless_failed: "is done or was not chosen",
+};
+
+export const OPERATORS: { [op: string]: string } = {
+  eq: "is",
+  ne: "is not",
+  lt: "is below",
+  le: "is at most",
+  gt: "is above",
+  ge: "is at least",
+  in: "is one of",
+  not_in: "is none of",
+  contains: "contains",
+  empty: "is empty",
+  not_empty: "is not empty",
+  exists: "is there",
+};
+
+export const GATES = Object.entries(GATE_WORDS).map(([value, label]) => ({ value, label }));
+
+/** A gate as a sentence after the row's number: `is done`, `gave enough is no`. */
+export function gateWords(when: Json): string {
+  if (typeof when === "string") return GATE_WORDS[when] ?? when;
+  if (!isFields(when)) return "";
+  const value = when.value === undefined ? "" : ` ${valueWords(when.value)}`;
+  return `gave ${pointerWords(textOf(when.output))} that ${OPERATORS[textOf(when.op)] ?? textOf(when.op)}${value}`;
+}
+
+export function valueWords(value: Json | undefined): string {
+  if (value === true) return "yes";
+  if (value === false) return "no";
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}
+
+/** `/files/0/path` as people read it: `files, 1, path`. */
+export function pointerWords(pointer: string): string {
+  if (!pointer) return "everything";
+  return pointer
+    .slice(1)
+    .split("/")
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map((step) => (/^\d+$/.test(step) ? `${Number(step) + 1}.` : step.replaceAll("_", " ")))
+    .join(", ");
+}

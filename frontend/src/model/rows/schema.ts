@@ -1,0 +1,129 @@
+/**
+ * A tool's JSON schema as fields of a form, and what is wrong with arguments. Reads the part of JSON schema that
+ * tools offer; what it does not understand it takes as any JSON, so that it never refuses more than the device would.
+ */
+import { type Fields, isFields, type Json, list, textOf } from "./document.ts";
+
+export type FieldKind = "text" | "number" | "yes_no" | "choice" | "words" | "choices" | "json";
+
+export interface Field {
+  name: string;
+  kind: FieldKind;
+  required: boolean;
+  /** What it is when it is left out. */
+  absent?: Json;
+  choices: string[];
+  least?: number;
+  most?: number;
+  whole: boolean;
+}
+
+export interface Form {
+  about: string;
+  fields: Field[];
+  /** Whether other names are refused. */
+  closed: boolean;
+}
+
+const cache = new Map<string, Form>();
+const CACHE_MOST = 400;
+
+/** The form of a schema's text as a device offers it. */
+export function formOf(schema: string): Form {
+  const held = cache.get(schema);
+  if (held) return held;
+  if (cache.size > CACHE_MOST) cache.clear();
+  const form = read(schema);
+  cache.set(schema, form);
+  return form;
+}
+
+function read(text: string): Form {
+  let root: Json;
+  try {
+    root = JSON.parse(text) as Json;
+  } catch {
+    return { about: "", fields: [], closed: false };
+  }
+  if (!isFields(root)) return { about: "", fields: [], closed: false };
+  const object = resolved(root, root);
+  const properties = isFields(object.properties) ? object.properties : {};
+  const required = new Set(list(object, "required"));
+  const fields = Object.entries(properties).map(([name, schema]) =>
+    fieldOf(name, isFields(schema) ? resolved(schema, root) : {}, required.has(name), root),
+  );
+  // Schemas travel in canonical form, so their order says nothing: what people set most stands first.
+  fields.sort((a, b) => place(a) - place(b));
+  return { about: textOf(object.description), fields, closed: object.additionalProperties === false };
+}
+
+const FIRST =
+  "what root path paths folder under to url host argv code text words pattern kinds contains rows by where".split(" ");
+const LAST = "hidden limit timeout_s accept any_exit missing device_name".split(" ");
+
+function place(field: Field): number {
+  const first = FIRST.indexOf(field.name);
+  const last = LAST.indexOf(field.name);
+  return (field.required ? 0 : 100) + (first >= 0 ? first : last >= 0 ? 60 + last : 50);
+}
+
+function resolved(schema: Fields, root: Fields): Fields {
+  const ref = textOf(schema.$ref);
+  if (!ref.startsWith("#/$defs/") || !isFields(root.$defs)) return schema;
+  const found = root.$defs[ref.slice(8)];
+  return isFields(found) ? { ...found, ...withoutRef(schema) } : schema;
+}
+
+const withoutRef = ({ $ref: _ref, ...rest }: Fields): Fields => rest;
+
+function fieldOf(name: string, given: Fields, required: boolean, root: Fields): Field {
+  // `a text or nothing` is a text; of several real alternatives any JSON is taken.
+  const real = list(given, "anyOf")
+    .filter(isFields)
+    .filter((one) => one.type !== "null");
+  const schema = real.length === 1 && real[0] ? { ...resolved(real[0], root), default: given.default ?? null } : given;
+  const field: Field = { name, kind: "json", required, choices: [], whole: schema.type === "integer" };
+  if (given.default !== undefined) field.absent = given.default;
+  if (typeof schema.minimum === "number") field.least = schema.minimum;
+  if (typeof schema.maximum === "number") field.most = schema.maximum;
+  if (Array.isArray(schema.enum)) {
+    field.kind = "choice";
+    field.choices = schema.enum.map(String);
+  } else if (schema.type === "string" || (real.length > 1 && real.some((one) => one.type === "string"))) {
+    field.kind = "text";
+  } else if (schema.type === "boolean") field.kind = "yes_no";
+  else if (schema.type === "integer" || schema.type === "number") field.kind = "number";
+  else if (schema.type === "array" && isFields(schema.items)) {
+    const items = resolved(schema.items, root);
+    if (Array.isArray(items.enum)) {
+      field.kind = "choices";
+      field.choices = items.enum.map(String);
+    } else if (items.type === "string") field.kind = "words";
+  }
+  return field;
+}
+
+/** Why a value does not fit its field; null when it does, or when it is decided only at run time. */
+export function wrongWith(field: Field, value: Json): string | null {
+  if (isFields(value) && Object.keys(value).length === 1 && ["param", "each", "secret"].some((node) => node in value))
+    return null;
+  switch (field.kind) {
+    case "number":
+      if (typeof value !== "number") return "needs a number";
+      if (field.whole && !Number.isInteger(value)) return "needs a whole number";
+      if (field.least !== undefined && value < field.least) return `is at least ${field.least}`;
+      return field.most !== undefined && value > field.most ? `is at most ${field.most}` : null;
+    case "yes_no":
+      return typeof value === "boolean" ? null : "is yes or no";
+    case "choice":
+      return field.choices.includes(String(value)) ? null : `is one of ${field.choices.filter(Boolean).join(", ")}`;
+    case "words":
+    case "choices":
+      return Array.isArray(value) ? null : "is a list";
+    default:
+      return null;
+  }
+}
+
+/** The label of a name: `newer_than` is `newer than`. */
+export const labelOf = (name: string): string => name.replaceAll("_", " ");

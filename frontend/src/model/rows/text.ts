@@ -1,0 +1,25 @@
+/** The document as text: YAML as people write it, JSON taken too. Says where a text cannot be read. */
+import { parseDocument, stringify } from "yaml";
+import { type Draft, documentOf, draftOf, type Fields, isFields, type Json } from "./document.ts";
+
+export type Read = { draft: Draft; fault: null } | { draft: null; fault: { reason: string; line: number } };
+
+export function textOfDraft(draft: Draft, form: "yaml" | "json" = "yaml"): string {
+  const document = documentOf(draft);
+  if (form === "json") return `${JSON.stringify(document, null, 2)}\n`;
+  return stringify(document, { lineWidth: 110, aliasDuplicateObjects: false, flowCollectionPadding: false });
+}
+
+/** Reads a text as the hub does: YAML 1.2 (of which JSON is a part), one map, no anchors. */
+export function draftOfText(text: string): Read {
+  const parsed = parseDocument(text, { version: "1.2", schema: "core", merge: false, uniqueKeys: true });
+  const error = parsed.errors[0];
+  if (error)
+    return fault(error.message.split("\n", 1)[0]?.replace(/ at line \d+.*$/, "") ?? "", error.linePos?.[0].line ?? 1);
+  const value = parsed.toJS({ maxAliasCount: 0 }) as Json;
+  if (value === null) return fault("There is nothing here yet: a plan begins with `starloom: 1`.", 1);
+  if (!isFields(value)) return fault("A plan is a map with named fields.", 1);
+  return { draft: draftOf(value as Fields), fault: null };
+}
+
+const fault = (reason: string, line: number): Read => ({ draft: null, fault: { reason, line } });

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { cell, differs, readTable } from "./table.ts";
+
+const COLUMNS = [
+  { field: "device", title: "Device", show: "" },
+  { field: "bytes", title: "Size", show: "bytes" },
+];
+
+describe("readTable", () => {
+  it("keeps the order, titles and units that a tool gives", () => {
+    const table = readTable({ columns: COLUMNS, rows: [{ bytes: 7, device: "nas", differs: true }], csv: {} });
+    expect(table?.columns).toEqual(COLUMNS);
+    expect(table?.marked).toBe(true);
+    expect(table?.rows.map(differs)).toEqual([true]);
+  });
+
+  it("takes the fields of bare rows, and a table without rows is one", () => {
+    expect(readTable([{ a: 1, differs: false }, { b: 2 }])?.columns.map((column) => column.title)).toEqual(["a", "b"]);
+    expect(readTable({ columns: COLUMNS, rows: [] })?.rows).toEqual([]);
+  });
+
+  it("is null for what is no table", () => {
+    for (const value of [null, [], [1], "x", { rows: [{}] }, { columns: [1], rows: [] }])
+      expect(readTable(value)).toBeNull();
+  });
+});
+
+describe("cell", () => {
+  it("reads as people write", () => {
+    expect(cell(2_500_000, "bytes")).toBe("2.5 MB");
+    expect(cell(12, "percent")).toBe("12 %");
+    expect([cell(45, "duration"), cell(4000, "duration"), cell(864_000, "duration")]).toEqual([
+      "45 s",
+      "1 h 06 min",
+      "10 days",
+    ]);
+    expect(cell(1_767_225_600, "date")).toMatch(/202[56]/);
+    expect([cell(null, "bytes"), cell(true, ""), cell(false, ""), cell(["a", 2], ""), cell("n/a", "bytes")]).toEqual([
+      "",
+      "yes",
+      "no",
+      "a, 2",
+      "n/a",
+    ]);
+    expect(cell({ a: 1 }, "")).toBe('{"a":1}');
+  });
+});

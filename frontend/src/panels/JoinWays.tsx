@@ -1,0 +1,213 @@
+/** The ways to bring a device here: a line for its terminal, a line for one's own with ssh, a phone's camera. */
+import { useEffect, useState } from "react";
+import { useDoing } from "../app/Actions.tsx";
+import { useWorkspace } from "../app/context.ts";
+import { asProblem } from "../app/resource.ts";
+import type { EnrollmentDocument, LanDocument, RefusedRow } from "../link/endpoints.ts";
+import { Button, CopyLine, Tabs } from "../ui/parts.tsx";
+import { QrCode } from "../ui/QrCode.tsx";
+
+export type Way = "line" | "ssh" | "phone";
+type Shell = "unix" | "windows";
+type Where = "lan" | "here";
+
+interface JoinWaysProps {
+  made: EnrollmentDocument | null;
+  way: Way;
+  onWay: (way: Way) => void;
+  /** Another code is wanted, with the ways that there are now. */
+  onRenew: () => void;
+}
+
+export function JoinWays({ made, way, onWay, onRenew }: JoinWaysProps) {
+  return (
+    <>
+      <Tabs<Way>
+        look="seg"
+        label="How it joins"
+        value={way}
+        onChange={onWay}
+        choices={[
+          { value: "line", label: "By a line" },
+          { value: "ssh", label: "By ssh" },
+          { value: "phone", label: "A phone" },
+        ]}
+      />
+      {made && way === "line" && <ByLine made={made} onRenew={onRenew} />}
+      {made && way === "ssh" && <BySsh line={made.ssh_line} />}
+      {made && way === "phone" && <ByPhone made={made} onRenew={onRenew} />}
+    </>
+  );
+}
+
+function ByLine({ made, onRenew }: { made: EnrollmentDocument; onRenew: () => void }) {
+  const [shell, setShell] = useState<Shell>(() => (navigator.userAgent.includes("Windows") ? "windows" : "unix"));
+  const [where, setWhere] = useState<Where>("lan");
+  const lines = made.lan && where === "lan" ? made.lan : made;
+  const onlyHere = !made.lan && isLoopback(made.url);
+  return (
+    <>
+      <Tabs<Shell>
+        look="seg"
+        label="System"
+        value={shell}
+        onChange={setShell}
+        choices={[
+          { value: "unix", label: "Linux, macOS, WSL" },
+          { value: "windows", label: "Windows" },
+        ]}
+      />
+      {made.lan && isLoopback(made.url) && (
+        <Tabs<Where>
+          look="seg"
+          label="Where the device is"
+          value={where}
+          onChange={setWhere}
+          choices={[
+            { value: "lan", label: "In this network" },
+            { value: "here", label: "This computer" },
+          ]}
+        />
+      )}
+      <CopyLine line={shell === "windows" ? lines.windows_line : lines.line} label="the join line" />
+      <p className="small dim">
+        It makes its own folder, needs Python 3.11, asks on the device what it may do, and starts the agent. With{" "}
+        <code className="mono nowrap">--dry-run</code> it only says what it would do.
+      </p>
+      {onlyHere && (
+        <>
+          <p className="small">This line works on the hub's own computer. For another one in the same network:</p>
+          <Allow text="Allow this network" onRenew={onRenew} />
+        </>
+      )}
+    </>
+  );
+}
+
+function BySsh({ line }: { line: string }) {
+  return (
+    <>
+      <CopyLine line={line} label="the ssh line" />
+      <p className="small dim">
+        Type it on the hub's computer, with your server in place of user@host. Your own ssh brings the agent there, and
+        a tunnel carries it: no port, no certificate, nothing to compare. It needs Python 3.11 there.
+      </p>
+      <p className="small dim">
+        It may only look there, unless you add what it may do, such as{" "}
+        <code className="mono">--profile files --folder /srv/backups</code>.
+      </p>
+    </>
+  );
+}
+
+function ByPhone({ made, onRenew }: { made: EnrollmentDocument; onRenew: () => void }) {
+  const { phone } = made;
+  if (!phone.url || !phone.qr)
+    return (
+      <>
+        <p className="small">{sentence(phone.why)}</p>
+        <Allow text="Allow phones" onRenew={onRenew} />
+        <p className="small dim">
+          The hub then also listens in this network, by HTTPS, at every start. A device still needs a code and your
+          approval.
+        </p>
+      </>
+    );
+  return (
+    <>
+      <QrCode shape={phone.qr} label="Scan this with the phone's camera" />
+      <p className="small">Scan it with the phone's camera. Its browser becomes the device; nothing is installed.</p>
+      {phone.warning && (
+        <details className="small">
+          <summary>The browser will warn once</summary>
+          <p>{phone.warning}</p>
+          <p>The key of the certificate, in words:</p>
+          <p className="words">{phone.words}</p>
+        </details>
+      )}
+      <CopyLine line={phone.url} label="the phone's address" />
+    </>
+  );
+}
+
+function Allow({ text, onRenew }: { text: string; onRenew: () => void }) {
+  const { hub } = useWorkspace();
+  const { report } = useDoing();
+  const [busy, setBusy] = useState(false);
+  const open = async () => {
+    setBusy(true);
+    try {
+      await hub.openLan();
+      onRenew();
+    } catch (error) {
+      report(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Button kind="primary" why={busy ? "The listener is being opened." : null} onClick={() => void open()}>
+      {text}
+    </Button>
+  );
+}
+
+/** The listener of the local network in one line, with the way to close it; nothing while it is closed. */
+export function LanLine() {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const [lan, setLan] = useState<LanDocument | null>(null);
+  useEffect(() => {
+    const gone = new AbortController();
+    hub.lan(gone.signal).then(setLan, () => setLan(null));
+    return () => gone.abort();
+  }, [hub]);
+  if (!lan?.open && !lan?.fault) return null;
+  const close = async () => {
+    try {
+      setLan(await hub.closeLan());
+      say("The local network's listener is closed.");
+    } catch (error) {
+      report(asProblem(error));
+    }
+  };
+  return (
+    <p className="small dim row wrap">
+      <span className="grow">
+        {lan.open ? `Open for this network at ${lan.url}.` : `Not open for this network: ${lan.fault}.`}
+      </span>
+      <Button kind="quiet" onClick={() => void close()}>
+        Close it
+      </Button>
+    </p>
+  );
+}
+
+/** Which devices were refused with this code, and why: the same words that their screens show. */
+export function useRefused(id: string | undefined, waiting: boolean): RefusedRow[] {
+  const { hub } = useWorkspace();
+  const [refused, setRefused] = useState<RefusedRow[]>([]);
+  useEffect(() => {
+    if (!id || !waiting) return;
+    const gone = new AbortController();
+    const look = () =>
+      hub.enrollment(id, gone.signal).then(
+        (found) => setRefused(found.refused),
+        () => undefined, // asked again in two seconds; that the hub is away is shown by the page's own sign
+      );
+    const timer = setInterval(look, 2000);
+    return () => {
+      gone.abort();
+      clearInterval(timer);
+    };
+  }, [hub, id, waiting]);
+  return refused;
+}
+
+export function isLoopback(url: string): boolean {
+  return /^https?:\/\/(127\.[\d.]+|localhost|\[::1\])(:|\/|$)/.test(url);
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

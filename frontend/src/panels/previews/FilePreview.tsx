@@ -1,0 +1,73 @@
+/** A file of the hub's store as it can be looked at: text and tables from its beginning, pictures, PDF in a frame. */
+import { useMemo } from "react";
+import { useWorkspace } from "../../app/context.ts";
+import { useResource } from "../../app/resource.ts";
+import { type FileRef, readCsv, shownAs } from "../../model/files.ts";
+import { readTable } from "../../model/table.ts";
+import { bytes } from "../../model/words.ts";
+import { DataTable } from "../DataTable.tsx";
+import { ValueView } from "../ValueView.tsx";
+
+const TEXT_BYTES_MAX = 256 * 1024;
+
+export function FilePreview({ file }: { file: FileRef }) {
+  const { hub } = useWorkspace();
+  const shown = shownAs(file.media);
+  const url = hub.artifactUrl(file.artifact, file.name, file.media, true);
+  if (shown === "image") return <img className="preview" src={url} alt={file.name} />;
+  if (shown === "pdf") return <PdfPreview url={url} name={file.name} />;
+  if (shown === "none") {
+    return (
+      <p className="dim">
+        {file.media === "application/octet-stream" ? "A file" : file.media}, {bytes(file.bytes)}. Save it to look at it.
+      </p>
+    );
+  }
+  return <TextPreview file={file} />;
+}
+
+/** The browser's own viewer. A phone often has none inside a page; there the link opens it. */
+function PdfPreview({ url, name }: { url: string; name: string }) {
+  return (
+    <>
+      <iframe className="preview" src={url} title={name} referrerPolicy="no-referrer" />
+      <p className="small">
+        <a className="link" href={url} target="_blank" rel="noopener noreferrer">
+          Open it in a tab of its own
+        </a>
+      </p>
+    </>
+  );
+}
+
+function TextPreview({ file }: { file: FileRef }) {
+  const { hub } = useWorkspace();
+  const read = useResource(file.artifact, (signal) => hub.artifactStart(file.artifact, TEXT_BYTES_MAX, signal));
+  if (read.problem) return <p className="dim">{read.problem.message}</p>;
+  if (!read.value) return <p className="dim">Reading ...</p>;
+  const { text, whole } = read.value;
+  return (
+    <>
+      <Contents text={text} whole={whole} file={file} />
+      {!whole && (
+        <p className="small dim">
+          The first {bytes(TEXT_BYTES_MAX)} of {bytes(file.bytes)}.
+        </p>
+      )}
+    </>
+  );
+}
+
+function Contents({ text, whole, file }: { text: string; whole: boolean; file: FileRef }) {
+  const shown = shownAs(file.media);
+  const table = useMemo(() => (shown === "csv" ? readTable(readCsv(text, whole)) : null), [shown, text, whole]);
+  if (table) return <DataTable table={table} />;
+  // A JSON that was cut off is no value any more.
+  if (shown === "json" && whole) return <ValueView text={text} table />;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to.
+    <pre className="value" tabIndex={0}>
+      {text}
+    </pre>
+  );
+}

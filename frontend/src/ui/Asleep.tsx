@@ -1,0 +1,18 @@
+/** *Asleep - open it*: where the page of a browser tab is opened, on the device itself, by its camera or by hand. */
+import type { OpenAgain } from "../link/endpoints.ts";
+import { CopyLine } from "./parts.tsx";
+import { QrCode } from "./QrCode.tsx";
+
+export function Asleep({ names, again }: { names: readonly string[]; again: OpenAgain }) {
+  const who = names.join(", ") || "the device";
+  return (
+    <section className="stack" aria-label="Asleep - open it">
+      <p>
+        <b className="strong">Open its page on {who}:</b> scan this there, or use the icon on its home screen. What
+        waits goes on where it was.
+      </p>
+      <QrCode shape={again.qr} label={`Scan this with ${who} to open its page`} />
+      <CopyLine line={again.url} label="the address of its page" />
+    </section>
+  );
+}
