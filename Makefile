@@ -25,6 +25,7 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m starloom_protocol.error_pages
 	@$(HERE) -m starloom_agent.tools --table > docs/.tools.part && mv docs/.tools.part docs/tools.md
+	@$(HERE) -m starloom.planner.recipe_pages > docs/.recipes.part && mv docs/.recipes.part docs/recipes.md
 
 sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0
 	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) $(if $(FOR),--for $(FOR))

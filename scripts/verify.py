@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +27,11 @@ BIN = Path(sys.executable).parent
 OWN_LAYERS = ("arch", "sim", "chaos", "e2e")
 """Folders of tests that are layers of their own; the rest runs as one."""
 
-GENERATED = (("types", "starloom_protocol.export"), ("errors", "starloom_protocol.error_pages"))
+GENERATED = (
+    ("types", "starloom_protocol.export"),
+    ("errors", "starloom_protocol.error_pages"),
+    ("recipes", "starloom.planner.recipe_pages"),
+)
 """What is written by programs, and by which; `--check` fails when it is stale."""
 
 _COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)")
@@ -96,7 +102,7 @@ def pytest_layers() -> list[Layer]:
 
 
 def page_layers() -> list[Layer]:
-    """Return the layers of the page; its packages are installed first.
+    """Return the layers of the page and of the browser agent; their packages are installed first.
 
     Raises:
         Unable: they cannot be.
@@ -106,7 +112,8 @@ def page_layers() -> list[Layer]:
     node = page.install_all(ROOT)
     environment = {"PATH": f"{node.program.parent}{os.pathsep}{os.environ.get('PATH', '')}", "CI": "1"}
     return [
-        Layer(f"page {name}", [*node.npm, "run", "-s", name], ROOT / "frontend", environment, counted=name == "test")
+        Layer(f"{word} {name}", [*node.npm, "run", "-s", name], site.place(ROOT), environment, counted=name == "test")
+        for word, site in (("page", page.PAGE), ("tab", page.TAB))
         for name in ("check", "test")
     ]
 
@@ -117,16 +124,49 @@ def ensure_browser() -> None:
     Raises:
         Unable: there is none and it cannot be installed here.
     """
-    if not any((ROOT / "tests" / "e2e").rglob("test_*.py")) or shutil.which("chromium"):
-        return
-    fix = "install Chromium (Debian, Ubuntu: apt-get install chromium), then run it again"
+    if any((ROOT / "tests" / "e2e").rglob("test_*.py")) and not shutil.which("chromium"):
+        _install("chromium", "the browser tests need Chromium", ["chromium"])
+
+
+def ensure_ssh() -> None:
+    """Install OpenSSH for the tests of joining by ssh where it is missing and this user may; nothing is started.
+
+    Raises:
+        Unable: there is none and it cannot be installed here.
+    """
+    servers = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
+    if not (servers and shutil.which("ssh") and shutil.which("ssh-keygen")):
+        names = ["openssh-client", "openssh-server"]
+        _install("OpenSSH", "the tests of joining by ssh need OpenSSH's client and server", names)
+
+
+def _install(what: str, need: str, packages: list[str]) -> None:
+    fix = f"install {what} (Debian, Ubuntu: apt-get install {' '.join(packages)}), then run it again"
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        raise Unable("the browser tests need Chromium, and this user may not install it", fix)
-    say("  installing Chromium for the browser tests ...")
-    for argv in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Unable(f"{' '.join(argv)} failed: {done.stderr.strip()[-500:]}", fix)
+        raise Unable(f"{need}, and this user may not install it", fix)
+    say(f"  installing {what} for the tests ...")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]
+    with _no_service_starts():
+        for argv in (["apt-get", "update", "-qq"], command):
+            done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
+            if done.returncode != 0:
+                raise Unable(f"{' '.join(argv)} failed: {done.stderr.strip()[-500:]}", fix)
+
+
+@contextmanager
+def _no_service_starts() -> Iterator[None]:
+    """Keep Debian's packages from starting what they install, by the file that they ask first."""
+    policy = Path("/usr/sbin/policy-rc.d")
+    if policy.exists():
+        yield
+        return
+    policy.write_text("#!/bin/sh\nexit 101\n")
+    policy.chmod(0o755)
+    try:
+        yield
+    finally:
+        policy.unlink()
 
 
 def summary(layers: list[Layer]) -> int:
@@ -155,6 +195,8 @@ def chosen(what: str) -> list[Layer]:
         return checks()
     if what in ("all", "e2e"):
         ensure_browser()
+    if what in ("all", "e2e", "tests"):
+        ensure_ssh()
     if what == "all":
         return checks() + pytest_layers() + page_layers()
     found = [layer for layer in pytest_layers() if layer.name == what]

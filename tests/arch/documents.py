@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.arch.checkout import ROOT, files, named
 
-WRITTEN_BY_PROGRAMS = frozenset({"docs/tools.md", "docs/errors.md", "docs/benchmarks.md"})
+WRITTEN_BY_PROGRAMS = frozenset({"docs/tools.md", "docs/errors.md", "docs/benchmarks.md", "docs/recipes.md"})
 
 _FENCE = re.compile(r"^```([^`\n]*)\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

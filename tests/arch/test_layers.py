@@ -22,7 +22,9 @@ def test_every_import_contract_holds() -> None:
     assert " 0 broken" in said
 
 
-@pytest.mark.parametrize("module", ["starloom_protocol.export", "starloom_protocol.error_pages"])
+@pytest.mark.parametrize(
+    "module", ["starloom_protocol.export", "starloom_protocol.error_pages", "starloom.planner.recipe_pages"]
+)
 def test_generated_files_are_fresh(module: str) -> None:
     code, said = ran(sys.executable, "-m", module, "--check")
     assert code == 0, f"stale; run `make gen`\n{said}"
