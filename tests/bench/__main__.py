@@ -25,10 +25,11 @@ from tests.bench.hub_client import BenchFailed, HubClient
 from tests.bench.profiled_hub import OUT
 from tests.bench.report import Setting, markdown
 from tests.bench.stack import Stack, free_port
-from tests.bench.workloads import run
+from tests.bench.workloads import TooLate, run
 
 AGENTS = 8
 WHOLE_S = 1200.0
+TRIES = 4
 
 
 def say(text: str) -> None:
@@ -106,8 +107,16 @@ class Bench:
         repeatability: str | None = None,
         edits: bool = False,
     ) -> None:
-        await self._quiet.wait()
-        found = await run(stack, client, graph, repeatability=repeatability, edits=edits)
+        for left in reversed(range(TRIES)):
+            await self._quiet.wait()
+            try:
+                found = await run(stack, client, graph, repeatability=repeatability, edits=edits)
+                break
+            except TooLate as late:
+                self.measured.repeated[name] = self.measured.repeated.get(name, 0) + 1
+                if not left:
+                    raise
+                say(f"  {name} is repeated: {late}")
         self.measured.runs.setdefault(name, []).append(found)
         say(f"  {name}: {found.tasks_s:,.0f} tasks/s, hub {found.hub_us:.0f} us a task, others {found.others_busy:.2f}")
 

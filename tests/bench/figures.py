@@ -20,6 +20,7 @@ class Measured:
 
     echo: list[EchoFigures] = field(default_factory=list)
     runs: dict[str, list[Run]] = field(default_factory=dict)
+    repeated: dict[str, int] = field(default_factory=dict)
     dask: dict[str, list[float]] = field(default_factory=dict)
     agent_rss_bytes: list[int] = field(default_factory=list)
     hub_rss_bytes: int = 0

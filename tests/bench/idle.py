@@ -13,6 +13,7 @@ from pathlib import Path
 from starloom.cli.client import Client
 from starloom_agent import joining
 from starloom_agent.connection import Address, Connection, ConnectionEnded
+from starloom_agent.dialling import Route
 from starloom_agent.identity import Identity, load_or_make
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
@@ -76,7 +77,8 @@ def _join(client: Client, url: str, folder: Path, number: int) -> tuple[Identity
     name = f"idle-{number}"
     asked = {"label": name, "name": name, "profile_most": Profile.OBSERVE.value, "preapproved": True}
     code = str(client.create("/enrollments", asked)["code"])
-    record = joining.join(url, joining.Asked(code, name, "linux", Profile.OBSERVE), identity, say=lambda _text: None)
+    asked_by = joining.Asked(code, name, "linux", Profile.OBSERVE)
+    record = joining.join(Route(url), asked_by, identity, say=lambda _text: None)
     return identity, record.hub_key
 
 

@@ -26,7 +26,8 @@ processes did during those of Starloom. No figure here is asserted by a test.
   message for the round trip.
 - Dask: `distributed`, {workers} worker processes of one thread, the same graphs, from `get` until the client has the
   result; it keeps nothing on disk. Dask has no W4.
-- W3: each task waits for two of the layer above. W4: W3 and an edit by REST every 50 completions.
+- W3: each task waits for two of the layer above. W4: W3 and an edit by REST every 50 completions; a run in which too
+  many edits came after its end is repeated, and the table says how often.
 - `never`: work that must not be repeated waits for SQL before its dispatch, and for the agent's ledger (fsync).
 """
 
@@ -53,7 +54,7 @@ def markdown(setting: Setting, measured: Measured, figures: dict[str, float], pr
     parts = [
         _ABOUT.format(**{name: getattr(setting, name) for name in setting.__dataclass_fields__}),
         "## Must and aim\n\n" + _goals(figures),
-        "## Workloads\n\n" + _workloads(measured),
+        "## Workloads\n\n" + workloads_table(measured),
         "## Yardsticks\n\n" + _yardsticks(measured, figures),
         "## What limits it\n\n" + _profile(profile, profiled),
     ]
@@ -74,7 +75,8 @@ def _goals(figures: dict[str, float]) -> str:
     return _table(["figure", "measured", "must", "aim", "reached"], rows)
 
 
-def _workloads(measured: Measured) -> str:
+def workloads_table(measured: Measured) -> str:
+    """Return what was run, with its medians."""
     rows = []
     for name, runs in measured.runs.items():
         peer = measured.dask.get(name)
@@ -84,7 +86,7 @@ def _workloads(measured: Measured) -> str:
             [
                 name,
                 f"{runs[0].tasks:,}",
-                str(len(runs)),
+                _counted(len(runs), measured.repeated.get(name, 0)),
                 f"{of_runs(runs, lambda run: run.wall_s):.3f}",
                 f"{of_runs(runs, lambda run: run.accept_s):.3f}",
                 f"{speed:,.0f}",
@@ -99,6 +101,10 @@ def _workloads(measured: Measured) -> str:
         )
     head = ["workload", "tasks", "runs", "wall s", "of it accepting s", "tasks/s", "Dask tasks/s", "ratio"]
     return _table([*head, "hub CPU us/task", "Redis us", "agents us", "hop p50 ms", "CPUs taken by others"], rows)
+
+
+def _counted(runs: int, repeated: int) -> str:
+    return f"{runs}, {repeated} repeated" if repeated else str(runs)
 
 
 def _yardsticks(measured: Measured, figures: dict[str, float]) -> str:

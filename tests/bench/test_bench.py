@@ -11,7 +11,9 @@ from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
 from tests.bench.echo import EchoFigures
 from tests.bench.figures import GOALS, Measured, figures
 from tests.bench.graphs import Graph, chain, fan, layers, plan
-from tests.bench.workloads import Run
+from tests.bench.hub_client import Conflict, Seen
+from tests.bench.report import workloads_table
+from tests.bench.workloads import Editor, Run, TooLate
 
 
 def ran(tasks: int, wall_s: float, hub_us: float, hop_p50_ms: float = 0.0) -> Run:
@@ -89,3 +91,28 @@ def test_a_verdict_says_what_is_reached_and_what_is_not() -> None:
     by_key = {goal.key: goal for goal in GOALS}
     assert by_key["w1_vs_dask"].verdict(3.99) == "MISSED"
     assert by_key["cpu_per_task_vs_echo"].verdict(8.01) == "MISSED"
+
+
+class Deaf:
+    """A client whose every edit comes after the end."""
+
+    async def post(self, path: str, body: object) -> None:
+        raise Conflict(f"{path}: 409 illegal_control: the constellation is succeeded")
+
+
+async def edits_until_too_late(editor: Editor, seen: Seen) -> None:
+    for done in range(50, 1000, 50):
+        seen.done = done
+        edit = editor.completed("c", seen)
+        assert edit is not None
+        await edit
+
+
+async def test_a_run_whose_edits_come_too_late_says_so_and_is_counted_in_the_report() -> None:
+    editor = Editor(Deaf(), layers(20, 50, seed=1))  # type: ignore[arg-type]
+    seen = Seen(began=0, accepted=0)
+    with pytest.raises(TooLate, match="6 of 6 edits"):
+        await edits_until_too_late(editor, seen)
+    assert editor.added == 0
+    measured = Measured(runs={"W4": [ran(1020, 0.3, 230.0)]}, repeated={"W4": 2})
+    assert "| 1, 2 repeated |" in workloads_table(measured)

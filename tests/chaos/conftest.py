@@ -18,11 +18,11 @@ from tests.chaos.waiting import until
 
 @pytest.fixture(scope="module")
 def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
-    """A service with the agents `north` and `south`, and `east` behind the fault proxy."""
+    """A service with the agents `north` and `south`, and `east` behind the fault proxy; a module's `SETTINGS` hold."""
     # Not pytest's own folder: the path of a Unix socket must be short.
     home = Path(tempfile.mkdtemp(prefix="sl-chaos-"))
     failed_before = request.session.testsfailed
-    with running(home, ("north", "south"), ("east",)) as made:
+    with running(home, ("north", "south"), ("east",), getattr(request.module, "SETTINGS", {})) as made:
         yield made
     left = made.left_over()
     assert not left, f"these outlived the service: {left}"

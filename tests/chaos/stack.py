@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import psutil
@@ -65,7 +66,7 @@ class Accepted:
 class Stack:
     """A running installation; use `running`."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         self.home = home
         self.port = free_port()
         self.kills = Kills()
@@ -81,6 +82,7 @@ class Stack:
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")},
             "STARLOOM_TIME_SCALE": str(TIME_SCALE),
+            **settings,
         }
 
     # -- life
@@ -115,7 +117,8 @@ class Stack:
         home = self.home / "agents" / name
         agent = LocalAgent(home, name, url, Profile.FILES, (self.home / "folders" / name,), lab=True)
         asyncio.run(join(self.client, agent))
-        grant = [sys.executable, "-m", "starloom_agent", "grant", "--home", str(home), "shell:run", "--"]
+        grant = [sys.executable, "-m", "starloom_agent", "grant", "--home", str(home)]
+        grant += ["--effects", "read,write", "shell:run", "--"]
         subprocess.run([*grant, *self.place.command, "{.*...}"], check=True, capture_output=True, timeout=30)
         self._agents[name] = agent
 
@@ -325,6 +328,10 @@ class Stack:
         argv = [sys.executable, "-m", "starloom_agent", "run", "--home", str(self._agents[name].home), "--lab"]
         self._running[name] = self._spawn([*argv, "--reconnect-most-s", "1"], f"agent-{name}")
 
+    def agent(self, name: str) -> psutil.Process:
+        """Return the process of an agent; its runners are its children."""
+        return psutil.Process(self._running[name].pid)
+
     def stop_agent(self, name: str) -> None:
         """End an agent as its owner would, by force if it does not listen."""
         process = self._running.pop(name)
@@ -451,9 +458,14 @@ def _kill(process: psutil.Process) -> None:
 
 
 @contextmanager
-def running(home: Path, agents: tuple[str, ...], behind_proxy: tuple[str, ...] = ()) -> Iterator[Stack]:
-    """Start a stack and end it, whatever happened in between."""
-    stack = Stack(home)
+def running(
+    home: Path,
+    agents: tuple[str, ...],
+    behind_proxy: tuple[str, ...] = (),
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Stack]:
+    """Start a stack and end it, whatever happened in between; `settings` are variables for the hub."""
+    stack = Stack(home, settings)
     try:
         stack.start(agents, behind_proxy)
         yield stack
