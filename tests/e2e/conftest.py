@@ -25,6 +25,9 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # A camera that shows a moving picture, and is allowed without a person.
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
 ]
 WAIT_MS = 20_000
 
@@ -100,7 +103,8 @@ def session(stack: Stack, new_context: NewContext) -> StorageState:
 def sample(stack: Stack, new_context: NewContext, session: StorageState, screens: Screens) -> Seen:
     """The sample of `make run`, watched on a wide and a phone screen from its start to its answer."""
     contexts = {width: new_context(width, session) for width in SIZES}
-    seen = watch_sample(stack, {width: context.new_page() for width, context in contexts.items()}, screens)
+    pages = {width: context.new_page() for width, context in contexts.items()}
+    seen = watch_sample(stack, pages, contexts["wide"].new_page(), screens)
     for context in contexts.values():
         context.close()
     return seen

@@ -63,6 +63,7 @@ class Stack:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.port = free_port()
+        self.lan_port = free_port()
         self.desktop = computer_name()
         self.gates = home / "demo" / "desktop"
         self._client: Client | None = None
@@ -89,6 +90,8 @@ class Stack:
         path = self.home / "logs" / f"{log}.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         clean = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
+        # The listener of the local network, where a test opens it, stays on this machine.
+        clean |= {"STARLOOM_LAN_HOST": "127.0.0.1", "STARLOOM_LAN_PORT": str(self.lan_port)}
         with path.open("ab") as out:
             process = subprocess.Popen(
                 [sys.executable, *arguments],

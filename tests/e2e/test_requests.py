@@ -63,12 +63,13 @@ def test_words_that_mean_nothing_name_a_way_on(page: Page, screens: Screens, wid
 
 def test_a_plan_with_two_faults_shows_both(page: Page, screens: Screens, width: str) -> None:
     page.goto("/new")
-    page.get_by_role("tab", name="Plan").click()
+    page.get_by_role("tab", name="Build").click()
+    page.get_by_role("tab", name="Text").click()
     page.get_by_role("textbox", name="Plan, as YAML or JSON").fill(TWO_FAULTS)
-    note = page.get_by_role("alert")
-    expect(note).to_contain_text("no.such.tool")
-    expect(note).to_contain_text("first")
-    assert note.get_by_role("listitem").count() >= 2, note.inner_text()
+    page.get_by_role("tab", name="Rows").click()
+    faults = page.get_by_role("list", name="Faults of this row")
+    expect(faults).to_contain_text(["no.such.tool"])
+    expect(faults.get_by_role("listitem")).to_have_count(2)
     screens.shoot(page, "new", "faults", width)
 
 

@@ -17,12 +17,33 @@ from tests.e2e.stack import Stack, until
 
 T = TypeVar("T")
 WITHIN_S = 150.0
+# Looks at every change of the page, because a state may be over before the next question; strings as they came first.
+_WATCH = """() => {
+  const seen = (window.sampleSeen = {state: [], sentence: [], words: []});
+  const note = (list, what) => list.includes(what) || list.push(what);
+  const text = (selector) => [...document.querySelectorAll(selector)].map((one) => one.textContent).join(" ");
+  const look = () => {
+    note(seen.state, text(".top .pill, .phonestate .pill"));
+    note(seen.sentence, text(".answer .sentence"));
+    const main = document.getElementById("main")?.textContent ?? "";
+    for (const word of ["Out of reach", "Running", "Held"]) if (main.includes(word)) note(seen.words, word);
+  };
+  new MutationObserver(look).observe(document.body, {subtree: true, childList: true, characterData: true});
+  look();
+}"""
 _SEEN = """() => ({
-  state: [...document.querySelectorAll(".top .pill, .phonestate .pill")].map((one) => one.textContent).join(" "),
-  sentence: document.querySelector(".answer .sentence")?.textContent ?? "",
+  ...window.sampleSeen,
   versions: document.querySelectorAll(".track .tick").length,
-  body: document.getElementById("main")?.innerText ?? "",
+  now: document.getElementById("main")?.innerText ?? "",
 })"""
+_WATCH_PHONE = """() => {
+  const look = () => {
+    const line = [...document.querySelectorAll(".deviceline")].find((one) => one.textContent.includes("demo-phone"));
+    if (line?.textContent.includes("Out of reach")) window.phoneLost = true;
+  };
+  new MutationObserver(look).observe(document.body, {subtree: true, childList: true, characterData: true});
+  look();
+}"""
 
 
 @dataclass
@@ -34,6 +55,7 @@ class Seen:
     sentences: list[str] = field(default_factory=list)
     versions: list[int] = field(default_factory=list)
     words: set[str] = field(default_factory=set)
+    phone_lost: bool = False
 
 
 def _note(into: list[T], what: T) -> None:
@@ -41,8 +63,8 @@ def _note(into: list[T], what: T) -> None:
         into.append(what)
 
 
-def watch_sample(stack: Stack, pages: dict[str, Page], screens: Screens) -> Seen:
-    """Follow the sample to its end.
+def watch_sample(stack: Stack, pages: dict[str, Page], fleet: Page, screens: Screens) -> Seen:
+    """Follow the sample to its end, on its own page in each width, and its devices on Home.
 
     Raises:
         AssertionError: it did not appear or did not end in time.
@@ -56,16 +78,23 @@ def watch_sample(stack: Stack, pages: dict[str, Page], screens: Screens) -> Seen
     )
     for page in pages.values():
         page.goto(f"/constellations/{seen.constellation}")
+        page.locator(".answer .sentence").wait_for()
+        page.evaluate(_WATCH)
+    fleet.goto("/")
+    fleet.locator(".deviceline").first.wait_for()
+    fleet.evaluate(_WATCH_PHONE)
     shot: set[str] = set()
     deadline = time.monotonic() + WITHIN_S
     while True:
         for width, page in pages.items():
             found = page.evaluate(_SEEN)
-            _note(seen.states, re.sub(r"\s*\d.*", "", found["state"]).strip())
-            _note(seen.sentences, found["sentence"])
+            for state in found["state"]:
+                _note(seen.states, re.sub(r"\s*\d.*", "", state).strip())
+            for sentence in found["sentence"]:
+                _note(seen.sentences, sentence)
             if width == "wide":
                 _note(seen.versions, int(found["versions"]))
-            seen.words |= {word for word in ("Out of reach", "Running", "Held") if word in found["body"]}
+            seen.words |= set(found["words"])
             moment = _moment(found)
             if moment and f"{moment} {width}" not in shot:
                 shot.add(f"{moment} {width}")
@@ -74,11 +103,12 @@ def watch_sample(stack: Stack, pages: dict[str, Page], screens: Screens) -> Seen
             break
         assert time.monotonic() < deadline, f"the sample did not end: {seen}\n{stack.log('supervisor')}"
         pages["wide"].wait_for_timeout(100)
+    seen.phone_lost = bool(fleet.evaluate("() => window.phoneLost === true"))
     return seen
 
 
 def _moment(found: dict[str, object]) -> str:
-    if any(word in str(found["body"]) for word in ("Out of reach", "Held")):
+    if any(word in str(found["now"]) for word in ("Out of reach", "Held")):
         return "killed"
     if found["versions"] == 3:
         return "v3"

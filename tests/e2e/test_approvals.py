@@ -1,0 +1,57 @@
+"""Approvals on the page: several at once, always with what it covers, who answered, and the way to take it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.screens import Screens
+from tests.e2e.stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+
+def test_several_are_answered_at_once_and_the_page_says_who(
+    page: Page, stack: Stack, screens: Screens, width: str
+) -> None:
+    names = [f"Held {number} {width}" for number in (1, 2)]
+    looks = [{"id": "usage", "tool": "disk.usage", "device": {"name": stack.desktop}}]
+    made = [stack.submit({"starloom": 1, "name": name, "tasks": looks}, hold=True) for name in names]
+    page.goto("/inbox")
+    for name in names:
+        page.get_by_label(f"Choose: Run {name}?", exact=False).check()
+    screens.shoot(page, "inbox", "several", width)
+    page.get_by_role("button", name="Approve chosen").click()
+    for name, constellation in zip(names, made, strict=True):
+        said = page.locator(".card", has=page.get_by_role("heading", name="Answered lately"))
+        expect(said.locator(".item", has_text=name)).to_contain_text("approved by")
+        stack.until_state(constellation, "succeeded")
+    screens.shoot(page, "inbox", "answered", width)
+
+
+def test_always_covers_one_call_and_is_taken_back_in_settings(
+    page: Page, stack: Stack, screens: Screens, width: str
+) -> None:
+    port = 9000 + len(width)
+    check = {"id": "look", "tool": "net.check", "args": {"host": "127.0.0.1", "port": port}}
+    plan: dict[str, Any] = {"starloom": 1, "name": f"Reach {width}", "tasks": [check]}
+    constellation = stack.submit(plan)
+    page.goto(f"/constellations/{constellation}")
+    asked = page.get_by_role("region", name="Needs you")
+    asked.get_by_text("What “Always allow” covers from now on").click()
+    expect(asked).to_contain_text(f'"port":{port}')
+    screens.shoot(page, "constellation", "always", width)
+    asked.get_by_role("button", name="Always allow").click()
+    expect(asked).to_have_count(0)
+    assert stack.client.get(f"/constellations/{stack.submit(plan)}")["state"] != "awaiting_approval"
+    page.goto("/settings")
+    kept = page.locator(".item", has_text=f'"port":{port}')
+    kept.wait_for()
+    screens.shoot(page, "settings", "always", width)
+    kept.get_by_role("button", name="Take back").click()
+    expect(kept).to_have_count(0)
+    again = stack.submit(plan)
+    assert stack.client.get(f"/constellations/{again}")["state"] == "awaiting_approval"
+    stack.client.post(f"/approvals/{again}:approve-plan/deny")

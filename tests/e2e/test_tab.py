@@ -1,0 +1,273 @@
+"""A phone's browser as a device: it joins by the address of the QR code, and loses nothing when it is reloaded."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.conftest import NewContext
+from tests.e2e.screens import Screens
+from tests.e2e.stack import Stack, until
+
+pytestmark = pytest.mark.e2e
+NAME = "pocket"
+
+# What a program might try in order to reach the page, the hub or anything else.
+ESCAPES = """
+import json
+found = {}
+def attempt(name, act):
+    try:
+        found[name] = "reached " + str(act())[:60]
+    except BaseException as error:
+        found[name] = "refused " + type(error).__name__
+import js
+from pyodide.code import run_js
+from pyodide.http import open_url
+import urllib.request
+attempt("fetch", lambda: js.fetch("/api/v1/session"))
+attempt("stores", lambda: js.indexedDB)
+attempt("open_url", lambda: open_url("/api/v1/session"))
+attempt("urllib", lambda: urllib.request.urlopen("http://127.0.0.1/").read())
+attempt("run_js", lambda: run_js("fetch('/api/v1/session')"))
+attempt("function", lambda: js.Object.constructor("return indexedDB")())
+open("out/sum.txt", "w").write(str(sum(json.load(open("input.json")))))
+json.dump(found, open("result.json", "w"))
+print("done")
+"""
+SIZE_OF_JPEG = """
+import json, pathlib, struct
+picture = next(path for path in pathlib.Path(".").iterdir() if path.suffix == ".jpg")
+data, at = picture.read_bytes(), 2
+while not 0xC0 <= data[at + 1] <= 0xC2:
+    at += 2 + struct.unpack(">H", data[at + 2 : at + 4])[0]
+high, wide = struct.unpack(">HH", data[at + 5 : at + 9])
+pathlib.Path("out", "about.txt").write_text(f"{wide} x {high}, asked for as {json.load(open('input.json'))}")
+json.dump({"wide": wide, "high": high}, open("result.json", "w"))
+"""
+
+
+@pytest.fixture(scope="module")
+def pocket(new_context: NewContext, stack: Stack, screens: Screens) -> Iterator[BrowserContext]:
+    """A phone-sized browser that has joined by its address, with nothing typed; its page is open."""
+    context = new_context("phone")
+    context.grant_permissions(["camera"])
+    page = context.new_page()
+    thrown: list[str] = []
+    page.on("pageerror", lambda error: thrown.append(str(error)))
+    asked = stack.client.create("/enrollments", {"label": NAME})
+    page.goto(f"/tab/#join={asked['code']}")
+    words = page.locator(".sixwords")
+    expect(words).to_be_visible()
+    assert page.url == f"{stack.url}/tab/", "the code stays in the address bar"
+    at_hub = stack.client.get(f"/enrollments/{asked['id']}")
+    assert words.inner_text() == at_hub["words"]
+    screens.shoot(page, "tab", "joining", "phone")
+    page.reload()
+    expect(words).to_have_text(at_hub["words"])
+    stack.client.create(f"/enrollments/{asked['id']}/approve", {})
+    expect(page.get_by_text("Connected")).to_be_visible()
+    screens.shoot(page, "tab", "device", "phone")
+    yield context
+    context.close()
+    assert not thrown, f"the tab threw: {thrown}"
+
+
+@pytest.fixture
+def tab(pocket: BrowserContext, stack: Stack) -> Page:
+    """The device's one open page, with the switches as they are at first."""
+    for old in pocket.pages:
+        old.close()
+    page = pocket.new_page()
+    page.goto("/tab/")
+    expect(page.get_by_text("Connected")).to_be_visible()
+    page.get_by_role("switch", name="Python").uncheck()
+    stack.until_online(NAME)
+    return page
+
+
+def plan(*tasks: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"starloom": 1, "name": "tab", "policy": {"approval": "never"}, "tasks": list(tasks), **more}
+
+
+def tasks_of(stack: Stack, constellation: str) -> dict[str, Any]:
+    return {task["id"]: task for task in stack.client.get(f"/constellations/{constellation}")["tasks"]}
+
+
+def test_a_picture_goes_from_the_phone_over_a_server_to_the_desktop_once(
+    tab: Page, stack: Stack, screens: Screens
+) -> None:
+    stack.until_online("demo-server", stack.desktop)
+    question = {"text": "What is it a picture of?", "choices": ["The receipt", "The whiteboard"]}
+    started = stack.submit(
+        plan(
+            {"id": "what", "tool": "ask", "device": {"name": NAME}, "args": question},
+            {
+                "id": "picture",
+                "tool": "camera.capture",
+                "device": {"name": NAME},
+                "args": {"text": "Take a picture of it"},
+            },
+            {
+                "id": "measure",
+                "tool": "python.run",
+                "device": {"name": "demo-server"},
+                "args": {"code": SIZE_OF_JPEG},
+                "inputs": {
+                    "files": {"from": "picture", "output": "/files"},
+                    "input": {"from": "what", "output": "/answer"},
+                },
+            },
+            {
+                "id": "keep",
+                "tool": "fs.write",
+                "device": {"name": stack.desktop},
+                "args": {"under": "from-the-phone"},
+                "inputs": {"files": {"from": "measure", "output": "/files"}},
+            },
+            dependencies=[{"from": "what", "to": "picture", "when": "success"}],
+            result=[{"title": "About it", "from": "measure", "output": "/value", "show": "value"}],
+        )
+    )
+    expect(tab.get_by_role("button", name="The receipt")).to_be_visible()
+    screens.shoot(tab, "tab", "question", "phone")
+    tab.reload()
+    tab.get_by_role("button", name="The receipt").click()
+    tab.get_by_role("button", name="Open the camera").click()
+    expect(tab.get_by_role("button", name="Take the picture")).to_be_visible()
+    tab.reload()
+    tab.get_by_role("button", name="Open the camera").click()
+    video = tab.get_by_label("What the camera sees")
+    expect(video).to_be_visible()
+    until(lambda: video.evaluate("one => one.videoWidth") > 0, "the camera shows something")
+    screens.glimpse(tab, "tab", "camera", "phone")
+    tab.get_by_role("button", name="Take the picture").click()
+    assert stack.until_state(started, "succeeded", "failed", "partial") == "succeeded", tasks_of(stack, started)
+
+    done = tasks_of(stack, started)
+    assert {name: len(task["attempts"]) for name, task in done.items()} == dict.fromkeys(done, 1)
+    size = stack.client.get(f"/constellations/{started}/result")["items"][0]["value"]
+    assert size["wide"] > 0
+    about = next(stack.home.rglob("from-the-phone/**/about.txt"))
+    assert about.read_text() == f"{size['wide']} x {size['high']}, asked for as The receipt"
+    assert re.search(r"camera\.capture\s+done", tab.get_by_role("list").last.inner_text())
+
+
+def test_python_runs_in_the_tab_and_reaches_nothing(tab: Page, stack: Stack, tmp_path: Path) -> None:
+    code = {"code": ESCAPES, "input": [1, 2, 39]}
+    started = stack.submit(plan({"id": "sum", "tool": "python.run", "device": {"name": NAME}, "args": code}))
+
+    def held() -> str:
+        return str(stack.client.get(f"/constellations/{started}/why", task_id="sum")["sentence"])
+
+    until(lambda: "Python is switched off" in held(), "the task says which switch it waits for")
+    tab.get_by_role("switch", name="Python").check()
+    assert stack.until_state(started, "succeeded", "failed", "partial") == "succeeded", tasks_of(stack, started)
+    value = stack.client.get(f"/constellations/{started}/result")["items"][0]["value"]
+    assert value["stdout"] == "done\n"
+    assert [file["name"] for file in value["files"]] == ["sum.txt"]
+    assert stack.client.download(value["files"][0]["artifact"], tmp_path / "sum.txt") == 2
+    assert (tmp_path / "sum.txt").read_text() == "42"
+    tried = value["value"]
+    assert set(tried) == {"fetch", "stores", "open_url", "urllib", "run_js", "function"}
+    assert all(outcome.startswith("refused") for outcome in tried.values()), json.dumps(tried)
+
+
+def test_a_program_without_end_is_cancelled_at_once(tab: Page, stack: Stack) -> None:
+    tab.get_by_role("switch", name="Python").check()
+    until(lambda: "python:run" in stack.devices()[NAME]["grants"], "the hub knows the switch")
+    code = {"code": "print('round', flush=True)\nwhile True: pass"}
+    started = stack.submit(plan({"id": "loop", "tool": "python.run", "device": {"name": NAME}, "args": code}))
+    until(lambda: stack.task_state(started, "loop") == "running", "the loop runs")
+    expect(tab.get_by_text("Running", exact=True)).to_be_visible()
+    stack.client.create(f"/constellations/{started}/cancel", {})
+    assert stack.until_state(started, "cancelled") == "cancelled"
+    expect(tab.get_by_text("Connected")).to_be_visible()
+
+
+def test_a_closed_tab_is_asleep_and_goes_on_when_it_is_opened(
+    pocket: BrowserContext, tab: Page, stack: Stack, page_at: Page, screens: Screens
+) -> None:
+    question = {"text": "Still there?", "choices": ["Yes"]}
+    first = stack.submit(plan({"id": "q", "tool": "ask", "device": {"name": NAME}, "args": question}))
+    expect(tab.get_by_role("button", name="Yes")).to_be_visible()
+    tab.close()
+    second = stack.submit(plan({"id": "q", "tool": "ask", "device": {"name": NAME}, "args": question}))
+
+    def why(constellation: str) -> dict[str, Any]:
+        found: dict[str, Any] = stack.client.get(f"/constellations/{constellation}/why", task_id="q")
+        return found
+
+    for constellation in (first, second):
+        until(lambda one=constellation: "is asleep - open it" in why(one)["sentence"], "it says what to do")  # type: ignore[misc]
+        assert why(constellation)["open"]["url"].endswith("/tab/")
+        assert why(constellation)["fix"] == "open"
+    page_at.goto(f"/constellations/{second}/t/q")
+    page_at.get_by_role("tab", name="Why").click()
+    expect(page_at.get_by_role("img", name="Scan this with pocket to open its page")).to_be_visible()
+    screens.shoot(page_at, "constellation", "asleep", "wide")
+
+    again = pocket.new_page()
+    again.goto("/tab/")
+    for _ in (first, second):
+        again.get_by_role("button", name="Yes").first.click()
+    for constellation in (first, second):
+        assert stack.until_state(constellation, "succeeded", "failed", "partial") == "succeeded"
+        assert len(tasks_of(stack, constellation)["q"]["attempts"]) == 1
+
+
+@pytest.fixture
+def page_at(new_context: NewContext, session: Any) -> Iterator[Page]:
+    """The hub's own page on a wide screen, signed in."""
+    context = new_context("wide", session)
+    yield context.new_page()
+    context.close()
+
+
+def test_a_second_tab_says_so_and_may_take_over(pocket: BrowserContext, tab: Page, screens: Screens) -> None:
+    other = pocket.new_page()
+    other.goto("/tab/")
+    expect(other.get_by_text("This device is open in another tab")).to_be_visible()
+    screens.shoot(other, "tab", "elsewhere", "phone")
+    other.get_by_role("button", name="Use this tab instead").click()
+    expect(other.get_by_text("Connected")).to_be_visible()
+    expect(tab.get_by_text("Another tab is the device now")).to_be_visible()
+    tab.close()
+
+
+def test_the_page_asks_no_other_host_and_keeps_a_strict_policy(pocket: BrowserContext, stack: Stack) -> None:
+    page = pocket.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    answer = page.goto("/tab/")
+    assert answer is not None
+    policy = answer.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    expect(page.get_by_role("heading").first).to_be_visible()
+    assert asked
+    assert all(url.startswith((stack.url, f"blob:{stack.url}", "data:")) for url in asked), asked
+    page.close()
+
+
+def test_a_bad_code_says_what_to_do(new_context: NewContext, screens: Screens) -> None:
+    context = new_context("phone")
+    page = context.new_page()
+    page.goto("/tab/#join=AAAA-AAAA-AAAA-AAAA")
+    expect(page.get_by_role("alert")).to_contain_text("no such join code")
+    screens.shoot(page, "tab", "refused", "phone")
+    page.get_by_role("button", name="Use another code").click()
+    expect(page.get_by_label("Or type the code that is shown there")).to_be_visible()
+    context.close()
+
+
+def test_the_built_page_is_there(stack: Stack) -> None:
+    built = Path(__file__).parents[2] / "device_agents" / "browser" / "dist"
+    assert (built / "index.html").is_file()
+    assert list(built.glob("python/pyodide-*/pyodide.asm.wasm"))
+    assert stack.client.outside("/tab/")[0] == 200
