@@ -52,19 +52,22 @@ export function ModelCard() {
               <span className="sub small">{tested}</span>
             </p>
           )}
-          <details className="item">
-            <summary>What leaves this machine</summary>
-            <p className="sub small">
-              {found.set ? `Only to ${found.host}, and only` : "Nothing while no model is set. Then only"} for words
-              that no recipe fits. A review also tells what tasks said when they ended. The parts, for an example:
-            </p>
-            {found.parts.map((part) => (
-              <details key={part.title}>
-                <summary>{part.title}</summary>
-                <pre className="mono small">{part.text}</pre>
-              </details>
-            ))}
-          </details>
+          <div className="item">
+            <span />
+            <details className="wide">
+              <summary>What leaves this machine</summary>
+              <p className="small">
+                {found.set ? `Only to ${found.host}, and only` : "Nothing while no model is set. Then only"} for words
+                that no recipe fits. A review also tells what tasks said when they ended. The parts, for an example:
+              </p>
+              {found.parts.map((part) => (
+                <details key={part.title}>
+                  <summary>{part.title}</summary>
+                  <pre className="mono small">{part.text}</pre>
+                </details>
+              ))}
+            </details>
+          </div>
         </>
       )}
     </section>

@@ -47,9 +47,14 @@ export function outputWords(value: Json): string {
   if (!isFields(value)) return shortWords(value);
   const lists = Object.entries(value).filter(([, one]) => Array.isArray(one)) as [string, Json[]][];
   const longest = lists.sort((a, b) => b[1].length - a[1].length)[0];
-  if (longest) return `${longest[1].length} ${longest[0].replaceAll("_", " ")}`;
+  if (longest) return counted(longest[1].length, longest[0].replaceAll("_", " "));
   const plain = Object.entries(value).find(([, one]) => one !== null && typeof one !== "object");
   return plain ? `${plain[0].replaceAll("_", " ")} ${shortWords(plain[1])}` : shortWords(value);
+}
+
+/** `3 files`, `1 file`: lists are named in the plural. */
+function counted(count: number, many: string): string {
+  return `${count} ${count === 1 ? many.replace(/ies$/, "y").replace(/([^s])s$/, "$1") : many}`;
 }
 
 /** The tree of a value, depth first. Of a list the first item stands for all. */

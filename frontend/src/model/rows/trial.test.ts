@@ -65,7 +65,9 @@ describe("an output", () => {
     expect(at(FILES.value, "/nothing")).toBeUndefined();
     expect(suitable(tree, { name: "rows", kind: "json" }).map((one) => one.pointer)).toEqual(["/files"]);
     expect(suitable(tree, { name: "most", kind: "number" }).map((one) => one.pointer)).toEqual(["/count"]);
-    expect(outputWords(FILES.value)).toBe("1 files");
+    expect(outputWords(FILES.value)).toBe("1 file");
+    expect(outputWords({ entries: [1] })).toBe("1 entry");
+    expect(outputWords({ rows: [1, 2] })).toBe("2 rows");
   });
 
   it("escapes what a pointer must", () => {
