@@ -167,7 +167,8 @@ class Stack:
     # -- devices and work
 
     def devices(self) -> dict[str, dict[str, Any]]:
-        return {item["name"]: item for item in self.client.get("/devices")["items"]}
+        # A name may be used again after its device was revoked; revoked ones come last.
+        return {item["name"]: item for item in reversed(self.client.get("/devices")["items"])}
 
     def until_online(self, *names: str) -> None:
         def online() -> bool:
