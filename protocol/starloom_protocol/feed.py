@@ -18,7 +18,7 @@ ACCESS = "access"
 _MODULUS = 1 << 256
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """One numbered fact of a stream (a constellation's id, `fleet` or `access`).
 
     `by` is who decided: `person:NAME`, `rule:NAME`, `engine`, `device:ID`, `planner`, `lab`.

@@ -14,7 +14,7 @@ from starloom_protocol.entities import FileOut, Offer
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Part(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What every part of a frame is: frozen and strict."""
 
 

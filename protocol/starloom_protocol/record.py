@@ -7,8 +7,11 @@ import msgspec
 from starloom_protocol.vocabulary import Code
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What every entity and its parts are: frozen, strict, defaults left out."""
+class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What every entity and its parts are: frozen, strict, defaults left out.
+
+    Frozen records are trees, so the cycle collector has nothing to find in them and is not shown them.
+    """
 
 
 class Fault(Record, frozen=True, kw_only=True):

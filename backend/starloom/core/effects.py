@@ -19,7 +19,7 @@ COMMIT = "commit"
 DURABLE = "durable"
 
 
-class Effect(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k"):
+class Effect(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="k"):
     after: str = COMMIT
 
 

@@ -16,7 +16,7 @@ from starloom_protocol.schedule_records import Schedule
 from starloom_protocol.vocabulary import Profile
 
 
-class Input(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k"):
+class Input(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="k"):
     """`roll` is a random number 0..2^32-1 for jitter; the engine fills `at_ms` and `roll`."""
 
     at_ms: int = 0
