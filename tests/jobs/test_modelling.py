@@ -62,14 +62,14 @@ def models(fake: FakeModel, hub: Hub, **variables: str) -> ModelJobs:
 async def plan(hub: Hub, made: ModelJobs, job: str = "plan-1") -> None:
     port: Any = hub
     await Claim(port, worker="w", constellation="c1", job=job).take()
-    jobs = PlanJobs("unix:///none", "sqlite:///none", "w", Catalogue([]), models=made)
+    jobs = PlanJobs("w", Catalogue([]), models=made)
     await jobs.carry_out(port, port, "c1", job)
 
 
 async def review(hub: Hub, made: ModelJobs, job: str = "review-1") -> None:
     port: Any = hub
     await Claim(port, worker="w", constellation="c1", job=job).take()
-    await ReviewJobs("unix:///none", "sqlite:///none", "w", made).carry_out(port, port, "c1", job)
+    await ReviewJobs("w", made).carry_out(port, port, "c1", job)
 
 
 async def test_words_without_a_recipe_become_a_running_plan() -> None:
@@ -140,7 +140,7 @@ async def test_the_budget_of_the_day_outlives_the_job_and_refuses_before_diallin
         hub.driver.do(again)
         port: Any = hub
         await Claim(port, worker="w", constellation="c2", job="plan-1").take()
-        await PlanJobs("u", "s", "w", Catalogue([]), models=made).carry_out(port, port, "c2", "plan-1")
+        await PlanJobs("w", Catalogue([]), models=made).carry_out(port, port, "c2", "plan-1")
         assert len(fake.asked) == 1
     assert constellation.head.state is ConstellationState.ACTIVE
     second = hub.driver.shard.constellations["c2"].head

@@ -103,7 +103,7 @@ async def carry_out(request: Head | None, inbox: Inbox) -> None:
     streams = {FLEET: fleet_entities()}
     if request is not None:
         streams["c-1"] = {"head": encode_entity(request)}
-    jobs = PlanJobs("unix:///none", "sqlite:///none", "w-1", CATALOGUE)
+    jobs = PlanJobs("w-1", CATALOGUE)
     await jobs.carry_out(Reads(streams), inbox, "c-1", "j-1")  # type: ignore[arg-type]
 
 

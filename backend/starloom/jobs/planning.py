@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from starloom.core.inputs import PlanProposed
-from starloom.jobs.claiming import CLAIM_TTL_S, Claim, NotOurs, ask
+from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse, questions_in
 from starloom.planner.catalogue import Catalogue, load_catalogue
 from starloom.planner.fleet import FleetView
@@ -22,8 +22,7 @@ from starloom.planner.model.planning import Conversation
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.reading import Asked
 from starloom.planner.planning import plan_recipe
-from starloom.store.opening import open_store
-from starloom.store.port import InboxPort, ReadPort, Unavailable
+from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, Fault, Head, Offer, decode_entity
 from starloom_protocol.feed import FLEET
@@ -91,44 +90,12 @@ def _together(faults: list[Fault]) -> Fault:
 
 
 class PlanJobs:
-    """Carries out planning jobs one at a time per thread, each on connections of its own."""
+    """Carries out planning jobs that were claimed under `worker`; any number at once."""
 
-    def __init__(
-        self,
-        redis_url: str,
-        database_url: str,
-        worker: str,
-        catalogue: Catalogue | None = None,
-        *,
-        claim_ttl_s: float = CLAIM_TTL_S,
-        models: ModelJobs | None = None,
-    ) -> None:
+    def __init__(self, worker: str, catalogue: Catalogue | None = None, *, models: ModelJobs | None = None) -> None:
         self._models = models or ModelJobs({})
-        self._claim_ttl_s = claim_ttl_s
-        self._redis_url = redis_url
-        self._database_url = database_url
         self._worker = worker
         self._catalogue = catalogue or load_catalogue()
-
-    def run(self, constellation: str, job: str) -> None:
-        """Carry out one job to its end. A job that another has, or that cannot be reached, is left to the sweeper."""
-        try:
-            asyncio.run(self._run(constellation, job))
-        except NotOurs as error:
-            _log.info("%s", error)
-        except Unavailable as error:
-            _log.warning("job %s of %s is left to the sweeper: %s", job, constellation, error)
-
-    async def _run(self, constellation: str, job: str) -> None:
-        store = await open_store(self._redis_url, self._database_url, owner=False)
-        try:
-            claim = Claim(
-                store.inbox, worker=self._worker, constellation=constellation, job=job, ttl_s=self._claim_ttl_s
-            )
-            await claim.take()
-            await claim.while_renewing(lambda: self.carry_out(store, store.inbox, constellation, job))
-        finally:
-            await store.close()
 
     async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
         """Plan a claimed job and propose what came of it; a plan that the engine refuses becomes its fault."""

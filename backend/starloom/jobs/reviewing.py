@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from starloom.core.inputs import ReviewProposed
-from starloom.jobs.claiming import CLAIM_TTL_S, Claim, NotOurs, ask
+from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse
 from starloom.jobs.planning import fleet_of
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.reviewing import Review, ReviewTalk, TaskSeen
-from starloom.store.opening import open_store
-from starloom.store.port import InboxPort, ReadPort, Unavailable
+from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.entities import Attempt, Dependency, Head, Job, TaskRecord, TaskSpec, decode_entity
 from starloom_protocol.feed import FLEET
 
@@ -26,36 +25,11 @@ _log = logging.getLogger(__name__)
 
 
 class ReviewJobs:
-    """Carries out reviews, each on connections of its own."""
+    """Carries out reviews that were claimed under `worker`."""
 
-    def __init__(
-        self, redis_url: str, database_url: str, worker: str, models: ModelJobs, *, claim_ttl_s: float = CLAIM_TTL_S
-    ) -> None:
-        self._redis_url = redis_url
-        self._database_url = database_url
+    def __init__(self, worker: str, models: ModelJobs) -> None:
         self._worker = worker
         self._models = models
-        self._claim_ttl_s = claim_ttl_s
-
-    def run(self, constellation: str, job: str) -> None:
-        """Carry out one review; one that cannot be reached lets go by its own time."""
-        try:
-            asyncio.run(self._run(constellation, job))
-        except NotOurs as error:
-            _log.info("%s", error)
-        except Unavailable as error:
-            _log.warning("review %s of %s is left to its time: %s", job, constellation, error)
-
-    async def _run(self, constellation: str, job: str) -> None:
-        store = await open_store(self._redis_url, self._database_url, owner=False)
-        try:
-            claim = Claim(
-                store.inbox, worker=self._worker, constellation=constellation, job=job, ttl_s=self._claim_ttl_s
-            )
-            await claim.take()
-            await claim.while_renewing(lambda: self.carry_out(store, store.inbox, constellation, job))
-        finally:
-            await store.close()
 
     async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
         """Review a claimed job and propose what came of it, mended where the engine refuses it."""

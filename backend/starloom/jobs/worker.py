@@ -28,6 +28,7 @@ from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import PlanJobs
 from starloom.jobs.poking import PokeJobs, add_poke
 from starloom.jobs.reviewing import ReviewJobs
+from starloom.jobs.running import ClaimedJobs
 
 SILENCE_S = 30.0
 PING_S = 5.0
@@ -69,14 +70,14 @@ def worker_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
 
 
-def add_tasks(app: Celery, jobs: PlanJobs, reviews: ReviewJobs) -> None:
+def add_tasks(app: Celery, claimed: ClaimedJobs, plans: PlanJobs, reviews: ReviewJobs) -> None:
     """Register what a worker can do."""
 
     def plan(constellation: str, job: str) -> None:
-        jobs.run(constellation, job)
+        claimed.run(constellation, job, plans.carry_out)
 
     def review(constellation: str, job: str) -> None:
-        reviews.run(constellation, job)
+        claimed.run(constellation, job, reviews.carry_out)
 
     app.task(plan, name=PLAN_TASK)
     app.task(review, name=REVIEW_TASK)
@@ -153,12 +154,11 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=SecurityWarning)
     places = WorkerPlaces.from_environment(os.environ)
     app = make_celery(places.broker_url)
-    claim_ttl_s = CLAIM_TTL_S / places.time_scale
     models = ModelJobs(os.environ)
-    plans = PlanJobs(places.redis_url, places.database_url, worker_name(), claim_ttl_s=claim_ttl_s, models=models)
-    reviews = ReviewJobs(places.redis_url, places.database_url, worker_name(), models, claim_ttl_s=claim_ttl_s)
-    add_tasks(app, plans, reviews)
-    add_poke(app, PokeJobs(places.redis_url, places.database_url, worker_name()))
+    name = worker_name()
+    claimed = ClaimedJobs(places.redis_url, places.database_url, name, CLAIM_TTL_S / places.time_scale)
+    add_tasks(app, claimed, PlanJobs(name, models=models), ReviewJobs(name, models))
+    add_poke(app, PokeJobs(places.redis_url, places.database_url, name))
     watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)
     watchdog.start()
     worker = app.Worker(

@@ -1,0 +1,48 @@
+"""Runs one claimed job of the log to its end on connections of its own. Knows no planner and no Celery.
+
+The message that woke the worker is only a hint, so a job that another has, or that cannot be reached, is left as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starloom.jobs.claiming import CLAIM_TTL_S, Claim, NotOurs
+from starloom.store.opening import open_store
+from starloom.store.port import InboxPort, ReadPort, Unavailable
+
+_log = logging.getLogger(__name__)
+
+CarryOut = Callable[[ReadPort, InboxPort, str, str], Awaitable[None]]
+"""Reads committed state and posts what came of the job; given the constellation and the job."""
+
+
+@dataclass(frozen=True)
+class ClaimedJobs:
+    """Where a worker's jobs are claimed, and under which name. Times are seconds."""
+
+    redis_url: str
+    database_url: str
+    worker: str
+    claim_ttl_s: float = CLAIM_TTL_S
+
+    def run(self, constellation: str, job: str, carry_out: CarryOut) -> None:
+        """Claim the job and carry it out; what is not carried out is left to the sweeper or to its own time."""
+        try:
+            asyncio.run(self._run(constellation, job, carry_out))
+        except NotOurs as error:
+            _log.info("%s", error)
+        except Unavailable as error:
+            _log.warning("job %s of %s is left to the next worker: %s", job, constellation, error)
+
+    async def _run(self, constellation: str, job: str, carry_out: CarryOut) -> None:
+        store = await open_store(self.redis_url, self.database_url, owner=False)
+        try:
+            claim = Claim(store.inbox, worker=self.worker, constellation=constellation, job=job, ttl_s=self.claim_ttl_s)
+            await claim.take()
+            await claim.while_renewing(lambda: carry_out(store, store.inbox, constellation, job))
+        finally:
+            await store.close()
