@@ -58,25 +58,17 @@ def problem_of(status: int, document: dict[str, Any]) -> Problem:
     )
 
 
+def here(code: str, title: str, reason: str, hint: str, exit_code: Exit) -> Problem:
+    """Return a problem that arose on this side, without an answer of the hub; its document says what the text says."""
+    document = {"code": code, "reason": reason, "hint": hint}
+    return Problem(code=code, title=title, reason=reason, hint=hint, exit_code=exit_code, document=document)
+
+
 def usage(reason: str, hint: str = "See `starloom --help`.") -> Problem:
     """Return the problem of a command line that cannot be meant."""
-    return Problem(
-        code="usage",
-        title="This cannot be done as written",
-        reason=reason,
-        hint=hint,
-        exit_code=Exit.USAGE,
-        document={"code": "usage", "reason": reason, "hint": hint},
-    )
+    return here("usage", "This cannot be done as written", reason, hint, Exit.USAGE)
 
 
 def unreachable(reason: str, hint: str) -> Problem:
     """Return the problem of a hub that was not found or does not answer."""
-    return Problem(
-        code="hub_unreachable",
-        title="The hub cannot be reached",
-        reason=reason,
-        hint=hint,
-        exit_code=Exit.UNREACHABLE,
-        document={"code": "hub_unreachable", "reason": reason, "hint": hint},
-    )
+    return here("hub_unreachable", "The hub cannot be reached", reason, hint, Exit.UNREACHABLE)

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from starloom.parentage import ends_with_parent
+
 PAUSE_S = 0.2
 PAUSE_MOST_S = 10.0
 SETTLED_S = 30.0
 LOG_BYTES_MAX = 5 * 1024 * 1024
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class Child:
                 env={**os.environ, **self.program.environment},
                 # Its own group, so that Ctrl-C in the terminal reaches the supervisor alone, which ends it in order.
                 start_new_session=True,
-                preexec_fn=_end_with_parent(os.getpid()) if _libc is not None else None,
+                preexec_fn=ends_with_parent(),
             )
         finally:
             if out is not None:
@@ -154,15 +152,3 @@ def log_tail(path: Path, lines: int = 15) -> str:
     except OSError as error:
         return f"    (its log cannot be read: {error})"
     return "\n".join("    " + line for line in found) or "    (its log is empty)"
-
-
-def _end_with_parent(parent: int) -> Callable[[], None]:
-    libc = _libc
-
-    def prepare() -> None:
-        if libc is not None:
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # the parent ended before the order was given
-            os._exit(1)
-
-    return prepare

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from starloom.cli.exits import Exit
-from starloom.cli.problems import Problem
+from starloom.cli.problems import Problem, here
 
 CONNECT_S = 10
 OWN_FAULT = 255
@@ -187,14 +187,7 @@ def problem_of(target: Target, said: str) -> Problem:
 
 
 def _refused(reason: str, hint: str) -> Problem:
-    return Problem(
-        code="ssh",
-        title="The server was not added",
-        reason=reason,
-        hint=hint,
-        exit_code=Exit.FAILED,
-        document={"code": "ssh", "reason": reason, "hint": hint},
-    )
+    return here("ssh", "The server was not added", reason, hint, Exit.FAILED)
 
 
 def refused(target: Target, reason: str, hint: str) -> Problem:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import hashlib
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,11 +19,10 @@ from typing import Final
 
 import psutil
 
+from starloom.parentage import ends_with_parent
 from starloom.store.port import Unavailable
 
 SOCKET_PATH_BYTES_MAX: Final = 100  # the kernel's limit is 108 with the closing zero, 104 on macOS
-_PR_SET_PDEATHSIG: Final = 1
-_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 class EmbeddedRedis:
@@ -148,7 +145,7 @@ class EmbeddedRedis:
             stderr=subprocess.DEVNULL,
             cwd=self.data_dir,
             start_new_session=True,
-            preexec_fn=_end_with_parent(os.getpid()) if _libc is not None else None,
+            preexec_fn=ends_with_parent(),
         )
 
     async def _until_ready(self) -> None:
@@ -260,19 +257,6 @@ def _private_dir(path: Path) -> None:
     if hasattr(os, "getuid") and found.st_uid != os.getuid():
         raise Unavailable(f"{path} belongs to another user; remove it or set STARLOOM_HOME to a shorter path")
     path.chmod(0o700)
-
-
-def _end_with_parent(parent: int) -> Callable[[], None]:
-    """Return what runs between fork and exec: it touches nothing that a lock of the parent could guard."""
-    libc = _libc
-
-    def prepare() -> None:
-        if libc is not None:
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # the parent ended before the order was given
-            os._exit(1)
-
-    return prepare
 
 
 async def _answers(path: Path) -> bool:
