@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +22,11 @@ from types import FrameType
 import uvloop
 from uvicorn import Config
 
+from starloom.access import sealing
 from starloom.access.limits import Limits
 from starloom.access.reach import reach_of
 from starloom.access.tickets import Tickets
+from starloom.access.vault import Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import FileBlobs
 from starloom.blobs.collection import Collector
@@ -37,13 +39,19 @@ from starloom.edge.hub import Hub
 from starloom.edge.lan import LanListener, LanPlace
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
+from starloom.edge.neighbours import Neighbours
+from starloom.edge.peers import Peers, secret_of
 from starloom.edge.retained import Retained
 from starloom.edge.service import Gauge
 from starloom.edge.serving import Listener, server_config
 from starloom.edge.views import FleetView, Headlines, Others, QuestionsView, fill_views
 from starloom.engine.finished import Keeping
+from starloom.engine.giving import Given
 from starloom.engine.loop import Engine
+from starloom.engine.ports import Inbox, Overloaded
+from starloom.engine.remote import RemoteInbox
 from starloom.engine.settings import EngineSettings
+from starloom.engine.succession import Patience, Succession
 from starloom.jobs.broker import broker_url_of, make_celery
 from starloom.jobs.sending import CelerySender
 from starloom.planner.catalogue import load_catalogue
@@ -58,6 +66,8 @@ from starloom.store.redis import RedisStore
 DATABASE_FILE = "starloom.db"
 HUB_FILE = Path("run") / "hub.json"
 GOODBYE_S = 2.0
+FIRST_ANSWER_MS = 60_000
+HUB_KEY_FILE = Path("keys") / "hub.key"
 CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(__file__).resolve().parent
 _log = logging.getLogger("starloom.app")
@@ -78,7 +88,7 @@ class Running:
     """A hub that is able to do work, before its sockets are open."""
 
     edge: Edge
-    engine: Engine
+    succession: Succession
     hub: Hub
     local_token: str
 
@@ -95,49 +105,98 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         redis_url = settings.redis_url or await _embedded(home, stack)
         database_url = settings.database_url or f"sqlite:///{home / DATABASE_FILE}"
-        store = await open_store(redis_url, database_url)
+        ttl_ms = round(settings.owner_ttl_s * 1000)
+        store = await open_store(redis_url, database_url, owner_ttl_ms=ttl_ms)
         stack.push_async_callback(store.close)
-        clock, fanout, links = WallClock(), Fanout(), Links()
+        clock, fanout, links, given = WallClock(), Fanout(), Links(), Given()
+        shared = settings.shared_home
         blobs = FileBlobs(
-            home / "blobs",
+            shared / "blobs",
             quota_bytes=settings.artifacts_bytes_most,
             owner_bytes_most=settings.artifacts_bytes_each,
         )
-        attempt_logs = AttemptLogs(home)
+        attempt_logs = AttemptLogs(shared)
+        sealer = sealing.load_or_make(settings.secrets_key_file or shared / "keys" / "secrets.key")
+        vault = Vault(sealer, store.ciphertexts, clock.now_ms)
         jobs = CelerySender(make_celery(settings.broker_url or broker_url_of(redis_url)))
         stack.push_async_callback(asyncio.to_thread, jobs.close)
-        engine = Engine(
-            store=store,
-            remote=store.inbox,
-            clock=clock,
-            sender=links,
-            live=fanout,
-            jobs=jobs,
-            values=blobs,
-            settings=EngineSettings(
-                owner=f"{socket.gethostname()}:{os.getpid()}",
-                lease_ttl_ms=round(settings.scaled_lease_ttl_s * 1000),
-                lease_grace_ms=round(settings.scaled_lease_grace_s * 1000),
-                keeping=Keeping(
-                    quiet_ms=round(settings.retire_after_s * 1000),
-                    constellations_most=settings.finished_most,
-                    tasks_most=settings.finished_tasks_most,
+        hub_id = first_run.hub_id(home)
+
+        def make_engine() -> Engine:
+            return Engine(
+                store=store,
+                remote=store.inbox,
+                clock=clock,
+                sender=links,
+                live=fanout,
+                jobs=jobs,
+                values=blobs,
+                settings=EngineSettings(
+                    owner=hub_id,
+                    polite=True,
+                    renew_ms=ttl_ms // 4,
+                    lease_ttl_ms=round(settings.scaled_lease_ttl_s * 1000),
+                    lease_grace_ms=round(settings.scaled_lease_grace_s * 1000),
+                    keeping=Keeping(
+                        quiet_ms=round(settings.retire_after_s * 1000),
+                        constellations_most=settings.finished_most,
+                        tasks_most=settings.finished_tasks_most,
+                    ),
                 ),
-            ),
-            measure=time.perf_counter,
-        )
+                measure=time.perf_counter,
+                secrets=vault,
+                given=given,
+            )
+
         access, fleet = AccessView(clock.now_ms), FleetView()
         others = Others(headlines=Headlines(store), questions=QuestionsView())
-        await engine.start()
-        stack.push_async_callback(engine.stop)
+
+        async def went_back() -> None:
+            for viewer in fanout.viewers():
+                viewer.cut("overloaded", "the log went back; connect again")
+            await fill_views(store, fanout, access, fleet, others)
+
+        async def changed() -> None:
+            if succession.engine is None:
+                links.goaway("another hub has taken over", 0.5)
+            elif fanout.listeners:  # not at the first start: nobody else has written since
+                attempt_logs.forget()
+                await asyncio.to_thread(blobs.recount)
+            await neighbours.changed()
+
+        succession = Succession(
+            hub=hub_id,
+            source=store.log,
+            remote=RemoteInbox(store.inbox),
+            live=fanout,
+            clock=clock,
+            make=make_engine,
+            cut=went_back,
+            changed=changed,
+            patience=Patience(look_ms=min(250, ttl_ms // 8), unseen_ms=ttl_ms * 3 // 10),
+        )
+        key = keys.load_or_make(shared / HUB_KEY_FILE)
+        peers = Peers(secret_of(shared / HUB_KEY_FILE), hub_id, clock.now_ms)
+        neighbours = Neighbours(store.log, succession, peers, fanout, clock, settings.peer_url or settings.url)
+        seat = succession.seat
+        stack.push_async_callback(neighbours.close)
+        stack.push_async_callback(succession.stop)
+        await succession.start()
         await fill_views(store, fanout, access, fleet, others)
+        for name, work in (("succession", succession.run()), ("neighbours", neighbours.run())):
+            stack.push_async_callback(_end, asyncio.create_task(work, name=name))
+        stack.push_async_callback(_end, asyncio.create_task(neighbours.carry(), name="carry-beside"))
+        if succession.engine is None:
+            await changed()
+        else:
+            await vault.sweep(access.secrets.values())
         logs = LogWriter(attempt_logs)
         writing = asyncio.create_task(logs.run(), name="attempt-logs")
         stack.push_async_callback(_end, writing)
-        retained = Retained(store, lambda: engine.shard.constellations, clock.now_ms, settings.artifacts_keep_s)
+        retained = Retained(store, lambda: _held(succession), clock.now_ms, settings.artifacts_keep_s)
         kept = BlobKeeping(settings.artifacts_unnamed_s, settings.logs_keep_s, settings.logs_bytes_most)
         collecting = asyncio.create_task(
-            _collect(Collector(blobs, attempt_logs, retained, kept), clock), name="collect"
+            _collect(Collector(blobs, attempt_logs, retained, kept), clock, succession), name="collect"
         )
         stack.push_async_callback(_end, collecting)
         reach = reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies)
@@ -149,9 +208,10 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             attempt_logs=attempt_logs,
             fanout=fanout,
             fleet=fleet,
+            given=given,
             headlines=others.headlines,
-            inbox=engine.inbox,
-            key=keys.load_or_make(home / "keys" / "hub.key"),
+            inbox=seat,
+            key=key,
             lan=lan,
             limits=Limits(time.monotonic),
             links=links,
@@ -160,26 +220,32 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             now_ms=clock.now_ms,
             planner=Planning(
                 load_catalogue(),
-                lambda: PlannerFleet.of(fleet.devices, fleet.offers, fleet.standing),
+                lambda: PlannerFleet.of(fleet.devices, fleet.offers, fleet.standing, access.secrets),
                 lambda: fleet.recipes.values(),
             ),
+            peers=peers,
             questions=others.questions,
             reach=reach,
             reads=store,
-            ready=lambda: _not_ready(engine),
-            received=engine.received,
+            ready=lambda: _not_ready(succession, neighbours),
+            received=seat.received,
             settings=settings,
+            standing=neighbours,
             tickets=Tickets(time.monotonic),
+            vault=vault,
         )
-        edge = build(hub, _files(settings), gauges=_gauges(engine, store, clock))
+        edge = build(hub, _files(settings), gauges=_gauges(succession, store, clock))
+        if edge.relay is not None:
+            neighbours.moved.append(edge.relay.cut)
+            stack.push_async_callback(edge.relay.close)
         stack.push_async_callback(lan.stop)
         await lan.attach(edge.app, wanted=settings.lan)
-        token = await first_run.ensure_local_token(home, settings.url, access, engine.inbox, clock.now_ms())
+        token = await _local_token(settings, access, seat, clock)
         gc.collect()
         gc.freeze()
         # Records are frozen and point one way: what is dropped is freed at once, and a sweep finds next to nothing.
         gc.set_threshold(50_000, 25, 25)
-        yield Running(edge, engine, hub, token)
+        yield Running(edge, succession, hub, token)
 
 
 async def _embedded(home: Path, stack: AsyncExitStack) -> str:
@@ -191,10 +257,36 @@ async def _embedded(home: Path, stack: AsyncExitStack) -> str:
     return redis.url
 
 
-async def _collect(collector: Collector, clock: WallClock) -> None:
-    """Let go of what nothing names, for ever; what could not be read is tried again the next time."""
+async def _local_token(settings: Settings, access: AccessView, inbox: Inbox, clock: WallClock) -> str:
+    """Return this machine's own token; a hub that follows asks the owner for it, through a change of owners.
+
+    Raises:
+        Overloaded, Unavailable: no owner has answered for a minute.
+    """
+    until_ms = clock.now_ms() + FIRST_ANSWER_MS
+    while True:
+        try:
+            return await first_run.ensure_local_token(settings.home, settings.url, access, inbox, clock.now_ms())
+        except (Overloaded, Unavailable) as error:
+            if clock.now_ms() >= until_ms:
+                raise
+            _log.warning("event=local_token_waits reason=%s", error)
+        await clock.wait(500)
+
+
+def _held(succession: Succession) -> Collection[str]:
+    return () if succession.engine is None else succession.engine.shard.constellations
+
+
+async def _collect(collector: Collector, clock: WallClock, succession: Succession) -> None:
+    """Let go of what nothing names, for ever; what could not be read is tried again the next time.
+
+    Only the owner does: it alone knows all that is held.
+    """
     while True:
         await clock.wait(round(collector.every_s * 1000))
+        if succession.engine is None:
+            continue
         try:
             await collector.collect(clock.now_ms() / 1000)
         except (Damaged, Unavailable, OSError, ValueError) as error:
@@ -206,25 +298,35 @@ async def _end(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-def _not_ready(engine: Engine) -> list[str]:
+def _not_ready(succession: Succession, neighbours: Neighbours) -> list[str]:
+    engine = succession.engine
+    if engine is None:
+        if neighbours.stale:
+            return ["the log"]
+        return [] if neighbours.owner_url else ["an owner of the shard"]
     if not engine.ready:
         return ["engine"]
     return [engine.inbox.refusing] if engine.inbox.refusing else []
 
 
-def _gauges(engine: Engine, store: RedisStore, clock: WallClock) -> dict[str, Gauge]:
-    counts = engine.counts
+def _gauges(succession: Succession, store: RedisStore, clock: WallClock) -> dict[str, Gauge]:
+    def of(read: Callable[[Engine], float]) -> Gauge:
+        return lambda: 0 if succession.engine is None else read(succession.engine)
+
     return {
-        "commits_total": lambda: counts.commits,
-        "inputs_total": lambda: counts.inputs,
-        "slow_steps_total": lambda: counts.slow_steps,
-        "shard_retaken_total": lambda: counts.retaken,
-        "inbox_length": lambda: len(engine.inbox),
-        "constellations_live": lambda: len(engine.shard.live),
-        "constellations_held": lambda: len(engine.shard.constellations),
-        "constellations_retired_total": lambda: engine.retiring.retired,
-        "constellations_recalled_total": lambda: engine.retiring.recalled,
-        "history_lag_ms": lambda: store.lag_ms(clock.now_ms()),
+        "commits_total": of(lambda engine: engine.counts.commits),
+        "inputs_total": of(lambda engine: engine.counts.inputs),
+        "slow_steps_total": of(lambda engine: engine.counts.slow_steps),
+        "shard_retaken_total": of(lambda engine: engine.counts.retaken),
+        "inbox_length": of(lambda engine: len(engine.inbox)),
+        "constellations_live": of(lambda engine: len(engine.shard.live)),
+        "constellations_held": of(lambda engine: len(engine.shard.constellations)),
+        "constellations_retired_total": of(lambda engine: engine.retiring.retired),
+        "constellations_recalled_total": of(lambda engine: engine.retiring.recalled),
+        "history_lag_ms": of(lambda _engine: store.lag_ms(clock.now_ms())),
+        "owns_shard": of(lambda _engine: 1),
+        "term": of(lambda engine: engine.term),
+        "takeovers_total": lambda: succession.takeovers,
     }
 
 
@@ -276,6 +378,8 @@ async def say_goodbye(running: Running) -> None:
     """Let no agent in any more, ask those that are here to come back soon, and let the pages know."""
     hub = running.hub
     running.edge.aip.draining = True
+    if running.edge.relay is not None:
+        running.edge.relay.cut()
     hub.links.goaway("the hub is stopping", 1.0)
     for viewer in hub.fanout.viewers():
         viewer.cut("overloaded", "the hub is stopping")

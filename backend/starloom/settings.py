@@ -45,6 +45,11 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
 
     home: Path = Field(default_factory=default_home, description="database, Redis files, artifacts, keys, logs")
+    shared: Path | None = Field(
+        None, description="folder that all hubs of one shard share: keys, artifacts, output of attempts; unset: home"
+    )
+    peer_url: str | None = Field(None, description="address at which other hubs reach this one; unset: its own")
+    owner_ttl_s: float = Field(5.0, gt=0.5, description="how long a silent hub keeps the shard before another takes it")
     host: str = Field("127.0.0.1", description="address to listen on; another than loopback needs TLS")
     port: int = Field(8470, ge=1, le=65535, description="port to listen on")
     lan: bool = Field(False, description="also listen in the local network, by HTTPS with the hub's own certificate")
@@ -65,6 +70,9 @@ class Settings(BaseSettings):
     llm_key_file: Path | None = Field(None, description="file with the endpoint's key, readable by its owner only")
     llm_budget_per_day: float | None = Field(None, ge=0, description="money a day for the model")
     llm_tokens_per_day: int | None = Field(None, ge=0, description="tokens a day for the model; unset: a million")
+    secrets_key_file: Path | None = Field(
+        None, description="file with the key of secrets, readable by its owner only; unset: HOME/keys/secrets.key"
+    )
     wheels: Path | None = Field(None, description="folder of agent wheels to serve; unset: HOME/wheels")
     web: Path | None = Field(None, description="folder of the built page; unset: the packaged or checkout's one")
     lab: bool = Field(False, description="allow fault injection and lab tools")
@@ -124,7 +132,7 @@ class Settings(BaseSettings):
             ipaddress.ip_network(item, strict=False)
         return value
 
-    @field_validator("public_url")
+    @field_validator("public_url", "peer_url")
     @classmethod
     def _public(cls, value: str | None) -> str | None:
         if value is None:
@@ -141,7 +149,7 @@ class Settings(BaseSettings):
             raise ValueError("lan_host must name one address; a wildcard is never bound")
         return value
 
-    @field_validator("home", "tls_cert", "tls_key", "llm_key_file", "wheels", "web")
+    @field_validator("home", "shared", "tls_cert", "tls_key", "llm_key_file", "secrets_key_file", "wheels", "web")
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()
@@ -181,6 +189,16 @@ class Settings(BaseSettings):
         scheme = "https" if self.tls_cert else "http"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{host}:{self.port}"
+
+    @property
+    def shared_home(self) -> Path:
+        """Return the folder of what all hubs of one shard must have."""
+        return self.shared or self.home
+
+    @property
+    def model_folder(self) -> Path:
+        """Return the folder of the model that the page sets; read by hubs and workers alike."""
+        return self.shared_home / "model"
 
     @property
     def outside_url(self) -> str:

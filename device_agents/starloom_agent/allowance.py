@@ -5,17 +5,19 @@ Reads the file again only when it changed. Writes nothing but the questions to t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from starloom_agent.asks import Asks
 from starloom_agent.home import AgentHome
 from starloom_agent.offers import make_offer
-from starloom_agent.policy import Decision, Policy, PolicyFault, action_of, ask_id, cage_for, decide
+from starloom_agent.outcomes import scrub
+from starloom_agent.policy import ANSWERS_HUB, Decision, Policy, PolicyFault, action_of, ask_id, cage_for, decide
 from starloom_agent.policy_file import read_policy
 from starloom_agent.sandbox.levels import Sandbox
 from starloom_agent.tools.interface import Folders, Tool
-from starloom_protocol.frames import OfferFrame
+from starloom_protocol.frames import AsksFrame, OfferFrame, OwnerAnswer
 
 
 class Allowance:
@@ -80,20 +82,40 @@ class Allowance:
             answered=self._answered,
         )
 
-    def decide(self, tool: Tool, args: Mapping[str, Any], *, writes: str | None, task: str) -> Decision:
+    def asks(self) -> AsksFrame:
+        """Return what the hub is told of the questions that wait here."""
+        return AsksFrame(answers=self.policy.answers, open=self._asks.told())
+
+    def take_answer(self, order: OwnerAnswer) -> str:
+        """Take the answer of a person at the hub where this policy lets it count; return what became of it."""
+        if self.policy.answers != ANSWERS_HUB:
+            return f"{order.ask}: an answer of {order.by} from the hub does not count: this device is answered here"
+        taken = self._asks.take(order)
+        if taken is None:
+            return f"{order.ask}: an answer of {order.by} from the hub belongs to no open question"
+        return f"{order.ask}: {order.by} answered {taken.answer} at the hub"
+
+    def decide(
+        self, tool: Tool, args: Mapping[str, Any], *, writes: str | None, task: str, hide: Collection[str] = ()
+    ) -> Decision:
         """Judge a call of a task by the policy in force; where that asks the owner, by the answer that is there.
 
-        An answer that allows is used up by this.
+        An answer that allows is used up by this. `hide` are secrets in the arguments that nobody is to be shown.
         """
         decision = decide(self.policy, tool, args, writes=writes, sandbox=self.sandbox, task=task)
         if not decision.asks:
             return decision
         action = action_of(tool, args)
-        return self._asks.settle(decision, ask_id(action, task), action, task)
+        return self._asks.settle(decision, ask_id(action, task), action, task, scrub(action.args, hide))
 
     def cage(self, tool: Tool) -> str:
         """Return the layer that a call of this tool runs in, as `ToolContext.cage` has it."""
         return cage_for(self.policy, tool, self.sandbox)
+
+    @property
+    def notes(self) -> Path:
+        """Where tools keep what they measured before."""
+        return self._home.run
 
     def folders(self) -> Folders:
         """Return the granted roots; the agent's own workspace is always among them."""

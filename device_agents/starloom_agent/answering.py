@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from starloom_agent.asks import Ask, Asks
 from starloom_agent.home import AgentHome
-from starloom_agent.policy import Always
+from starloom_agent.policy import ANSWERS_HUB, Always
 from starloom_agent.policy_file import read_policy, write_policy
 
 Show = Callable[[str], None]
@@ -24,6 +24,8 @@ def approvals(home: AgentHome, show: Show) -> int:
         show("Allow one once: starloom-agent approve ID; for good, with these arguments: add --always; else deny ID")
     else:
         show("nothing waits for an answer here")
+    if read_policy(home.policy).answers == ANSWERS_HUB:
+        show("A person at the hub may answer too; to end that: starloom-agent policy --answers here")
     return 0
 
 

@@ -1,6 +1,7 @@
 """Questions to the owner of this device, and the answers typed here: one small file each in the agent's home.
 
-The agent asks and takes answers, `starloom-agent approve` and `deny` give them; nothing that comes from the hub can.
+The agent asks and takes answers, `starloom-agent approve` and `deny` give them; what comes from the hub can only where
+the policy says so, and then for one asking, named by a number used once.
 A question is answered once, an allowance is used up by the call that takes it, and what is not answered in a day is
 denied. It decides nothing about what may be asked: that is the policy's.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,17 +20,29 @@ import msgspec
 
 from starloom_agent.home import write_private
 from starloom_agent.policy import Always, Decision
+from starloom_protocol.ask_records import OwnerAsk
+from starloom_protocol.frames import OwnerAnswer
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 
 ANSWER_WITHIN_S: Final = 24 * 3600.0
 """After this a question counts as denied, and an allowance that no call took is over."""
+TOLD_MOST: Final = 100
+"""The hub is told of so many questions at most, the oldest first."""
 _OPEN_MOST: Final = 500
+_TOLD_CHARS: Final = 2_000
+_BY_CHARS: Final = 100
+_REASON_CHARS: Final = 500
 _GRAIN_NS: Final = 1_000_000_000
 _NAME: Final = re.compile(r"[0-9a-f]{8}")
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One question. `answer` is empty until the owner has typed `allow` or `deny`; times are those of this device."""
+    """One question. `answer` is empty until the owner has typed `allow` or `deny`; times are those of this device.
+
+    `by` is who answered at the hub, empty for one typed here; `shown` are the arguments without secrets; `nonce` makes
+    the same question asked again another one.
+    """
 
     id: str
     tool: str
@@ -37,11 +51,19 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     asked_s: float
     answer: str = ""
     answered_s: float = 0.0
+    by: str = ""
+    nonce: str = ""
     reason: str = ""
+    shown: str = ""
 
     def over(self, now_s: float) -> bool:
         """Whether its time has passed, counted from the answer where there is one."""
         return now_s - max(self.asked_s, self.answered_s) > ANSWER_WITHIN_S
+
+    @property
+    def action(self) -> str:
+        """What an answer of the hub is bound to: this one asking."""
+        return hashlib.sha256(canonical([self.tool, self.args, self.task, self.nonce]).encode()).hexdigest()
 
 
 class CannotAnswer(Exception):
@@ -83,19 +105,27 @@ class Asks:
         told = [f"{ask.id}{ask.answer}{ask.over(now)}" for ask in self.all() if ask.answer or ask.over(now)]
         return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16] if told else ""
 
-    def settle(self, asked: Decision, identity: str, action: Always, task: str) -> Decision:
-        """Return the decision by the answer that is there: taken if it allows, and if there is none, asked."""
+    def settle(self, asked: Decision, identity: str, action: Always, task: str, shown: str = "") -> Decision:
+        """Return the decision by the answer that is there: taken if it allows, and if there is none, asked.
+
+        `shown` are the arguments as the hub may be told of them.
+        """
         path = self._path(identity)
         known = _read(path)
         now = self._clock()
         if known is None:
-            self._ask(Ask(id=identity, tool=action.tool, args=action.args, task=task, asked_s=now))
+            nonce = secrets.token_hex(16)
+            self._ask(
+                Ask(id=identity, tool=action.tool, args=action.args, task=task, asked_s=now, nonce=nonce, shown=shown)
+            )
             return asked
         if known.answer == "allow" and not known.over(now):
             path.unlink(missing_ok=True)
-            return Decision(True, f"its owner approved it here ({identity})")
+            whose = f"{known.by} approved it at the hub" if known.by else "its owner approved it here"
+            return Decision(True, f"{whose} ({identity})")
         if known.answer == "deny" or known.over(now):
-            said = f"its owner denied it here{f': {known.reason}' if known.reason else ''}"
+            whose = f"{known.by} denied it at the hub" if known.by else "its owner denied it here"
+            said = f"{whose}{f': {known.reason}' if known.reason else ''}"
             late = f"its owner did not approve it within {ANSWER_WITHIN_S / 3600:g} hours"
             path.unlink(missing_ok=True)
             return Decision(False, said if known.answer == "deny" else late, Code.POLICY_REFUSED)
@@ -115,6 +145,38 @@ class Asks:
             how = f"was answered {known.answer}" if known.answer else "waited too long and counts as denied"
             raise CannotAnswer(f"{identity} {how}; waiting: {waiting}")
         answered = msgspec.structs.replace(known, answer=answer, answered_s=self._clock(), reason=reason)
+        self._write(answered)
+        return answered
+
+    def told(self) -> list[OwnerAsk]:
+        """Return the open questions as the hub is told of them."""
+        now = self._clock()
+        told = []
+        for ask in self.open()[:TOLD_MOST]:
+            constellation, _, task = ask.task.partition("/")
+            shown = ask.shown if len(ask.shown) <= _TOLD_CHARS else ask.shown[:_TOLD_CHARS] + "..."
+            left_s = max(1, int(ask.asked_s + ANSWER_WITHIN_S - now))
+            told.append(
+                OwnerAsk(
+                    action=ask.action,
+                    args=shown,
+                    constellation=constellation,
+                    id=ask.id,
+                    left_s=left_s,
+                    task=task,
+                    tool=ask.tool,
+                )
+            )
+        return told
+
+    def take(self, order: OwnerAnswer) -> Ask | None:
+        """Note an answer from the hub, which the caller found to count; None if no open question is meant."""
+        known = _read(self._path(order.ask)) if _NAME.fullmatch(order.ask) else None
+        if known is None or known.answer or known.over(self._clock()) or known.action != order.action:
+            return None
+        answer = "allow" if order.allow else "deny"
+        by, reason = order.by[:_BY_CHARS], order.reason[:_REASON_CHARS]
+        answered = msgspec.structs.replace(known, answer=answer, answered_s=self._clock(), by=by, reason=reason)
         self._write(answered)
         return answered
 

@@ -9,21 +9,22 @@ import codecs
 import os
 from typing import Final
 
+import msgspec
+
 from starloom_agent.calls import OUTPUT_BYTES_MAX, TAIL_BYTES, Ended, Grouped, Said, encode
-from starloom_agent.outcomes import scrub
+from starloom_protocol.scrubbing import Scrubber, Stream
 
 _BUFFER_BYTES_MAX: Final = 1024 * 1024
 _WRITE_BYTES: Final = 64 * 1024
-_HELD_BACK_BYTES: Final = 4 * 1024
 
 
 class Output:
     """The text of a call: one numbering of bytes over all streams, capped, scrubbed, with its tail."""
 
     def __init__(self, secrets: list[str]) -> None:
-        self._secrets = secrets
+        self._scrubber = Scrubber(secrets)
+        self._streams: dict[str, Stream] = {}
         self._decoders: dict[str, codecs.IncrementalDecoder] = {}
-        self._held: dict[str, str] = {}
         self.sent_bytes = 0
         self.lost_bytes = 0
         self.tail = ""
@@ -34,12 +35,9 @@ class Output:
         return self.take_text(stream, decoder.decode(data, final), final=final)
 
     def take_text(self, stream: str, text: str, *, final: bool = False) -> list[Said]:
-        if self._secrets:
-            # A secret may be cut by the edges of what was read, so whole lines are scrubbed.
-            text = self._held.pop(stream, "") + text
-            cut = len(text) if final or len(text) > _HELD_BACK_BYTES else text.rfind("\n") + 1
-            text, self._held[stream] = text[:cut], text[cut:]
-            text = scrub(text, self._secrets)
+        if self._scrubber:
+            # A secret may be cut by the edges of what was read.
+            text = self._streams.setdefault(stream, Stream(self._scrubber)).take(text, final=final)
         if not text:
             return []
         self.tail = (self.tail + text)[-TAIL_BYTES:]
@@ -51,6 +49,14 @@ class Output:
         offset = self.sent_bytes
         self.sent_bytes += size
         return [Said(stream=stream, offset=offset, text=text)]
+
+    def clean_note(self, said: Said) -> Said:
+        """Return a progress, which is not part of the output, without secrets."""
+        return msgspec.structs.replace(said, note=self._scrubber.text(said.note)) if self._scrubber else said
+
+    def clean_end(self, ended: Ended) -> Ended:
+        """Return how the call ended without secrets in its sentence."""
+        return msgspec.structs.replace(ended, detail=self._scrubber.text(ended.detail)) if self._scrubber else ended
 
     def finish(self) -> list[Said]:
         """Return what was held back, and the statement of what was lost."""

@@ -23,7 +23,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class CallSpec(Line, frozen=True, kw_only=True):
     """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
-    as in `ToolContext`."""
+    as in `ToolContext`, `told` as in `Tool`."""
 
     tool: str
     module: str
@@ -40,8 +40,10 @@ class CallSpec(Line, frozen=True, kw_only=True):
     inputs: list[DispatchInput] = []
     memory_bytes_max: int = 0
     network: bool = False
+    notes: str = ""
     read: list[str] = []
     secrets: dict[str, str] = {}
+    told: str = ""
     wants: list[str] = []
     write: list[str] = []
 

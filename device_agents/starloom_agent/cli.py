@@ -17,7 +17,7 @@ from dataclasses import replace
 import msgspec
 
 import starloom_agent
-from starloom_agent import answering, background, joining, service
+from starloom_agent import answering, background, joining, mcp, service
 from starloom_agent.asks import CannotAnswer
 from starloom_agent.connection import Address
 from starloom_agent.dialling import BadRoute
@@ -27,13 +27,14 @@ from starloom_agent.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, Cann
 from starloom_agent.ledger import Ledger, LedgerFault
 from starloom_agent.locking import AlreadyRunning, hold_home, running_pid
 from starloom_agent.offers import no_runner
-from starloom_agent.policy import Policy, PolicyFault, with_grant, without_grant
+from starloom_agent.policy import ANSWERS_HERE, ANSWERS_HUB, Policy, PolicyFault, with_grant, without_grant
 from starloom_agent.policy_file import read_policy, to_toml, write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.tools import registry
 from starloom_protocol.vocabulary import Profile
 
+ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"
 EXIT_FAILED, EXIT_USAGE, EXIT_REFUSED = 1, 2, service.EXIT_REFUSED
 
 
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     home.make()
     with hold_home(home):
         identity = load_or_make(home.key)
+        of_servers = mcp.find_tools(home.root, home.workspace, say)
         ledger = Ledger(home.ledger)
         try:
             return asyncio.run(_serve(home, joined, Agent(
@@ -61,8 +63,8 @@ def run(options: argparse.Namespace) -> int:
                 address=Address(options.hub or joined.hub, joined.hub_key, joined.pin, joined.via),
                 identity=identity,
                 ledger=ledger,
-                tools=registry.all_tools(),
-                modules=dict(registry.module_of()),
+                tools=(*registry.all_tools(), *of_servers),
+                modules={**registry.module_of(), **{tool.name: mcp.MODULE for tool in of_servers}},
                 settings=Settings(
                     slots=options.slots,
                     lab=options.lab,
@@ -136,6 +138,8 @@ def policy(options: argparse.Namespace) -> int:
             raise CannotDo(f"name one of {', '.join(Profile)}: starloom-agent policy profile work")
         chosen = Profile(options.value)
         _change(home, lambda before: replace(before, profile=chosen))
+    if options.answers:
+        _change(home, lambda before: replace(before, answers=options.answers))
     current = read_policy(home.policy)
     show(f"# {home.policy}\n# in force: {', '.join(sorted(current.allowed)) or 'nothing beyond observe'}")
     show(to_toml(current).rstrip())
@@ -234,6 +238,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--profile", nargs="+", metavar=("PROFILE", "DIR"), help=f"{', '.join(Profile)}; then the folders it may use"
     )
+    command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
     command.add_argument("--pin", default="", help="the public key that the hub's certificate must carry (sha256//...)")
     command.add_argument("--via", default="", metavar="HOST:PORT", help="where a tunnel to the hub ends on this device")
     command.add_argument("--start", action="store_true", help="start the agent when it has joined")
@@ -264,6 +269,7 @@ def parser() -> argparse.ArgumentParser:
     command = add("policy", policy, "show or change what this device allows; `policy log` shows decisions")
     command.add_argument("action", nargs="?", choices=("show", "log", "profile"), default="show")
     command.add_argument("value", nargs="?", choices=[*Profile])
+    command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
     command.add_argument("--last", type=int, default=50)
     add("approvals", lambda given: answering.approvals(AgentHome.at(given.home), show), "list calls that wait for you")
     command = add(

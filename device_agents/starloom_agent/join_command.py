@@ -8,6 +8,7 @@ import platform
 import shlex
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ from starloom_agent.dialling import Route
 from starloom_agent.home import AgentHome, Joined
 from starloom_agent.identity import load_or_make
 from starloom_agent.platforms import processes
-from starloom_agent.policy import PROFILE_WORDS, Policy
+from starloom_agent.policy import ANSWERS_HUB, PROFILE_WORDS, Policy
 from starloom_agent.policy_file import checked, write_policy
 from starloom_protocol.vocabulary import Profile
 
@@ -55,7 +56,12 @@ def ask_profile() -> Policy:
     folders: list[str] = []
     if chosen is not Profile.OBSERVE:
         folders = input("Folders it may read and write, separated by spaces [none]: ").split()
-    return policy_for(chosen, folders)
+    policy = policy_for(chosen, folders)
+    if chosen is Profile.OPERATE:
+        show("Before a change it asks you here. May a person who is signed in at the hub answer as well?")
+        if input("[y/N]: ").strip().lower() in ("y", "yes"):
+            policy = replace(policy, answers=ANSWERS_HUB)
+    return policy
 
 
 def policy_for(profile: Profile, folders: list[str]) -> Policy:
@@ -86,6 +92,8 @@ def join(options: argparse.Namespace) -> int:
             raise CannotDo(f"{home.root} has joined {before.hub}; type first: starloom-agent leave, or add --yes")
     given = options.profile
     policy = checked(ask_profile() if given is None else policy_for(Profile(given[0]), given[1:]), home.root)
+    if options.answers:
+        policy = replace(policy, answers=options.answers)
     home.make()
     identity = load_or_make(home.key)
     name = options.name or platform.node().split(".")[0] or "device"

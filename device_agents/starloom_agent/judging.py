@@ -14,9 +14,9 @@ from starloom_agent.ledger import DecisionRow
 from starloom_agent.outcomes import resolve_inputs
 from starloom_agent.policy import SHELL_RUN
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
+from starloom_agent.secret_args import misplaced, shown_args
 from starloom_agent.tools.interface import Tool
 from starloom_protocol.frames import Dispatch, LeaseRef
-from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Effect, Outcome
 
 _HARMLESS: Final = frozenset({Effect.READ})
@@ -38,7 +38,10 @@ def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[
     Raises:
         ToolFailed: inputs that cannot be put together, or what an instant tool says.
     """
-    args = parse(dispatch.args)
+    wrong = misplaced(tool, dispatch.args, dispatch.secrets)
+    if wrong is not None:
+        return Ended(outcome=Outcome.REFUSED, code=Code.SECRET_NOT_TAKEN, detail=wrong)
+    args = shown_args(dispatch.args, dispatch.secrets)
     here = [item for item in dispatch.inputs if all(part.artifact is None for part in item.parts)]
     inputs: dict[str, Any] = resolve_inputs(here)
     if tool.grant == SHELL_RUN and any(item.name == "argv" for item in dispatch.inputs if item not in here):
@@ -51,13 +54,13 @@ def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[
         stored = [item for item in dispatch.inputs if item not in here]
         shown |= {item.name: [part.artifact or part.value for part in item.parts] for item in stored}
     task = f"{dispatch.at.constellation}/{dispatch.at.task}"
-    decision = allowance.decide(tool, shown, writes=writes, task=task)
+    decision = allowance.decide(tool, shown, writes=writes, task=task, hide=dispatch.secrets.values())
     profile = allowance.policy.profile
     name = lease_name(dispatch.at)
     note(DecisionRow(time.time(), name, tool.name, decision.allowed, decision.reason, profile, decision.asks))
     if not decision.allowed:
         return Ended(outcome=Outcome.REFUSED, code=decision.code, detail=decision.detail)
-    if tool.in_process and len(here) == len(dispatch.inputs) and not dispatch.files_out:
+    if tool.in_process and not dispatch.secrets and len(here) == len(dispatch.inputs) and not dispatch.files_out:
         return run_here(tool, dispatch, args, inputs)
     return None
 
@@ -88,9 +91,11 @@ def spec_of(
         memory_bytes_max=MEMORY_BYTES_MAX if tool.limits_memory else 0,
         module=module,
         network=bool(hosts),
+        notes=str(allowance.notes),
         read=[str(path) for path in folders.read],
         secrets=dispatch.secrets,
         start_to_close_s=dispatch.start_to_close_s,
+        told=tool.told,
         tool=tool.name,
         wants=dispatch.wants,
         workdir=str(workdir),

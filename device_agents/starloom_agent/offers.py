@@ -85,7 +85,7 @@ def make_offer(
     what waits for one."""
     offered = [
         ToolOffer(
-            args=schema_of(tool.args),
+            args=tool.schema or schema_of(tool.args),
             effects=effects_of(tool, policy, sandbox),
             effects_by={
                 argument: {value: list(effects) for value, effects in by_value.items()}

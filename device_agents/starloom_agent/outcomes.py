@@ -12,6 +12,7 @@ import msgspec
 
 from starloom_agent.tools.interface import ToolFailed
 from starloom_protocol.frames import DispatchInput
+from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.values import (
     FACT_LIST_BYTES_MAX,
     FACT_LIST_ITEMS_MAX,
@@ -126,11 +127,5 @@ def facts_of(value: Any, wants: Iterable[str]) -> tuple[dict[str, str], dict[str
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
-    """Replace every secret value, longest first; also as it stands inside JSON text."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        if secret:
-            text = text.replace(secret, "***")
-            escaped = msgspec.json.encode(secret).decode()[1:-1]
-            if escaped != secret:
-                text = text.replace(escaped, "***")
-    return text
+    """Replace every secret value in every form that `scrubbing` knows."""
+    return Scrubber(secrets).text(text)

@@ -27,10 +27,12 @@ FILES_WRITE: Final = "files:write"
 SHELL_RUN: Final = "shell:run"
 NET_REACH: Final = "net:reach"
 PYTHON_UNCONFINED: Final = "python:unconfined"
+ANSWERS_HERE: Final = "here"
+ANSWERS_HUB: Final = "hub"
 SERVICE_RESTART: Final = "service:restart"
 
 # What of the agent's home no request may ever touch.
-PRIVATE: Final = ("device.key", "hub.json", "ledger.sqlite", "policy.toml", "asks", "run", "work")
+PRIVATE: Final = ("device.key", "hub.json", "ledger.sqlite", "policy.toml", "mcp.toml", "asks", "run", "work")
 
 _FILES = frozenset({FILES_READ, FILES_WRITE})
 _WORK = _FILES | {"python:run", "git:run"}
@@ -62,7 +64,8 @@ class Always:
 class Policy:
     """Everything the owner allows. `grants` and `denied` add to and take from those of the profile.
 
-    `always` widens nothing: it holds the actions about which the owner is not asked again.
+    `always` widens nothing: it holds the actions about which the owner is not asked again. `answers` says whose answer
+    to a question counts: `here` only one typed on this device, `hub` also that of a person at its hub.
     """
 
     profile: Profile = Profile.OBSERVE
@@ -73,6 +76,7 @@ class Policy:
     hosts: tuple[str, ...] = ()
     commands: tuple[CommandRule, ...] = ()
     always: tuple[Always, ...] = ()
+    answers: str = ANSWERS_HERE
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -99,6 +103,7 @@ class Policy:
         """Return the policy as the file holds it."""
         return {
             "profile": self.profile.value,
+            "answers": self.answers,
             "grants": sorted(self.grants),
             "denied": sorted(self.denied),
             "read": list(self.read),
@@ -143,6 +148,9 @@ def policy_of(plain: Mapping[str, Any]) -> Policy:
         for item in lists[name]:
             if not _GRANT_TEXT.fullmatch(item):
                 raise PolicyFault(f"{name}: {item!r} is not a grant such as files:read")
+    answers = plain.get("answers", ANSWERS_HERE)
+    if answers not in (ANSWERS_HERE, ANSWERS_HUB):
+        raise PolicyFault(f"answers: {answers!r} is neither {ANSWERS_HERE} nor {ANSWERS_HUB}")
     commands = plain.get("commands", [])
     if not isinstance(commands, list):
         raise PolicyFault("commands: a list of rules is expected")
@@ -160,6 +168,7 @@ def policy_of(plain: Mapping[str, Any]) -> Policy:
         hosts=tuple(host.lower() for host in lists["hosts"]),
         commands=tuple(rules),
         always=tuple(_always_of(plain.get("always", []))),
+        answers=answers,
     )
 
 

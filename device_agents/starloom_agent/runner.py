@@ -186,10 +186,12 @@ class Runner:
         if isinstance(said, Ended):
             # A result made before the stop wins over it; what comes after it is no result any more.
             if not self.stopping:
-                self.ended = said
+                self.ended = self.output.clean_end(said)
         elif isinstance(said, Said) and said.stream:
             for part in self.output.take_text(said.stream, said.text):
                 self.agent.put(part)
+        elif isinstance(said, Said):
+            self.agent.put(self.output.clean_note(said))
         else:
             self.agent.put(said)
 

@@ -20,6 +20,7 @@ from starloom_agent import core, recovery
 from starloom_agent.allowance import Allowance
 from starloom_agent.calls import Ended, Grouped
 from starloom_agent.chatter import Chatter
+from starloom_agent.conditions import Conditions
 from starloom_agent.connection import Address, Connection, ConnectionEnded
 from starloom_agent.home import AgentHome, write_private
 from starloom_agent.identity import Identity
@@ -33,9 +34,11 @@ from starloom_agent.reporting import report_end, report_receipt, report_start
 from starloom_agent.running_call import RunningCall
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.tools.interface import Tool, ToolFailed
+from starloom_protocol.codec import tag_of
 from starloom_protocol.frames import (
     Ack,
     Alive,
+    AsksFrame,
     Cancel,
     Dispatch,
     DrainFrame,
@@ -44,6 +47,7 @@ from starloom_protocol.frames import (
     LeaseRef,
     LedgerEntry,
     LedgerReport,
+    OwnerAnswer,
     Ping,
     Pong,
     Query,
@@ -54,6 +58,7 @@ from starloom_protocol.frames import (
     UpdateAvailable,
     Welcome,
 )
+from starloom_protocol.version import knows
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatability
 
 _WATCH_EVERY_S: Final = 1.0
@@ -113,6 +118,7 @@ class Agent:
             home, self._tools.values(), sandbox, slots=settings.slots, labels=settings.labels, say=say
         )
         self._clock = clock
+        self._conditions = Conditions(clock)
         self._calls: dict[LeaseRef, _Call] = {}
         self._to_spawn: list[LeaseRef] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -128,6 +134,7 @@ class Agent:
         self._stopping = asyncio.Event()
         self._boot = processes.boot_mark()
         self._work_number = 0
+        self._told: tuple[str, tuple[str, ...]] | None = None
 
     # -- life
 
@@ -187,7 +194,8 @@ class Agent:
         write_private(self.home.run / "connection.json", msgspec.json.encode(token))
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
-        return [self.allowance.offer()]
+        self._told = None
+        return [self.allowance.offer(), *self._conditions.greeting()]
 
     def received(self, frames: list[Frame]) -> None:
         for frame in frames:
@@ -240,6 +248,9 @@ class Agent:
     async def _answer_facts(self, frame: FetchFacts, kept: ResultFrame | Receipt | None) -> None:
         self._push([await asyncio.to_thread(look_up, frame, kept, self.home.run / "connection.json")])
 
+    def _on_answer(self, frame: OwnerAnswer) -> None:
+        self._say(self.allowance.take_answer(frame))
+
     def _on_update(self, frame: UpdateAvailable) -> None:
         self._say(f"version {frame.version} of the agent is available: run the join line again")
 
@@ -255,6 +266,7 @@ class Agent:
         Dispatch: _on_event,
         DrainFrame: _on_drain,
         FetchFacts: _on_fetch_facts,
+        OwnerAnswer: _on_answer,
         Ping: _on_ping,
         Pong: _on_pong,
         Query: _on_query,
@@ -457,8 +469,21 @@ class Agent:
                 self._say(
                     f"the policy changed: profile {offer.profile}, grants {', '.join(offer.offer.grants) or 'none'}"
                 )
+            self._tell_asks()
+            if self._link.connection is not None and (said := self._conditions.changed()):
+                self._push([*said])
             if not self._turn_scheduled:
                 self._flushed(lazy=True)
+
+    def _tell_asks(self) -> None:
+        """Tell the hub what waits for the owner here, when that changed and a hub that can read it listens."""
+        connection = self._link.connection
+        if connection is None or not knows(tag_of(AsksFrame), connection.session.version):
+            return
+        frame = self.allowance.asks()
+        told = (frame.answers, tuple(ask.action for ask in frame.open))
+        if told != self._told and self._push([frame]):
+            self._told = told
 
     def _status(self, state: str, reason: str) -> None:
         path = self.home.run / "status.json"

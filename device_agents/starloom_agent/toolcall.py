@@ -20,6 +20,7 @@ import msgspec
 from starloom_agent.artifacts import HubArtifacts
 from starloom_agent.calls import CallSpec, Ended, Said, encode
 from starloom_agent.outcomes import arguments, canonical_value, facts_of, resolve_inputs, scrub
+from starloom_agent.secret_args import filled_args
 from starloom_agent.tools.interface import Folders, Tool, ToolContext, ToolFailed
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
@@ -56,13 +57,17 @@ class LineOut:
         self.line(Said(done_bytes=max(0, done_bytes), fraction_1000=thousandths, note=note[:200]))
 
 
-def find_tool(module: str, name: str) -> Tool:
-    """Import the module of a tool and return the tool.
+def find_tool(module: str, name: str, told: str = "") -> Tool:
+    """Import the module of a tool and return the tool; with `told`, the one that the module makes of it.
 
     Raises:
         LookupError: if the module has no such tool.
     """
-    for tool in importlib.import_module(f"starloom_agent.tools.{module}").TOOLS:
+    imported = importlib.import_module(f"starloom_agent.tools.{module}")
+    if told:
+        made: Tool = imported.tool_from(told)
+        return made
+    for tool in imported.TOOLS:
         if tool.name == name:
             found: Tool = tool
             return found
@@ -83,13 +88,14 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         hosts=tuple(spec.hosts),
         network=spec.network,
         cage=spec.cage,
+        notes=Path(spec.notes) if spec.notes else None,
     )
     maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
     begun = False
     try:
-        tool = find_tool(spec.module, spec.tool)
+        tool = find_tool(spec.module, spec.tool, spec.told)
         inputs = resolve_inputs(spec.inputs, lambda sha256: parse(context.fetch(sha256).read_text(encoding="utf-8")))
-        args = arguments(tool.args, parse(spec.args), inputs)
+        args = arguments(tool.args, filled_args(spec.args, spec.secrets), inputs)
         begun = True
         value = msgspec.to_builtins(tool.run(context, args))
         return _close(spec, context, value)
@@ -121,8 +127,8 @@ def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
         _file_out(context, value, item.output, item.to)
     text = canonical_value(value)
     if spec.secrets:
-        text = canonical(parse(scrub(text, spec.secrets.values())))
-        value = parse(text)
+        value = context.hidden.value(parse(text))
+        text = canonical(value)
     facts, too_big = facts_of(value, spec.wants)
     size = len(text.encode())
     if size <= INLINE_VALUE_BYTES_MAX:

@@ -6,21 +6,15 @@
 import { fold } from "../src/model/apply.ts";
 import { stateHash } from "../src/model/canonical.ts";
 import type { Entity, StreamEvent } from "../src/model/types.ts";
-import { CONSTELLATION, fleetLog, photoBackup, type Stop, T0 } from "./scenario.ts";
-
-export interface Answered {
-  status: number;
-  body: unknown;
-}
+import { fleetLog } from "./fleetScenario.ts";
+import { T0 } from "./logBuilder.ts";
+import { type Answered, preview, problem, RECIPES, SECRETS, why } from "./mockDocuments.ts";
+import { CONSTELLATION, photoBackup, type Stop } from "./scenario.ts";
 
 export interface LiveClient {
   send(text: string): void;
 }
 
-const problem = (status: number, code: string, reason: string, hint = ""): Answered => ({
-  status,
-  body: { code, errors: [], hint, reason, status, title: reason },
-});
 const iso = (ms: number) => new Date(ms).toISOString();
 
 export interface MockOptions {
@@ -196,6 +190,10 @@ export class MockHub {
       return preview(body as { request?: string; recipe?: string; plan?: unknown });
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
+    if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };
+    if (path.startsWith("/secrets/") && method === "DELETE") return { body: null, status: 204 };
+    if (path.startsWith("/secrets/") && method === "PUT")
+      return { body: { ...SECRETS[0], name: path.split("/")[2] }, status: 201 };
     if (path === "/tokens")
       return {
         body: {
@@ -217,6 +215,7 @@ export class MockHub {
     const answered = /^\/approvals\/([^/]+)\/answer$/.exec(path);
     if (answered) return this.answered(decodeURIComponent(answered[1] ?? ""), body as { value: string });
     if (path === "/enrollments") return this.enroll();
+    if (path === "/stop-all") return this.stopAll();
     const decided = /^\/enrollments\/([^/]+)\/(approve|deny)$/.exec(path);
     if (decided) return this.decide(decided[1] ?? "", decided[2] === "approve");
     const device = /^\/devices\/([^/]+)(?:\/(\w+))?$/.exec(path);
@@ -350,6 +349,16 @@ export class MockHub {
     return { body: { id }, status: 200 };
   }
 
+  /** The server confirms at once, the phone is asked and stays away. */
+  private stopAll(): Answered {
+    const row = { asked: 1, at_ms: this.now(), by: "person:ann" };
+    this.publish("fleet", "stop_all", {
+      "stopping/d-phone": { ...row, attempts: [`${CONSTELLATION}/send.3/1`], device: "d-phone" },
+      "stopping/d-server": { ...row, attempts: [], confirmed_ms: this.now(), device: "d-server" },
+    });
+    return { body: { constellations: [CONSTELLATION] }, status: 202 };
+  }
+
   private device(id: string, action: string, body: { name?: string }): Answered {
     const held = this.entities("fleet").get(`device/${id}`);
     if (!held) return problem(404, "not_found", `there is no device ${id}`);
@@ -411,129 +420,4 @@ function rename(events: StreamEvent[], id: string): StreamEvent[] {
     puts: event.puts.head ? { ...event.puts, head: { ...event.puts.head, id } } : event.puts,
     stream: id,
   }));
-}
-
-function why(task: string, entities: Map<string, Entity>): unknown {
-  const state = String(entities.get(`task/${task}`)?.state ?? "");
-  return {
-    actions: state === "running" ? [] : [`starloom retry --task ${task}`],
-    candidates: [
-      { device: "d-phone", fits: true, name: "demo-phone", reason: "the plan names it; it is away" },
-      { device: "d-server", fits: false, name: "demo-server", reason: "does not have Pictures/Hills" },
-      { device: "d-desktop", fits: false, name: "desktop", reason: "does not have Pictures/Hills" },
-    ],
-    sentence:
-      state === "running" ? `${task} waits for demo-phone, which has not answered for 2 s.` : `${task} is ${state}.`,
-    task,
-  };
-}
-
-const RECIPES = [
-  {
-    effects: ["read", "write"],
-    name: "photo-backup",
-    params: {
-      folder: { default: "Pictures", type: "path" },
-      sheet: { default: false, type: "boolean" },
-      source: { type: "device" },
-      target: { type: "device" },
-    },
-    phrases: ["back up the pictures of {source} to {target}"],
-    title: "Back up pictures, check every copy, make a contact sheet",
-  },
-  {
-    effects: ["read"],
-    name: "fleet-health",
-    params: {},
-    phrases: ["how are my machines"],
-    title: "One line per device, worst first, and why",
-  },
-  {
-    effects: ["read"],
-    name: "disk-space",
-    params: {},
-    phrases: ["what is filling my disks"],
-    title: "Biggest folders per device",
-  },
-];
-
-const PREVIEW_TASKS = [
-  ["list", "fs.find", "demo-phone", "the source you named", "read"],
-  ["space", "disk.usage", "demo-server", "412 GB free, answers in 4 ms", "read"],
-  ["send", "artifact.put", "demo-phone", "only it has the pictures", "read"],
-  ["copy", "fs.write", "demo-server", "the target you named", "write"],
-  ["check", "fs.hash", "demo-server", "follows copy", "read"],
-  ["sheet", "image.sheet", "desktop", "you said: on my desktop", "write"],
-] as const;
-
-function preview(body: { request?: string; recipe?: string; plan?: unknown }): Answered {
-  const words = (body.request ?? "").toLowerCase();
-  const found = {
-    missing: [],
-    params: { folder: "Pictures", sheet: true, source: { name: "demo-phone" }, target: { name: "demo-server" } },
-    recipe: "photo-backup",
-    title: RECIPES[0]?.title,
-  };
-  if (body.request !== undefined && !words.includes("back up the pictures of")) {
-    const near = words.includes("picture") || words.includes("back up");
-    const missing = [
-      { name: "source", title: "the device to copy from", type: "device" },
-      { name: "target", title: "the device to copy to", type: "device" },
-    ];
-    const candidates = near
-      ? [{ ...found, missing, params: {} }]
-      : [{ missing: [], params: {}, recipe: "fleet-health", title: RECIPES[1]?.title }];
-    return {
-      body: { plan_hash: null, tasks: [], understood: { candidates, outcome: near ? "near" : "none" } },
-      status: 200,
-    };
-  }
-  if (body.plan !== undefined && !JSON.stringify(body.plan).includes("starloom")) {
-    return {
-      body: {
-        code: "plan_invalid",
-        errors: [
-          {
-            code: "unknown_field",
-            hint: "Did you mean `tool`?",
-            place: "tasks[0].tol",
-            reason: "this field does not exist here",
-          },
-          { code: "duplicate_id", place: "tasks[1].id", reason: "two tasks have the id a" },
-        ],
-        hint: "Mend each listed place and send it again.",
-        reason: "the plan has 2 faults",
-        status: 422,
-      },
-      status: 422,
-    };
-  }
-  const tasks = PREVIEW_TASKS.map(([id, tool, device, why, effect]) => ({
-    alternatives: [],
-    device,
-    devices: [device],
-    each: id === "send" || id === "copy" || id === "check" ? "item of list/folders" : null,
-    effects: [effect],
-    grant: effect === "write" ? "files:write" : "files:read",
-    id,
-    missing:
-      id === "sheet"
-        ? [{ device: "desktop", grant: "files:write", line: "starloom-agent grant files:write ~/Desktop/Pictures" }]
-        : [],
-    optional: false,
-    person: null,
-    repeatability: "idempotent",
-    tool,
-    why,
-  }));
-  return {
-    body: {
-      name: "Photo backup",
-      plan_hash: "8c1f",
-      seconds: 11,
-      tasks,
-      ...(body.request ? { understood: { candidates: [found], outcome: "exact" } } : {}),
-    },
-    status: 200,
-  };
 }

@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 import { WebSocketServer } from "ws";
+import { T0 } from "./logBuilder.ts";
 import { MockHub } from "./mockHub.ts";
-import { CONSTELLATION, T0 } from "./scenario.ts";
+import { CONSTELLATION } from "./scenario.ts";
 
 function mockHub(): Plugin {
   const hub = new MockHub({

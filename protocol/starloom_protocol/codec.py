@@ -53,6 +53,7 @@ FRAMES: Final[dict[Side, frozenset[type[Frame]]]] = {
     Side.HUB: frozenset(HUB_FRAMES),
 }
 
+_AGENT: Final = Side.AGENT
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 _agent_decoder: Final = msgspec.json.Decoder(AgentMessage)
 _hub_decoder: Final = msgspec.json.Decoder(HubMessage)
@@ -101,7 +102,7 @@ def decode(data: bytes | str, side: Side, *, authenticated: bool) -> AgentMessag
     """
     _limit(data, authenticated=authenticated)
     decoder: msgspec.json.Decoder[AgentMessage] | msgspec.json.Decoder[HubMessage]
-    decoder = _agent_decoder if side is Side.AGENT else _hub_decoder
+    decoder = _agent_decoder if side is _AGENT else _hub_decoder
     try:
         message = decoder.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeError, ValueError) as error:
@@ -136,7 +137,7 @@ def _limit(data: bytes | str, *, authenticated: bool) -> None:
     limit = bytes_max(authenticated=authenticated)
     # A str has at least as many bytes as characters, so only those that might fit are encoded to be measured.
     size = len(data)
-    if isinstance(data, str) and size <= limit:
+    if isinstance(data, str) and size <= limit and not data.isascii():
         size = len(data.encode("utf-8", "surrogatepass"))
     if size > limit:
         when = "after" if authenticated else "before"

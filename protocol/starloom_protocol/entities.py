@@ -7,7 +7,7 @@ floats. Times are hub time in integer milliseconds. A value is canonical JSON te
 Keys in the stream of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `group/ID`, `item/FAMILY/KEY`,
 `dep/FROM>TO:NAME`, `attempt/ID/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. In `fleet`:
 `device/ID`, `offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID`, `scheduled_plan/ID`, `standing/ID`,
-`model_day/DAY`. In `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`.
+`model_day/DAY`. In `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`, `secret/NAME`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,15 @@ from starloom_protocol.access_records import Principal as Principal
 from starloom_protocol.access_records import SignIn as SignIn
 from starloom_protocol.access_records import Token as Token
 from starloom_protocol.approval_records import Call, Standing
+from starloom_protocol.ask_records import DeviceAsks
+from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.history_records import Origin as Origin
+from starloom_protocol.history_records import UndoCall as UndoCall
 from starloom_protocol.model_records import ModelDay
 from starloom_protocol.record import Fault as Fault
 from starloom_protocol.record import Record as Record
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
+from starloom_protocol.secret_records import Secret as Secret
 from starloom_protocol.vocabulary import (
     Approval,
     AttemptEnd,
@@ -82,8 +87,10 @@ class ForEach(Record, frozen=True, kw_only=True):
     """A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family).
 
     `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
+    `when_off`: a device that is off is waited for, or told of (`report`) once it has been off for `after_s`.
     """
 
+    after_s: int = 0
     devices: Selector | None = None
     in_turn: bool = False
     max_parallel: int = 0
@@ -92,14 +99,19 @@ class ForEach(Record, frozen=True, kw_only=True):
     output: str = ""
     same: str | None = None
     source: str | None = None
+    when_off: str = "wait"
 
 
 class Input(Record, frozen=True, kw_only=True):
-    """One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`."""
+    """One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`.
+
+    `off`: in place of outputs, a row for each device of the group `source` that was off.
+    """
 
     all: bool = False
     flatten: bool = False
     name: str
+    off: bool = False
     optional: bool = False
     output: str = ""
     source: str
@@ -135,7 +147,10 @@ class OnAbsence(Record, frozen=True, kw_only=True):
 
 
 class Policy(Record, frozen=True, kw_only=True):
+    """`on_failure`: fail, or ask (a person decides before a task has failed for good)."""
+
     approval: Approval = Approval.RISKY
+    on_failure: str = "fail"
     partial: bool = False
     review: str = "never"
 
@@ -148,7 +163,10 @@ class ResultSpec(Record, frozen=True, kw_only=True):
 
 
 class Head(Record, frozen=True, kw_only=True):
-    """The constellation itself; `wall_ms` and the like are derived by whoever shows it."""
+    """The constellation itself; `wall_ms` and the like are derived by whoever shows it.
+
+    `undone_from` is how it had ended before its work was undone.
+    """
 
     attention: list[Attention] = []
     author: str
@@ -161,6 +179,7 @@ class Head(Record, frozen=True, kw_only=True):
     id: str
     labels: dict[str, str] = {}
     name: str
+    origin: Origin | None = None
     params: str = "{}"
     paused_since_ms: int = 0
     plan_hash: str | None = None
@@ -170,6 +189,7 @@ class Head(Record, frozen=True, kw_only=True):
     results: list[ResultSpec] = []
     schedule: str | None = None
     state: ConstellationState
+    undone_from: ConstellationState | None = None
     version: int = 0
 
 
@@ -201,9 +221,11 @@ class Answer(Record, frozen=True, kw_only=True):
 
 
 class TaskSpec(Record, frozen=True, kw_only=True):
-    """What a task is to do; written by edits only. A question has `person`.
+    """What a task is to do; written by edits only. A question has `person`; one that takes another back `undoes` it.
 
     A group has `for_each`, or is `nested`: a plan within the plan, whose tasks are its children from the beginning.
+    `secrets` are the names that its arguments ask for, as the author wrote them: no value that a rule or an item brings
+    adds one.
     """
 
     args: str = "{}"
@@ -224,12 +246,18 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     person: str | None = None
     repeatability: Repeatability | None = None
     retry: Retry = Retry()
+    secrets: list[str] = []
     timeouts: Timeouts = Timeouts()
     tool: str | None = None
+    undo: UndoCall | None = None
+    undoes: str | None = None
 
 
 class TaskRecord(Record, frozen=True, kw_only=True):
-    """Where a task stands. `attempt` is its highest number ever, `started` counts those of this round.
+    """Where a task stands. `attempt` is the one that counts, `started` counts those of this round.
+
+    `hedge` is the highest number that a hedge had; where it is above `attempt` and open, two attempts run and the first
+    result ends both. Numbers rise over both.
 
     `cause` of a skip is the first task that failed or was cancelled on the way, or `not_chosen`. `stood_ms` is how
     long the clock of `schedule_to_close_s` stood still in this round. `review` is the job for whose review it is held,
@@ -243,6 +271,7 @@ class TaskRecord(Record, frozen=True, kw_only=True):
     code: Code | None = None
     confirmed: bool = False
     device: str | None = None
+    hedge: int = 0
     held: bool = False
     marked: str | None = None
     not_before_ms: int = 0
@@ -276,10 +305,14 @@ class GroupRecord(Record, frozen=True, kw_only=True):
 
 
 class Item(Record, frozen=True, kw_only=True):
-    """One item of a family's list; `value` is canonical text. A dropped one is kept, so that it stays dropped."""
+    """One item of a family's list; `value` is canonical text. A dropped one is kept, so that it stays dropped.
+
+    `off_since_ms`: since when its device was off when that was told.
+    """
 
     dropped: bool = False
     key: str
+    off_since_ms: int = 0
     value: str
 
 
@@ -297,7 +330,12 @@ class Dependency(Record, frozen=True, kw_only=True):
 
 
 class Attempt(Record, frozen=True, kw_only=True):
-    """One try on one device. `facts` are pointers to canonical text; `value` or `artifact` is its output."""
+    """One try on one device. `facts` are pointers to canonical text; `value` or `artifact` is its output.
+
+    `origin` is the constellation that made it, where a fork goes on from its result.
+
+    `hedge`: it runs beside an earlier one that takes long; the first result ends both.
+    """
 
     artifact: str | None = None
     bytes: int = 0
@@ -309,9 +347,11 @@ class Attempt(Record, frozen=True, kw_only=True):
     end: AttemptEnd | None = None
     ended_ms: int = 0
     facts: dict[str, str] = {}
+    hedge: bool = False
     incarnation: int
     late: str | None = None
     leased_ms: int
+    origin: str | None = None
     others: list[str] = []
     repeatability: Repeatability
     round: int = 1
@@ -342,10 +382,11 @@ class RuleRecord(Record, frozen=True, kw_only=True):
 
 
 class Question(Record, frozen=True, kw_only=True):
-    """A durable question to a person: a `person:` task, or an approval bound to the hash of an action.
+    """A durable question to a person: a `person:` task, an approval bound to the hash of an action, or a reviewer's wish.
 
     An approval that is open at `expires_ms` is denied. `calls` are those that the answer `always` allows from now on;
-    `once_because` says why there is no such answer. An empty `answer` is that of a void question.
+    `once_because` says why there is no such answer. An empty `answer` is that of a void question. A wish has the
+    `operations` of its edit (JSON text) and what is `wider` about it, in words.
     """
 
     action: str | None = None
@@ -360,10 +401,12 @@ class Question(Record, frozen=True, kw_only=True):
     kind: str
     once_because: str = ""
     opened_ms: int
+    operations: str = ""
     reason: str = ""
     task: str | None = None
     text: str
     version: int = 0
+    wider: list[str] = []
 
 
 class Version(Record, frozen=True, kw_only=True):
@@ -441,10 +484,18 @@ class Offer(Record, frozen=True, kw_only=True):
 
 
 class Device(Record, frozen=True, kw_only=True):
-    """One device; its id is made from its key. `session` rises with each connection."""
+    """One device; its id is made from its key. `session` rises with each connection.
 
+    `ledger_ms` is when its present ledger was first seen: of what was given to it before, that ledger proves nothing.
+    While it drains, what may move is moved away at `drain_due_ms` (0: never). `aside` says why it is quarantined;
+    `probing` lets it have one task all the same, to see whether it works again.
+    """
+
+    aside: str = ""
     condition: dict[str, str] = {}
     demo: bool = False
+    drain_due_ms: int = 0
+    drain_reason: str = ""
     draining: bool = False
     id: str
     instance: str | None = None
@@ -452,10 +503,12 @@ class Device(Record, frozen=True, kw_only=True):
     key: str
     labels: list[str] = []
     ledger: str | None = None
+    ledger_ms: int = 0
     link: DeviceLink = DeviceLink.OFFLINE
     link_since_ms: int = 0
     name: str
     os: str = ""
+    probing: bool = False
     profile: Profile = Profile.OBSERVE
     quarantined: bool = False
     reports: int = 0
@@ -522,9 +575,13 @@ Entity = (
     | Schedule
     | ScheduledPlan
     | Standing
+    | DeviceAsks
+    | Health
+    | Stopping
     | ModelDay
     | Principal
     | Token
+    | Secret
     | SignIn
     | Idempotency
 )
@@ -550,9 +607,13 @@ KINDS: dict[str, type[Record]] = {
     "schedule": Schedule,
     "scheduled_plan": ScheduledPlan,
     "standing": Standing,
+    "asks": DeviceAsks,
+    "health": Health,
+    "stopping": Stopping,
     "model_day": ModelDay,
     "principal": Principal,
     "token": Token,
+    "secret": Secret,
     "signin": SignIn,
     "idem": Idempotency,
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
+from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.entities import FileOut, Offer
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
 
@@ -178,6 +179,16 @@ class ConditionFrame(Frame, frozen=True, kw_only=True, tag="condition"):
     facts: dict[str, str]
 
 
+class AsksFrame(Frame, frozen=True, kw_only=True, tag="asks"):
+    """All that this device asks its owner now; the latest wins. Since version 2.
+
+    `answers`: `hub` if its policy takes the answer of a person there, `here` if only one typed on the device counts.
+    """
+
+    answers: str
+    open: list[OwnerAsk] = []
+
+
 class LedgerEntry(Part, frozen=True, kw_only=True):
     """What an agent's ledger says of one attempt: unknown, accepted, started, finished."""
 
@@ -295,6 +306,20 @@ class FetchFacts(Frame, frozen=True, kw_only=True, tag="fetch_facts"):
     wants: list[str]
 
 
+class OwnerAnswer(Frame, frozen=True, kw_only=True, tag="answer"):
+    """A person's answer to a question of the device, bound to that one asking. Since version 2.
+
+    Idempotent by `action`: said again after each `asks` that still holds it. The device's policy decides whether it
+    counts.
+    """
+
+    action: str
+    allow: bool
+    ask: str
+    by: str
+    reason: str = ""
+
+
 class UpdateAvailable(Frame, frozen=True, kw_only=True, tag="update_available"):
     version: str
 
@@ -335,6 +360,7 @@ AgentFrame = (
     | LogChunk
     | Progress
     | ConditionFrame
+    | AsksFrame
     | LedgerReport
     | FactsFrame
     | Bye
@@ -354,6 +380,7 @@ HubFrame = (
     | DrainFrame
     | Query
     | FetchFacts
+    | OwnerAnswer
     | UpdateAvailable
     | Goaway
     | Ping

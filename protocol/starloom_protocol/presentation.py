@@ -54,6 +54,7 @@ HELD_WORDS: dict[Reason, str] = {
     Reason.HELD: "Held by a person",
     Reason.BACKOFF: "Held, tries again soon",
     Reason.MISSING_GRANT: "Held, a grant is missing",
+    Reason.MISSING_SECRET: "Held, a secret is not set",
     Reason.OWNER_ASKED: "Held, its owner is asked",
     Reason.REVIEW: "Held, under review",
     Reason.PAUSED: "Held, paused",
@@ -69,6 +70,7 @@ SKIP_WORDS: dict[Reason, str] = {
     Reason.UPSTREAM_FAILED: "Skipped, what it needs failed",
     Reason.UPSTREAM_CANCELLED: "Skipped, what it needs was cancelled",
     Reason.SKIPPED_BY_PERSON: "Skipped by a person",
+    Reason.DEVICE_AWAY: "Skipped, its device is off",
 }
 
 
@@ -88,6 +90,8 @@ def presentation(
             if reason in (Reason.APPROVAL, Reason.PERSON):
                 return Presentation("Needs you", Glyph.HAND, Tone.VIOLET)
             return Presentation(HELD_WORDS.get(reason, "Held"), Glyph.BARRIER, Tone.AMBER)
+        case TaskState.LEASED if reason is Reason.MOVING:
+            return Presentation("Moving to another device", Glyph.RINGED_SQUARE, Tone.BLUE)
         case TaskState.LEASED:
             return Presentation("Starting", Glyph.OPEN_ARC, Tone.BLUE)
         case TaskState.RUNNING:
@@ -95,6 +99,8 @@ def presentation(
                 return Presentation("Out of reach", Glyph.BROKEN_ARC, Tone.AMBER)
             if reason is Reason.OVERDUE:
                 return Presentation("Over its time, being stopped", Glyph.RINGED_SQUARE, Tone.AMBER)
+            if reason is Reason.MOVING:
+                return Presentation("Moving to another device", Glyph.RINGED_SQUARE, Tone.BLUE)
             word = f"Running, attempt {attempt}" if attempt > 1 else "Running"
             return Presentation(word, Glyph.TURNING_ARC, Tone.BLUE)
         case TaskState.CANCELLING:

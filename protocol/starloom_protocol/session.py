@@ -27,7 +27,7 @@ from starloom_protocol.frames import (
     Welcome,
 )
 from starloom_protocol.values import canonical
-from starloom_protocol.version import PROTOCOL_VERSIONS, negotiate
+from starloom_protocol.version import PROTOCOL_VERSIONS, knows, negotiate
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.words import WORDS
 
@@ -75,6 +75,16 @@ TABLE: Final[Mapping[tuple[Side, type[Frame], State], State | None]] = {
 }
 """(who sends, which frame, in which state) -> the state after it; None: not legal. Total over all three."""
 
+_OPEN: Final = State.OPEN
+_CLOSED: Final = State.CLOSED
+# Nearly all that is ever sent: what leaves an open session as it is and belongs to every version.
+_STEADY: Final[Mapping[Side, frozenset[type[Frame]]]] = {
+    side: frozenset(
+        frame for frame in frames if TABLE[side, frame, _OPEN] is _OPEN and knows(tag_of(frame), PROTOCOL_VERSIONS[0])
+    )
+    for side, frames in ((Side.AGENT, AGENT_FRAMES), (Side.HUB, HUB_FRAMES))
+}
+
 
 class Session:
     """One connection as one side sees it. Not thread-safe; a new connection needs a new session."""
@@ -93,7 +103,7 @@ class Session:
     @property
     def authenticated(self) -> bool:
         """True once the hub has welcomed the agent: the larger limits hold."""
-        return self.state is State.OPEN
+        return self.state is _OPEN
 
     def send(self, frames: Sequence[Frame]) -> bytes:
         """Number and encode a batch of frames, and move on as if the peer had it.
@@ -114,7 +124,7 @@ class Session:
         Raises:
             ProtocolFault: for bytes, numbers or frames that are not legal here; the session is closed by it.
         """
-        if self.state is State.CLOSED:
+        if self.state is _CLOSED:
             return []
         try:
             message = decode(data, self.side.other, authenticated=self.authenticated)
@@ -159,12 +169,17 @@ class Session:
     def _walk(self, sender: Side, frames: Sequence[Frame]) -> tuple[State, int]:
         """Return state and version after these frames, without changing anything."""
         state, version = self.state, self.version
+        steady = _STEADY[sender]
         for frame in frames:
+            if state is _OPEN and type(frame) in steady:
+                continue
             after = TABLE.get((sender, type(frame), state))
             if after is None:
                 raise ProtocolFault(
                     Code.PROTOCOL_ERROR, f"the {sender} may not send `{tag_of(frame)}` in state {state}"
                 )
+            if not knows(tag_of(frame), version):
+                raise ProtocolFault(Code.PROTOCOL_ERROR, f"`{tag_of(frame)}` does not belong to AIP {version}")
             if isinstance(frame, Hello) and self.side is Side.HUB:
                 version = negotiate(frame.versions, self._versions)
             elif isinstance(frame, Challenge):
@@ -190,9 +205,9 @@ class Session:
 
     def _arrive(self, state: State, version: int, frames: Sequence[Frame]) -> None:
         self.version = version
-        self._welcomed = self._welcomed or state is State.OPEN
+        self._welcomed = self._welcomed or state is _OPEN
         self.state = state
-        if state is State.CLOSED:
+        if state is _CLOSED:
             last = frames[-1]
             self._farewell_sent = True
             self.close(getattr(last, "reason", ""))

@@ -1,6 +1,7 @@
 """Which versions of AIP this side speaks, how two sides agree on one, and what an older peer cannot know.
 
-A new optional field of a frame gets a row in `FIELDS_SINCE`; the encoder leaves it out for peers older than that.
+A new optional field of a frame gets a row in `FIELDS_SINCE`; the encoder leaves it out for peers older than that. A new
+frame gets a row in `FRAMES_SINCE`; a session of an older version neither sends nor takes it.
 A released version is never changed, so golden examples are added to and not edited.
 """
 
@@ -15,10 +16,13 @@ from starloom_protocol.faults import ProtocolFault
 from starloom_protocol.frames import Frame
 from starloom_protocol.vocabulary import Code
 
-PROTOCOL_VERSIONS: Final = (1,)
+PROTOCOL_VERSIONS: Final = (1, 2)
 
 FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {}
 """(tag of the frame, name of the field) -> the version it came with; absent means version 1."""
+
+FRAMES_SINCE: Final[Mapping[str, int]] = {"answer": 2, "asks": 2}
+"""tag of the frame -> the version it came with; absent means version 1. Whoever sends one asks `knows` first."""
 
 
 def negotiate(offered: Sequence[int], supported: Sequence[int] = PROTOCOL_VERSIONS) -> int:
@@ -45,6 +49,11 @@ def negotiate(offered: Sequence[int], supported: Sequence[int] = PROTOCOL_VERSIO
 def _listed(versions: Sequence[int]) -> str:
     shown = sorted(set(versions))[:8]
     return ", ".join(str(version) for version in shown)
+
+
+def knows(tag: str, version: int) -> bool:
+    """Whether a peer of this version can read the frame."""
+    return FRAMES_SINCE.get(tag, 1) <= version
 
 
 def leave_out(frame: Frame, version: int, since: Mapping[tuple[str, str], int] = FIELDS_SINCE) -> Frame:

@@ -205,11 +205,13 @@ class Reason(StrEnum):
     APPROVAL = "approval"
     PERSON = "person"
     MISSING_GRANT = "missing_grant"
+    MISSING_SECRET = "missing_secret"  # noqa: S105 - a word
     OWNER_ASKED = "owner_asked"
     REVIEW = "review"
     GATE_CLOSED = "gate_closed"
     ABSENT = "absent"
     OVERDUE = "overdue"
+    MOVING = "moving"
     MAY_HAVE_HAPPENED = "may_have_happened"
     PAUSED = "paused"
     NO_CAPABLE_DEVICE = "no_capable_device"
@@ -236,7 +238,9 @@ class Attention(StrEnum):
     PLANNING_FAILED = "planning_failed"
     REVIEW_WISHES = "review_wishes"
     MISSING_GRANT = "missing_grant"
+    MISSING_SECRET = "missing_secret"  # noqa: S105 - a word
     OWNER_ASKED = "owner_asked"
+    UNDO_FAILED = "undo_failed"
 
 
 class ScheduleState(StrEnum):
@@ -305,10 +309,12 @@ class Code(StrEnum):
     MODEL_BUDGET = "model_budget"
     PLAN_HASH_MISMATCH = "plan_hash_mismatch"
     NEEDS_APPROVAL = "needs_approval"
+    ANSWERED_THERE = "answered_there"
     IDEMPOTENCY_MISMATCH = "idempotency_mismatch"
     BAD_SCHEDULE = "bad_schedule"
     TOO_MANY_SCHEDULES = "too_many_schedules"
     TOO_MANY_RECIPES = "too_many_recipes"
+    TOO_MANY_SECRETS = "too_many_secrets"  # noqa: S105 - a word
     RIGHTS_LOST = "rights_lost"
     # edits and controls
     EDIT_CONFLICT = "edit_conflict"
@@ -351,6 +357,9 @@ class Code(StrEnum):
     POLICY_REFUSED = "policy_refused"
     MISSING_GRANT = "missing_grant"
     TOOL_UNAVAILABLE = "tool_unavailable"
+    SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105 - a word
+    SECRET_NOT_TAKEN = "secret_not_taken"  # noqa: S105 - a word
+    SECRET_IN_FILE = "secret_in_file"  # noqa: S105 - a word
     FENCED = "fenced"
     FILE_NOT_FOUND = "file_not_found"
     NO_SPACE = "no_space"
@@ -428,6 +437,12 @@ CODES: dict[Code, CodeInfo] = {
         "This needs an approval",
         "Approve it on the page or with `starloom approve`, or on the device that asks.",
     ),
+    Code.ANSWERED_THERE: CodeInfo(
+        _P,
+        409,
+        "This device takes answers only on itself",
+        "Type the line there, or let it take answers from here: on the device, `starloom-agent policy --answers hub`.",
+    ),
     Code.IDEMPOTENCY_MISMATCH: CodeInfo(
         _P, 409, "This key was used with another body", "Use a new Idempotency-Key for a new request."
     ),
@@ -439,6 +454,9 @@ CODES: dict[Code, CodeInfo] = {
     ),
     Code.TOO_MANY_RECIPES: CodeInfo(
         _P, 409, "No more recipes can be saved", "Remove one that is not needed, with `starloom recipe rm`."
+    ),
+    Code.TOO_MANY_SECRETS: CodeInfo(
+        _P, 409, "No more secrets are kept", "Remove one that is not needed: `starloom secret ls`, then `rm`."
     ),
     Code.TOO_MANY_SCHEDULES: CodeInfo(
         _P, 409, "There are as many schedules as the hub keeps", "Remove one: `starloom schedule ls`, then `rm`."
@@ -550,6 +568,15 @@ CODES: dict[Code, CodeInfo] = {
     ),
     Code.POLICY_REFUSED: CodeInfo(
         _D, 422, "The device's owner does not allow this", "Type the named line on the device to allow it."
+    ),
+    Code.SECRET_UNREADABLE: CodeInfo(
+        _P, 422, "The hub cannot open a secret", "Set it again: `starloom secret set NAME` (docs/secrets.md)."
+    ),
+    Code.SECRET_NOT_TAKEN: CodeInfo(
+        _P, 422, "This argument takes no secret", "Give it where docs/tools.md says so, mostly in `env` or `stdin`."
+    ),
+    Code.SECRET_IN_FILE: CodeInfo(
+        _P, 422, "A file to be sent holds a secret", "Let the tool leave the value out of its files."
     ),
     Code.MISSING_GRANT: CodeInfo(
         _D,

@@ -13,7 +13,7 @@ import pytest
 from tests.chaos.history import collect
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.stack import Stack, running
-from tests.chaos.waiting import until
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

@@ -24,21 +24,18 @@ import psutil
 from redis import Redis
 
 from starloom.cli.agents import LocalAgent, computer_name, join
-from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress, read_local
 from starloom.cli.problems import Problem
 from starloom.cli.view import View
 from starloom.jobs import broker
-from starloom.lab.demo_check import free_port, left_over
 from starloom.lab.proxy import FaultProxy
-from starloom_agent.platforms.processes import die_with_parent
 from starloom_protocol.entities import Job
 from starloom_protocol.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile
 from tests.chaos.sql_log import read_log
 from tests.chaos.threaded_proxy import ThreadedProxy
-from tests.chaos.waiting import PATIENCE_S, until
 from tests.chaos.work import Place
+from tests.installation import Installation, end_process, kill
+from tests.waiting import PATIENCE_S, until
 
 TIME_SCALE = 10
 
@@ -63,27 +60,19 @@ class Accepted:
     seen: dict[int, Event] = field(default_factory=dict)
 
 
-class Stack:
-    """A running installation; use `running`."""
+class Stack(Installation):
+    """A running installation and its agents; use `running`."""
 
     def __init__(self, home: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
-        self.home = home
-        self.port = free_port()
+        super().__init__(home, {"STARLOOM_TIME_SCALE": str(TIME_SCALE), **settings})
         self.kills = Kills()
         self.place = Place(home / "traces")
         self.accepted: dict[str, Accepted] = {}
         self.proxy: ThreadedProxy | None = None
         self.own_agent = ""
-        self._up: list[str] = []
+        self._options: tuple[str, ...] = ()
         self._agents: dict[str, LocalAgent] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self._supervisor: subprocess.Popen[bytes] | None = None
-        self._client: Client | None = None
-        self._environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")},
-            "STARLOOM_TIME_SCALE": str(TIME_SCALE),
-            **settings,
-        }
 
     # -- life
 
@@ -92,10 +81,8 @@ class Stack:
 
         With `own_agent` the supervisor starts this computer's agent too; it is called `self.own_agent`.
         """
-        self._up = [sys.executable, "-m", "starloom.cli", "up", "--lab", *([] if own_agent else ["--no-agent"])]
-        self._up += ["--home", str(self.home), "--port", str(self.port)]
-        self._supervisor = self._spawn(self._up, "supervisor")
-        self.until_up()
+        self._options = ("--lab",) if own_agent else ("--lab", "--no-agent")
+        self.up(*self._options)
         if own_agent:
             self.own_agent = computer_name()
             self.until_online(self.own_agent)
@@ -109,9 +96,7 @@ class Stack:
 
     def start_again(self) -> None:
         """Start the service once more on the same home, after the supervisor has ended."""
-        assert self.supervisor.poll() is not None, "the supervisor still runs"
-        self._supervisor = self._spawn(self._up, "supervisor")
-        self.until_up()
+        self.up(*self._options)
 
     def _join(self, name: str, url: str) -> None:
         home = self.home / "agents" / name
@@ -122,127 +107,40 @@ class Stack:
         subprocess.run([*grant, *self.place.command, "{.*...}"], check=True, capture_output=True, timeout=30)
         self._agents[name] = agent
 
-    def _spawn(self, argv: list[str], log: str, more: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-        parent = os.getpid()
-        path = self.home / "logs" / f"{log}.log"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as out:
-            return subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                env={**self._environment, **(more or {})},
-                start_new_session=True,
-                preexec_fn=lambda: die_with_parent(signal.SIGTERM, parent),
-            )
-
     def end(self) -> None:
         """End everything that still runs, agents first."""
         for name in list(self._running):
             self.stop_agent(name)
-        if self._client is not None:
-            self._client.close()
+        self.close()
         if self.proxy is not None:
             self.proxy.close()
             self.proxy = None
-        process, self._supervisor = self._supervisor, None
-        if process is not None and process.poll() is None:
-            process.send_signal(signal.SIGCONT)
-            process.terminate()
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
     @property
     def database(self) -> Path:
         return self.home / "starloom.db"
 
-    def left_over(self) -> list[str]:
-        """Return what still runs with this home."""
-        return list(left_over(self.home))
-
-    @property
-    def supervisor(self) -> subprocess.Popen[bytes]:
-        assert self._supervisor is not None, "the service is not started"
-        return self._supervisor
-
-    @property
-    def client(self) -> Client:
-        if self._client is None:
-            address = read_local(self.home)
-            assert isinstance(address, HubAddress), "the hub left no address"
-            self._client = Client(address)
-        return self._client
-
-    def until_up(self) -> None:
-        """Wait until the hub says that it can do work."""
-
-        def ready() -> bool:
-            assert self.supervisor.poll() is None, self.log_tail("supervisor")
-            if read_local(self.home) is None:
-                return False
-            with contextlib.suppress(Problem):
-                return self.client.outside("/readyz")[0] == 200
-            return False
-
-        until(ready, "the hub is ready", 90)
-
-    def until_online(self, *names: str) -> None:
-        def online() -> bool:
-            with contextlib.suppress(Problem):
-                items = self.client.get("/devices")["items"]
-                return set(names) <= {item["name"] for item in items if item["link"] == "online" and item["tools"]}
-            return False
-
-        until(online, f"{', '.join(names)} online", 60)
-
-    def log_tail(self, name: str, lines: int = 25) -> str:
-        path = self.home / "logs" / f"{name}.log"
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else f"no {path}"
-
     # -- processes
-
-    def _child(self, sign: str) -> psutil.Process:
-        """Return the supervisor's child whose name or command has the sign."""
-
-        def look() -> psutil.Process | None:
-            for process in psutil.Process(self.supervisor.pid).children():
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    words = [process.name(), *process.cmdline()]
-                    if process.status() != psutil.STATUS_ZOMBIE and any(sign in word for word in words):
-                        return process
-            return None
-
-        found = until(look, f"a process {sign} of the supervisor")
-        assert isinstance(found, psutil.Process)
-        return found
-
-    @property
-    def hub(self) -> psutil.Process:
-        return self._child("starloom.app")
 
     @property
     def redis(self) -> psutil.Process:
-        return self._child("valkey-server")
+        return self.child("valkey-server")
 
     @property
     def worker(self) -> psutil.Process:
-        return self._child("starloom.jobs.worker")
+        return self.child("starloom.jobs.worker")
 
     def kill_hub(self) -> None:
         self.kills.hub += 1
-        _kill(self.hub)
+        kill(self.hub)
 
     def kill_redis(self) -> None:
         self.kills.redis += 1
-        _kill(self.redis)
+        kill(self.redis)
 
     def kill_worker(self) -> None:
         self.kills.worker += 1
-        _kill(self.worker)
+        kill(self.worker)
 
     def hub_frozen(self) -> AbstractContextManager[None]:
         """SIGSTOP the hub while the body runs."""
@@ -253,7 +151,7 @@ class Stack:
         """Run a worker beside the supervisor's; the body gets what kills it."""
         url = f"unix://{self._socket()}?db=0"
         places = {"STARLOOM_REDIS_URL": url, "STARLOOM_DATABASE_URL": f"sqlite:///{self.database}"}
-        process = self._spawn([sys.executable, "-m", "starloom.jobs.worker"], "own-worker", places)
+        process = self.spawn([sys.executable, "-m", "starloom.jobs.worker"], "own-worker", places)
 
         def kill() -> None:
             self.kills.worker += 1
@@ -279,15 +177,6 @@ class Stack:
             return any(job.state == state for job in self.look(request).each("job", Job).values())
 
         until(so, f"the job of {request.name} {state}")
-
-    @contextmanager
-    def supervisor_held(self) -> Iterator[None]:
-        """Keep the supervisor from starting anything again while the body breaks things."""
-        self.supervisor.send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            self.supervisor.send_signal(signal.SIGCONT)
 
     def cut_redis_log(self, keep: float) -> int:
         """Cut the append-only file to a part of its length, as a power loss would; return the bytes lost."""
@@ -326,7 +215,7 @@ class Stack:
 
     def start_agent(self, name: str) -> None:
         argv = [sys.executable, "-m", "starloom_agent", "run", "--home", str(self._agents[name].home), "--lab"]
-        self._running[name] = self._spawn([*argv, "--reconnect-most-s", "1"], f"agent-{name}")
+        self._running[name] = self.spawn([*argv, "--reconnect-most-s", "1"], f"agent-{name}")
 
     def agent(self, name: str) -> psutil.Process:
         """Return the process of an agent; its runners are its children."""
@@ -334,15 +223,7 @@ class Stack:
 
     def stop_agent(self, name: str) -> None:
         """End an agent as its owner would, by force if it does not listen."""
-        process = self._running.pop(name)
-        if process.poll() is None:
-            process.send_signal(signal.SIGCONT)
-            process.terminate()
-            try:
-                process.wait(15)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        end_process(self._running.pop(name), 15)
 
     def kill_agent(self, name: str) -> None:
         """SIGKILL; `start_agent` brings it back."""
@@ -442,19 +323,6 @@ def _frozen(process: psutil.Process) -> Iterator[None]:
     finally:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.send_signal(signal.SIGCONT)
-
-
-def _kill(process: psutil.Process) -> None:
-    """SIGKILL, and wait until it runs no more: a held supervisor does not collect what is left of it."""
-    process.send_signal(signal.SIGKILL)
-
-    def ended() -> bool:
-        try:
-            return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return True
-
-    until(ended, f"process {process.pid} ended", 10)
 
 
 @contextmanager

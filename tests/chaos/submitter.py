@@ -7,17 +7,20 @@ import uuid
 from typing import Any
 
 from starloom.cli.client import Client
+from starloom.cli.discovery import HubAddress
 from starloom.cli.problems import Problem
 from tests.chaos.stack import Accepted, Stack
-from tests.chaos.waiting import PATIENCE_S, until
 from tests.chaos.work import echoes
+from tests.waiting import PATIENCE_S, until
 
 
 class Submitter:
     """A client that posts small requests one after the other from a thread, through every outage."""
 
-    def __init__(self, stack: Stack, name: str) -> None:
+    def __init__(self, stack: Stack, name: str, address: HubAddress | None = None) -> None:
+        """`address`: the hub to ask, where there are several."""
         self._stack = stack
+        self._address = address
         self._name = name
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"submit {name}")
@@ -44,7 +47,7 @@ class Submitter:
         self._thread.join(PATIENCE_S)
 
     def _run(self) -> None:
-        client = Client(self._stack.client.address)
+        client = Client(self._address or self._stack.client.address)
         try:
             while not self._stop.is_set():
                 name = f"{self._name}-{len(self.accepted)}"

@@ -9,8 +9,8 @@ from starloom.lab.proxy import FaultProxy
 from starloom_protocol.entities import Attempt
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
-from tests.chaos.waiting import until
 from tests.chaos.work import plan
+from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
 

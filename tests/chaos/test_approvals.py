@@ -6,8 +6,8 @@ import pytest
 
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
-from tests.chaos.waiting import until
 from tests.chaos.work import plan
+from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
 

@@ -20,8 +20,8 @@ import pytest
 from starloom.lab.proxy import FaultProxy
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
-from tests.chaos.waiting import until
 from tests.chaos.work import plan
+from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
 

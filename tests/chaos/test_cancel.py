@@ -8,8 +8,8 @@ import pytest
 from starloom_protocol.entities import Attempt, TaskRecord, decode_entity
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
-from tests.chaos.waiting import until
 from tests.chaos.work import plan
+from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
 

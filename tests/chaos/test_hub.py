@@ -11,8 +11,8 @@ from starloom_protocol.entities import Attempt
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
 from tests.chaos.submitter import Submitter
-from tests.chaos.waiting import until
 from tests.chaos.work import echoes, plan
+from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
 

@@ -9,8 +9,8 @@ from tests.chaos.conftest import Settled
 from tests.chaos.sql_log import incarnation_of, read_log
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter
-from tests.chaos.waiting import until
 from tests.chaos.work import echoes, plan
+from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
 

@@ -12,8 +12,8 @@ from redis.exceptions import ConnectionError as Away
 from starloom.store import keys
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
-from tests.chaos.waiting import until
 from tests.chaos.work import echoes
+from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
 SETTINGS = {"STARLOOM_RETIRE_AFTER_S": "0.5"}

@@ -14,8 +14,8 @@ from starloom.lab.proxy import FaultProxy
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter
-from tests.chaos.waiting import until
 from tests.chaos.work import echoes, plan
+from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
 

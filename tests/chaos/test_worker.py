@@ -8,7 +8,7 @@ from starloom.store import keys
 from starloom_protocol.entities import Job
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
-from tests.chaos.waiting import until
+from tests.waiting import until
 
 pytestmark = pytest.mark.chaos
 

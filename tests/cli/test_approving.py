@@ -17,6 +17,7 @@ CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"},
 def hub() -> Iterator[StubHub]:
     stub = StubHub()
     stub.answers["GET", "/enrollments"] = (200, {"items": []})
+    stub.answers["GET", "/asks"] = (200, {"items": []})
     try:
         yield stub
     finally:
@@ -77,3 +78,33 @@ def test_what_is_allowed_for_good_is_listed_and_taken_back(hub: StubHub) -> None
     assert 's-1  service.restart {"name": "nginx"} on vps  (by person:ann' in said
     assert starloom(hub, "approvals", "--revoke", "s-1") == (0, "s-1 is asked again from now on\n")
     assert starloom(hub, "approvals", "--revoke", "s-2")[0] != 0
+
+
+def test_a_devices_question_is_listed_and_answered_like_the_others(hub: StubHub) -> None:
+    soon = (datetime.now(UTC) + timedelta(hours=5, minutes=1)).isoformat()
+    ask = {
+        "id": "d-vps:1f2e3d4c",
+        "answer": None,
+        "answers": "hub",
+        "args": '{"name":"nginx"}',
+        "constellation": "c1",
+        "constellation_name": "web",
+        "device": {"id": "d-vps", "name": "vps"},
+        "expires_at": soon,
+        "line": "starloom-agent approve 1f2e3d4c",
+        "tool": "service.restart",
+    }
+    hub.answers["GET", "/approvals"] = (200, {"items": []})
+    there = {**ask, "id": "d-pi:00000000", "answers": "here", "device": {"id": "d-pi", "name": "pi"}}
+    hub.answers["GET", "/asks"] = (200, {"items": [ask, there, {**ask, "answer": "allow"}]})
+    said = starloom(hub, "approvals")[1]
+    assert said.count("d-vps:1f2e3d4c") == 1
+    assert 'vps asks before service.restart {"name":"nginx"} for web  (denied by itself in 5 h)' in said
+    assert "only its owner answers, on pi: starloom-agent approve 1f2e3d4c" in said
+    for action in ("approve", "deny"):
+        hub.answers["POST", f"/asks/d-vps:1f2e3d4c/{action}"] = (200, {})
+    assert starloom(hub, "approve", "d-vps:1f2e3d4c")[0] == 0
+    assert starloom(hub, "deny", "d-vps:1f2e3d4c", "--reason", "no")[0] == 0
+    assert starloom(hub, "approve", "d-vps:1f2e3d4c", "--always")[0] == 2
+    posted = [path for command, path, _ in hub.asked if command == "POST"]
+    assert posted == ["/asks/d-vps:1f2e3d4c/approve", "/asks/d-vps:1f2e3d4c/deny"]

@@ -239,3 +239,35 @@ def test_the_version_is_told() -> None:
     result = CliRunner().invoke(build(), ["--version"])
     assert result.exit_code == 0
     assert result.output.startswith("starloom 0.")
+
+
+def test_a_drain_takes_a_deadline_and_a_device_says_why_it_gets_no_work(hub: StubHub) -> None:
+    device = {"id": "d-1", "name": "nas", "link": "online", "profile": "work", "draining": True}
+    hub.answers["GET", "/devices"] = (200, {"items": [device]})
+    hub.answers["POST", "/devices/d-1/drain"] = (200, device)
+    assert starloom(hub, "device", "drain", "nas", "--deadline", "5m", "--reason", "new disk")[0] == 0
+    assert hub.asked[-1][2] == {"reason": "new disk", "deadline_s": 300}
+    assert starloom(hub, "device", "drain", "nas", "--deadline", "now")[0] == 0
+    assert hub.asked[-1][2] == {"deadline_s": 0}
+    more = {"drain_reason": "new disk", "quarantined": True, "aside": "6 of its tasks failed"}
+    hub.answers["GET", "/devices/d-1"] = (200, {**device, **more})
+    said = starloom(hub, "device", "show", "nas")[1]
+    assert "drains (new disk); to go on: starloom device resume nas" in said
+    assert "is set aside: 6 of its tasks failed" in said
+
+
+def test_stop_all_shows_who_confirmed_and_names_who_is_away(hub: StubHub) -> None:
+    rows = [
+        {"name": "nas", "link": "online", "asked": 2, "left": ["c-1/a/1"], "confirmed_at": None},
+        {"name": "phone", "link": "offline", "asked": 1, "left": ["c-1/b/2"], "confirmed_at": None},
+    ]
+    hub.answers["POST", "/stop-all"] = (202, {"constellations": ["c-1"], "devices": rows})
+    done = {**rows[0], "left": [], "confirmed_at": "2026-01-01T00:00:00Z"}
+    hub.answers["GET", "/stop-all"] = (200, {"devices": [done, rows[1]]})
+    code, said = starloom(hub, "stop-all")
+    assert code == 4
+    assert "nas: confirmed, 2 tasks ended" in said
+    assert "phone: is away (offline), so it has not confirmed: c-1/b" in said
+    hub.answers["POST", "/stop-all"] = (202, {"constellations": [], "devices": []})
+    code, said = starloom(hub, "stop-all")
+    assert (code, said.strip()) == (0, "Nothing runs.")

@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from starloom.core import inputs as i
+from starloom.core.apply import load
+from starloom.core.off_devices import TIMER as OFF
 from starloom.core.timeouts import passed
 from starloom_protocol.edits import AddDependency, AddTask, DropItems, RemoveTask, SetPolicy
 from starloom_protocol.entities import (
@@ -20,15 +22,18 @@ from starloom_protocol.entities import (
     Condition,
     Enrollment,
     ForEach,
+    Input,
     Offer,
     Policy,
     ResultSpec,
     RuleRecord,
+    Selector,
+    TaskSpec,
     Timeouts,
 )
 from starloom_protocol.feed import FLEET, encode_event, state_hash
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Code, Gate, Op, Outcome, Profile
+from starloom_protocol.vocabulary import Code, DeviceLink, Gate, Need, Op, Outcome, Profile
 from tests.builders import MAYBE, TOOLS, Driver, edge, plan, task, when
 
 FOLDER = Path(str(files("starloom_protocol"))) / "golden" / "v1" / "logs"
@@ -310,6 +315,83 @@ def list_made_anew() -> Driver:
     return driver
 
 
+def device_off() -> Driver:
+    driver = Driver("one", "nas")
+    driver.now_ms = 86_400_000 * 30
+    nas = driver.shard.fleet.devices["d-nas"]
+    off = msgspec.structs.replace(nas, link=DeviceLink.OFFLINE, link_since_ms=driver.now_ms - 259_200_000)
+    load(driver.shard, FLEET, 0, {f"device/{nas.id}": off})
+    each = ForEach(devices=Selector(), need=Need.BEST_EFFORT, when_off="report", after_s=10)
+    gathered = [Input(name="rows", source="look", all=True), Input(name="off", source="look", all=True, off=True)]
+    driver.submit(
+        plan(
+            task("look", for_each=each),
+            task("more", "of=look", for_each=ForEach(same="look")),
+            TaskSpec(id="joined", changed_in=1, tool="t.pure", inputs=gathered, device=Selector(name="one")),
+        )
+    )
+    for timer in [timer for timer in driver.timers if timer.kind == OFF and timer.due_ms <= driver.now_ms]:
+        driver.fire(timer)
+    driver.run(value={"fine": True})
+    return driver
+
+
+def hedged() -> Driver:
+    """A task that takes long beside its like: the second attempt has its result first."""
+    driver = Driver("one", "two", slots=8)
+    driver.submit(plan(*(task(f"t{n}") for n in range(7)), name="A hedge"))
+    left = driver.take()
+    for dispatch in left:
+        driver.started(dispatch)
+    driver.now_ms += 2_000
+    for dispatch in left[1:]:
+        driver.result(dispatch, {"n": 1})
+    driver.now_ms += 60_000
+    for timer in list(passed(driver.shard, driver.now_ms)):
+        driver.fire(timer)
+    (second,) = driver.take()
+    driver.started(second)
+    driver.result(second, {"n": 2})
+    driver.receipt(left[0])
+    return driver
+
+
+def drained_and_asked() -> Driver:
+    """A drain that moves a task, one that fails for good, and a person who says what becomes of it."""
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a"), task("b", "x=a"), policy=Policy(on_failure="ask"), name="A drain"))
+    (first,) = driver.take()
+    driver.started(first)
+    driver.do(
+        i.DeviceControlled(id="d", by="person:ann", device=first.device, action="drain", deadline_s=0, reason="disk")
+    )
+    driver.receipt(first)
+    (second,) = driver.take()
+    driver.result(second, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="no")
+    (question,) = driver.shard.constellations["c1"].open_questions
+    driver.do(i.QuestionAnswered(id="q", by="person:ann", constellation="c1", question=question, value="retry"))
+    driver.run(value=1)
+    return driver
+
+
+def fleet_at_work() -> Driver:
+    """A device that stands out by its faults is set aside, probed and restored; sleep; everything is stopped."""
+    driver = Driver("one", "two")
+    for number in range(6):
+        driver.submit(plan(task("a", tool="t.never", device="one")), name=f"f{number}")
+        driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.NO_SPACE, effect=MAYBE)
+    driver.fire(next(timer for timer in driver.timers if timer.kind == "probe"))
+    driver.submit(plan(task("p", device="one"), task("q", device="one")), name="probes")
+    driver.run("probes", value=1)
+    facts = {"battery": "10", "charging": "false", "suspending": "true"}
+    driver.do(i.ConditionReceived(id="c", by="d", device="d-two", facts=facts, session=1))
+    driver.submit(plan(task("a", device="one")), name="last")
+    (dispatch,) = driver.take()
+    driver.do(i.StopAllRequested(id="s", by="person:ann", reason="fire"))
+    driver.receipt(dispatch)
+    return driver
+
+
 SCENARIOS: dict[str, tuple[Callable[[], Driver], str]] = {
     "chain": (chain, "c1"),
     "failure-and-skip": (failure_and_skip, "c1"),
@@ -319,7 +401,11 @@ SCENARIOS: dict[str, tuple[Callable[[], Driver], str]] = {
     "unknown": (unknown, "c1"),
     "rejected-rule-and-removal": (rejected_rule_and_removal, "c1"),
     "list-made-anew": (list_made_anew, "c1"),
+    "device-off": (device_off, "c1"),
     "fleet": (fleet, FLEET),
+    "hedge": (hedged, "c1"),
+    "drained-and-asked": (drained_and_asked, "c1"),
+    "fleet-at-work": (fleet_at_work, FLEET),
 }
 
 

@@ -316,7 +316,7 @@ def test_a_deadline_cancels_and_says_so() -> None:
     driver.receipt(driver.dispatched[0])
     driver.fire(deadline)
     head = driver.shard.constellations["c1"].head
-    assert (head.state, head.cancelled_by) == ("cancelled", "engine")
+    assert (head.state, head.cancelled_by) == ("cancelled", "deadline")
 
 
 def test_a_cancel_while_planning_ends_it() -> None:
@@ -353,3 +353,22 @@ def test_a_gate_that_closes_again_takes_its_task_back() -> None:
     assert driver.states()["b"] == "waiting"
     driver.dispatched.append(by_task["busy"])
     assert driver.run() == "succeeded"
+
+
+def test_at_a_deadline_what_must_not_be_cut_goes_on_to_its_end_and_nothing_else_does() -> None:
+    driver = WatchedDriver("one")
+    parts = [task("must-not", tool="t.never"), task("may"), task("next", "x=may"), task("starting", tool="t.never")]
+    driver.submit(plan(*parts), deadline_s=5)
+    by_task = {item.at.task: item for item in driver.take()}
+    for name in ("must-not", "may"):
+        driver.started(by_task[name])
+    driver.fire(next(timer for timer in driver.timers if isinstance(timer, ArmTimer) and timer.kind == "deadline"))
+    assert sorted(item.at.task for item in driver.cancels) == ["may", "starting"]
+    assert driver.states()["next"] == "cancelled"
+    for name in ("may", "starting"):
+        driver.receipt(by_task[name])
+    found = driver.shard.constellations["c1"]
+    assert found.head.state == "cancelling"
+    driver.result(by_task["must-not"], 1)
+    assert (found.head.state, found.head.cancelled_by) == ("cancelled", "deadline")
+    assert "Its deadline of 5 s had passed." in found.tables["answer"][""].sentence

@@ -8,9 +8,18 @@ from msgspec.structs import replace
 from starloom.core.apply import put
 from starloom.core.gates import asked, decide
 from starloom.core.model import Constellation, Shard
-from starloom_protocol.entities import Attempt, Condition, Dependency, GroupRecord, TaskRecord
+from starloom_protocol.entities import Attempt, Condition, Dependency, GroupRecord, Head, TaskRecord
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Gate, GateState, GroupState, Op, Reason, Repeatability, TaskState
+from starloom_protocol.vocabulary import (
+    ConstellationState,
+    Gate,
+    GateState,
+    GroupState,
+    Op,
+    Reason,
+    Repeatability,
+    TaskState,
+)
 from tests.builders import edge, task
 
 O, S, U = GateState.OPEN, GateState.SHUT, GateState.UNDECIDED  # noqa: E741 - the letters of the table
@@ -64,6 +73,7 @@ def source_in(end: str, *, optional: bool = False) -> Constellation:
     shard = Shard()
     found = shard.stream("c")
     assert isinstance(found, Constellation)
+    put(shard, found, "head", "", Head(author="a", created_ms=1, id="c", name="c", state=ConstellationState.ACTIVE))
     put(shard, found, "spec", "a", replace(task("a"), optional=optional))
     state = TaskState.SKIPPED if end in REASONS else TaskState(end)
     attempt = Attempt(device="d", incarnation=1, leased_ms=1, repeatability=Repeatability.PURE, value='{"ok":true}')

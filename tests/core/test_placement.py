@@ -109,3 +109,33 @@ def test_a_task_that_nobody_can_take_is_looked_at_again_when_a_device_comes() ->
     driver.add_device("late")
     driver.do(i.DeviceControlled(id="x", by="person:ann", device="d-late", action="resume"))
     assert driver.run() == "succeeded"
+
+
+def test_principals_share_devices_fairly() -> None:
+    driver = WatchedDriver("one", slots=4)
+    many = plan(*(task(f"t{n}") for n in range(20)))
+    driver.submit(many, name="a")
+    first = driver.take()
+    assert len(first) == 4
+    # Another principal comes late with other work: each slot that becomes free is theirs until both hold as many.
+    work = plan(*(task(f"u{n}", tool="t.idem") for n in range(20)))
+    driver.do(i.RequestReceived(id="r", by="person:bob", constellation="b", plan=work))
+    for dispatch in first[:2]:
+        driver.result(dispatch, 1)
+    assert [item.at.constellation for item in driver.take()] == ["b", "b"]
+    assert driver.shard.shares == {"person:ann": 2, "person:bob": 2}
+    driver.restart()
+    assert driver.shard.shares == {"person:ann": 2, "person:bob": 2}
+
+
+def test_principals_take_turns_at_a_single_slot() -> None:
+    driver = WatchedDriver("one", slots=1)
+    driver.submit(plan(*(task(f"t{n}") for n in range(4))), name="a")
+    for name in ("bob", "cat"):
+        made = plan(*(task(f"t{n}") for n in range(4)))
+        driver.do(i.RequestReceived(id=name, by=f"person:{name}", constellation=name, plan=made))
+    order = []
+    while taken := driver.take():
+        order.append(taken[0].at.constellation)
+        driver.result(taken[0], 1)
+    assert order == ["a", "bob", "cat"] * 4

@@ -6,9 +6,10 @@ import pytest
 
 from starloom.core import inputs as i
 from starloom.core.recovery import backoff_ms
+from starloom.core.why import explain
 from starloom.core.work import Work
 from starloom_protocol.edits import AddTask, RemoveTask
-from starloom_protocol.entities import Check, OnAbsence, Retry
+from starloom_protocol.entities import Check, OnAbsence, Policy, Retry, RuleRecord
 from starloom_protocol.vocabulary import AttemptEnd, Attention, Code, Op, Outcome, Reason
 from tests.builders import MAYBE, NONE, Driver, plan, task
 
@@ -231,3 +232,80 @@ def test_a_result_of_work_under_refusal_is_a_late_one_only_if_it_was_given_away(
     driver.result(second, 2)
     driver.result(second, 3, device="d-nobody")
     assert [event.kind for event in driver.events].count("result_late") == 1
+
+
+def test_a_storm_of_retries_ends_with_the_budget_of_the_constellation() -> None:
+    driver = Driver("one", slots=64)
+    driver.submit(plan(*(task(f"t{n}") for n in range(30))))
+    found = driver.shard.constellations["c1"]
+    for dispatch in driver.take():
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.NETWORK, detail="no route")
+    again = [name for name, record in found.tasks.items() if record.reason is Reason.BACKOFF]
+    assert len(again) == 20
+    told = found.attempts["t29/1"].detail
+    assert told == "no route; not tried again: the retries of the whole constellation are used up"
+    # Silence is no storm: what a device lost is given to another all the same.
+    other = Driver("one", "two", slots=64)
+    other.submit(plan(*(task(f"t{n}") for n in range(30))))
+    for dispatch in other.take():
+        other.expire(dispatch.at)
+    assert len(other.take()) == 30
+
+
+def test_an_agent_that_died_in_silence_counts_as_killed() -> None:
+    driver = Driver("one", "two", "three")
+    driver.submit(plan(task("a")))
+    (first,) = driver.take()
+    driver.expire(first.at)
+    driver.result(first, outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    (second,) = driver.take()
+    driver.result(second, outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    assert driver.shard.constellations["c1"].tasks["a"].code is Code.QUARANTINED
+
+
+def asked_what_now(tool: str = "t.pure", *rules: RuleRecord, **fields: object) -> Driver:
+    driver = Driver("one")
+    parts = task("a", tool=tool, **fields), task("b", "x=a")
+    driver.submit(plan(*parts, policy=Policy(on_failure="ask"), rules=list(rules)))
+    end = {"outcome": Outcome.ERROR, "code": Code.TOOL_FAILED, "effect": MAYBE, "detail": "no such host"}
+    driver.result(driver.take()[0], **end)  # type: ignore[arg-type]
+    return driver
+
+
+def answer(driver: Driver, value: str, by: str = "person:ann") -> list[Code]:
+    (question,) = driver.shard.constellations["c1"].open_questions
+    said = i.QuestionAnswered(id=driver.ident(), by=by, constellation="c1", question=question, value=value)
+    return [item.code for item in driver.do(said).faults]
+
+
+@pytest.mark.parametrize(("value", "after"), [("retry", "leased"), ("skip", "skipped"), ("fail", "failed")])
+def test_a_plan_may_have_a_person_asked_before_a_task_has_failed(value: str, after: str) -> None:
+    driver = asked_what_now()
+    found = driver.shard.constellations["c1"]
+    (question,) = found.open_questions
+    assert found.questions[question].text == "a failed. The tool failed: no such host. What now?"
+    assert (driver.states()["a"], found.tasks["a"].reason) == ("ready", Reason.PERSON)
+    assert driver.states()["b"] == "waiting"
+    assert Attention.QUESTION_OPEN in found.head.attention
+    assert "waits for a person to say" in explain(driver.shard, "c1", "a").sentence
+    assert answer(driver, "perhaps") == [Code.BAD_REQUEST]
+    assert answer(driver, value, by="device:d-one") == [Code.FORBIDDEN]
+    assert answer(driver, value) == []
+    assert driver.states()["a"] == after
+    assert Attention.QUESTION_OPEN not in found.head.attention
+    driver.folded_equals_state()
+
+
+def test_nobody_is_asked_of_optional_work_nor_where_a_rule_answers() -> None:
+    assert asked_what_now(optional=True).states()["a"] == "failed"
+    mends = RuleRecord(name="mend", task="a", event="failed", operations="[]", order=0, reason="mend it")
+    assert asked_what_now("t.pure", mends).states()["a"] == "failed"
+    driver = asked_what_now("t.never")
+    found = driver.shard.constellations["c1"]
+    (question,) = found.open_questions
+    assert "may have had its effect" in found.questions[question].choices[0].label
+    answer(driver, "retry")
+    assert (driver.states()["a"], found.tasks["a"].confirmed) == ("leased", True)
+    driver.control("cancel", "a")
+    driver.receipt(driver.take()[-1])
+    assert driver.states()["a"] == "cancelled"

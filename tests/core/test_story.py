@@ -26,7 +26,7 @@ def test_the_first_cause_is_quoted_whole_or_shortened_at_a_word(detail: str, quo
     made = driver.submit(plan(task("a")))
     (dispatch,) = driver.take()
     driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, effect=NONE, detail=detail)
-    sentence = story.sentence(made, driver.shard.fleet, made.head.state)
+    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
     assert sentence.endswith(quoted)
     assert len(sentence) < 300
 
@@ -48,7 +48,7 @@ def test_the_work_of_a_device_is_called_by_the_device_s_name() -> None:
         else:
             driver.result(dispatch, {"n": 1})
     driver.run()
-    sentence = story.sentence(made, driver.shard.fleet, made.head.state)
+    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
     assert "First cause: look on nas - " in sentence
     assert "Skipped because look on nas failed: then on nas." in sentence
     answer = made.tables["answer"][""]

@@ -31,6 +31,7 @@ from starloom_protocol.frames import (
     Welcome,
 )
 from starloom_protocol.session import Session, Side, proof_bytes
+from starloom_protocol.version import PROTOCOL_VERSIONS
 
 HUB_KEY = "aHVi" * 10
 T = TypeVar("T", bound=Frame)
@@ -59,6 +60,7 @@ class HubStandIn:
     resume: list[Any] = field(default_factory=list)
     refuse_with: Frame | None = None
     messages: int = 0
+    versions: tuple[int, ...] = PROTOCOL_VERSIONS
     _server: Server | None = None
     _sockets: list[tuple[ServerConnection, Session]] = field(default_factory=list)
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -77,15 +79,15 @@ class HubStandIn:
         return f"http://127.0.0.1:{next(iter(self._server.sockets)).getsockname()[1]}"
 
     async def _serve(self, socket: ServerConnection) -> None:
-        session = Session(Side.HUB)
+        session = Session(Side.HUB, versions=self.versions)
         try:
             (hello,) = session.receive(await socket.recv())
             assert isinstance(hello, Hello)
             nonce = "nonce"
-            await socket.send(session.send([Challenge(hub=HUB_KEY, nonce=nonce, version=1)]).decode())
+            await socket.send(session.send([Challenge(hub=HUB_KEY, nonce=nonce, version=session.version)]).decode())
             (prove,) = session.receive(await socket.recv())
             assert isinstance(prove, Prove)
-            proof = proof_bytes(hub=HUB_KEY, nonce=nonce, device=hello.device, key=hello.key, version=1)
+            proof = proof_bytes(hub=HUB_KEY, nonce=nonce, device=hello.device, key=hello.key, version=session.version)
             assert signed_by(hello.key, prove.signature, proof)
             if self.refuse_with is not None:
                 await socket.send(session.send([self.refuse_with]).decode())

@@ -22,6 +22,8 @@ from starloom_agent.policy import Always, Decision, Policy, PolicyFault, decide,
 from starloom_agent.policy_file import read_policy, write_policy
 from starloom_agent.sandbox.levels import NOT_TRIED
 from starloom_agent.tools.registry import all_tools
+from starloom_protocol.ask_records import OwnerAsk
+from starloom_protocol.frames import OwnerAnswer
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Profile
 
 TOOLS = {tool.name: tool for tool in all_tools()}
@@ -265,3 +267,89 @@ def test_a_quiet_folder_is_not_read_again_and_a_changed_one_is(tmp_path: Path) -
     assert asks.open() == [kept]
     (folder / "00000001.json").unlink()
     assert asks.open() == []
+
+
+# -- what the hub is told, and what its answer is worth
+
+
+def frames_of(home: AgentHome, **policy: Any) -> tuple[Allowance, OwnerAsk]:
+    write_policy(home.policy, operate(**policy))
+    allowance = Allowance(home, (), NOT_TRIED, slots=1, labels=(), say=lambda _text: None)
+    allowance.read_again()
+    allowance.decide(RESTART, {**NGINX, "name": "hunter2"}, writes=None, task="c1/restart", hide=["hunter2"])
+    (ask,) = allowance.asks().open
+    return allowance, ask
+
+
+def an_answer(asked: OwnerAsk, **more: Any) -> OwnerAnswer:
+    return OwnerAnswer(**{"action": asked.action, "allow": True, "ask": asked.id, "by": "person:ann", **more})
+
+
+def again(allowance: Allowance) -> Decision:
+    return allowance.decide(RESTART, {**NGINX, "name": "hunter2"}, writes=None, task="c1/restart", hide=["hunter2"])
+
+
+def test_the_hub_is_told_what_waits_without_secrets(home: AgentHome) -> None:
+    allowance, ask = frames_of(home)
+    assert allowance.asks().answers == "here"
+    assert (ask.tool, ask.constellation, ask.task, ask.args) == ("service.restart", "c1", "restart", '{"name":"***"}')
+    assert 0 < ask.left_s <= ANSWER_WITHIN_S
+
+
+def test_by_default_an_answer_of_the_hub_is_worth_nothing(home: AgentHome) -> None:
+    allowance, ask = frames_of(home)
+    assert "does not count" in allowance.take_answer(an_answer(ask))
+    assert again(allowance).asks
+
+
+def test_where_its_owner_says_so_a_person_at_the_hub_answers_once(home: AgentHome) -> None:
+    allowance, ask = frames_of(home, answers="hub")
+    assert "person:ann answered allow" in allowance.take_answer(an_answer(ask))
+    assert allowance.asks().open == []
+    assert "no open question" in allowance.take_answer(an_answer(ask))
+    decision = again(allowance)
+    assert decision.allowed
+    assert "person:ann approved it at the hub" in decision.reason
+    assert again(allowance).asks
+    (anew,) = allowance.asks().open
+    assert (anew.id, anew.action == ask.action) == (ask.id, False)
+    assert "no open question" in allowance.take_answer(an_answer(ask)), "an old answer is none to the new question"
+    assert again(allowance).asks
+
+
+def test_a_no_of_the_hub_names_who_and_why(home: AgentHome) -> None:
+    allowance, ask = frames_of(home, answers="hub")
+    allowance.take_answer(an_answer(ask, allow=False, reason="not today"))
+    decision = again(allowance)
+    assert (decision.allowed, decision.code) == (False, Code.POLICY_REFUSED)
+    assert decision.reason == "person:ann denied it at the hub: not today"
+
+
+@pytest.mark.parametrize("wrong", [{"action": "0" * 64}, {"ask": "../../policy"}, {"ask": "00000000"}])
+def test_an_answer_to_something_else_changes_nothing(home: AgentHome, wrong: dict[str, str]) -> None:
+    allowance, ask = frames_of(home, answers="hub")
+    assert "no open question" in allowance.take_answer(an_answer(ask, **wrong))
+    assert again(allowance).asks
+
+
+def test_an_answer_that_comes_too_late_is_a_no(home: AgentHome) -> None:
+    clock = Clock()
+    kept = Asks(home.asks, clock)
+    asked = decide(operate(), RESTART, NGINX)
+    kept.settle(asked, "1f2e3d4c", ALWAYS_NGINX, "c1/restart")
+    (ask,) = kept.told()
+    clock.now_s += ANSWER_WITHIN_S + 1
+    assert kept.told() == []
+    assert kept.take(an_answer(ask)) is None
+    assert not kept.settle(asked, "1f2e3d4c", ALWAYS_NGINX, "c1/restart").allowed
+
+
+def test_whose_answer_counts_is_typed_on_the_device(home: AgentHome, capsys: pytest.CaptureFixture[str]) -> None:
+    assert read_policy(home.policy).answers == "here"
+    assert main(["policy", "--home", str(home.root), "--answers", "hub"]) == 0
+    assert 'answers = "hub"' in capsys.readouterr().out
+    assert read_policy(home.policy).answers == "hub"
+    assert main(["approvals", "--home", str(home.root)]) == 0
+    assert "starloom-agent policy --answers here" in capsys.readouterr().out
+    with pytest.raises(PolicyFault, match="answers"):
+        policy_of({"answers": "model"})

@@ -287,3 +287,42 @@ def test_lines_round_trip() -> None:
     assert decode_line(encode(ended)) == ended
     with pytest.raises(msgspec.ValidationError):
         decode_line(b'{"k":"other"}')
+
+
+CANARY = "hunter22/+é"
+
+
+def test_a_secret_reaches_a_program_by_its_environment_or_its_input_and_leaves_nowhere(call: Play) -> None:
+    script = """
+        read line; printf '%s' "$MY_TOKEN" | head -c 4; sleep 0.1; printf '%s' "$MY_TOKEN" | tail -c +5; echo
+        echo $line; printf '%s' "x$MY_TOKEN" | base64; echo $MY_TOKEN >&2; [ "$line" = "$MY_TOKEN" ] && echo same
+    """
+    node = {"secret": "key#1"}
+    args = {**shell(script), "env": {"MY_TOKEN": node}, "stdin": node}
+    running = call("shell.run", args, secrets={"key#1": CANARY})
+    ended = running.end()
+    assert ended.outcome is Outcome.OK, ended
+    value = json.loads(ended.value or "{}")
+    assert value["stdout"].splitlines()[-1] == "same"
+    assert value["stderr"] == "***\n"
+    everything = "".join(said.text + said.note for said in running.said) + ended.tail + (ended.value or "")
+    for form in (CANARY, "hunter22", "aHVudGVyMjI", "eGh1bnRlcjIy"):
+        assert form not in everything
+    command = Path(f"/proc/{running.process.pid}/cmdline")
+    assert not command.exists() or CANARY.encode() not in command.read_bytes()
+
+
+def test_variables_that_steer_a_program_are_refused(call: Play) -> None:
+    for name in ("PATH", "LD_PRELOAD", "GIT_ASKPASS", "my_token", "BASH_ENV"):
+        ended = call("shell.run", {**shell("true"), "env": {name: "x"}}).end()
+        assert (ended.outcome, ended.code, ended.effect) == (Outcome.ERROR, Code.BAD_ARGUMENTS, EffectSeen.NONE), name
+        assert "credentials only" in ended.detail
+
+
+def test_an_error_that_is_cut_shows_no_half_of_a_secret(call: Play) -> None:
+    script = "printf 'x%.0s' $(seq 1 300); printf '%s' \"$MY_TOKEN\"; printf 'y%.0s' $(seq 1 493); exit 3"
+    args = {**shell(script), "env": {"MY_TOKEN": {"secret": "key#1"}}}
+    ended = call("shell.run", args, secrets={"key#1": CANARY}).end()
+    assert ended.code is Code.EXIT_CODE
+    assert "***" in ended.detail
+    assert "nter22" not in ended.detail + ended.tail

@@ -21,6 +21,7 @@ from starloom_agent.policy_file import write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.tools import registry
 from starloom_protocol.frames import (
+    AsksFrame,
     Bye,
     Cancel,
     FactsFrame,
@@ -28,6 +29,7 @@ from starloom_protocol.frames import (
     LedgerReport,
     LogChunk,
     OfferFrame,
+    OwnerAnswer,
     PlanEntry,
     Query,
     Refuse,
@@ -308,3 +310,35 @@ async def test_a_killed_agent_reports_interrupted_after_its_restart(bench: Bench
     assert (result.outcome, result.effect) == (Outcome.INTERRUPTED, EffectSeen.MAYBE)
     pid = int(marker.read_text())
     assert processes.start_mark(pid) is None
+
+
+async def test_a_question_goes_to_the_hub_and_its_answer_starts_the_call(bench: Bench) -> None:
+    rule = CommandRule.of(["sh", "-c", {"word": "(?s).*"}])
+    write_policy(bench.home.policy, Policy(profile=Profile.OPERATE, commands=(rule,), answers="hub"))
+    bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("shell.run", shell("echo done")))
+    assert (await bench.hub.result(lease())).code is Code.NEEDS_APPROVAL
+    frame = await bench.hub.until(lambda: next((item for item in bench.hub.of(AsksFrame) if item.open), None))
+    (ask,) = frame.open
+    assert (frame.answers, ask.tool, ask.constellation, ask.task) == ("hub", "shell.run", "c1", "t")
+    await bench.hub.send(OwnerAnswer(action=ask.action, allow=True, ask=ask.id, by="person:ann"))
+    await bench.until_said("person:ann answered allow at the hub")
+    await bench.hub.send(dispatch("shell.run", shell("echo done"), at=lease(attempt=2)))
+    assert (await bench.hub.result(lease(attempt=2))).outcome is Outcome.OK
+    await bench.hub.until(lambda: bench.hub.of(AsksFrame)[-1].open == [])
+
+
+async def test_a_hub_of_version_1_hears_nothing_of_questions(bench: Bench) -> None:
+    bench.hub.versions = (1,)
+    rule = CommandRule.of(["sh", "-c", {"word": "(?s).*"}])
+    write_policy(bench.home.policy, Policy(profile=Profile.OPERATE, commands=(rule,), answers="hub"))
+    bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("shell.run", shell("echo done")))
+    assert (await bench.hub.result(lease())).code is Code.NEEDS_APPROVAL
+    write_policy(bench.home.policy, Policy(profile=Profile.OPERATE, commands=(rule,), answers="here"))
+    await bench.until_said("the policy changed")
+    await bench.hub.send(dispatch("shell.run", shell("echo more"), at=lease("u")))
+    assert (await bench.hub.result(lease("u"))).code is Code.NEEDS_APPROVAL
+    assert bench.hub.of(AsksFrame) == []

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect, sync_playwright
 
+from tests.e2e.failures import explain
 from tests.e2e.screens import FOLDER, Screens, write_index
 from tests.e2e.stack import Stack, running
 from tests.e2e.witness import Seen, watch_sample
@@ -38,10 +39,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: "test_first_ten_minutes" not in item.nodeid)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say with a failure what every open page shows, who is in the fleet, what was asked for last, and the logs."""
+    report = yield
+    if report.failed and report.when != "teardown":
+        known = getattr(item, "funcargs", {})
+        for title, told in explain(item.name, known.get("browser"), known.get("stack")):
+            report.sections.append((title, told))
+    return report
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     assert chromium, "the browser tests need Chromium (Debian, Ubuntu: apt-get install chromium)"
+    expect.set_options(timeout=WAIT_MS)  # a page's own default does not hold for expectations, which have 5 s
     with sync_playwright() as play:
         made = play.chromium.launch(executable_path=chromium, args=FLAGS)
         yield made
@@ -117,13 +130,11 @@ def sample(stack: Stack, new_context: NewContext, session: StorageState, screens
 
 
 @pytest.fixture(autouse=True)
-def fleet_as_before(stack: Stack) -> Iterator[None]:
-    """Revoke what joined in a test: a request for every device would wait for those that are gone after it."""
-    before = {device["id"] for device in stack.client.get("/devices")["items"]}
+def as_before(stack: Stack) -> Iterator[None]:
+    """End what a test leaves going, so that the next one meets the three devices of the stack and nothing else."""
+    before = stack.standing()
     yield
-    for device in stack.client.get("/devices")["items"]:
-        if device["id"] not in before and not device["revoked"]:
-            stack.client.post(f"/devices/{device['id']}/revoke")
+    stack.restore(before)
 
 
 @pytest.fixture(params=list(SIZES))

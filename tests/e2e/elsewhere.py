@@ -30,12 +30,13 @@ def elsewhere() -> Iterator[Path]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def terminal(line: str, home: Path, screen: Path) -> subprocess.Popen[bytes]:
-    """Type a line in a terminal whose home is `home`; what it says is written to `screen`."""
+@contextmanager
+def terminal(line: str, home: Path, screen: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Type a line in a terminal whose home is `home`; what it says is written to `screen`. It ends with the block."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("STARLOOM_", "PYTHONPATH"))}
     clean["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{clean['PATH']}"
     with screen.open("wb") as out:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             ["sh", "-c", line],
             cwd=home,
             env={**clean, "HOME": str(home)},
@@ -44,3 +45,9 @@ def terminal(line: str, home: Path, screen: Path) -> subprocess.Popen[bytes]:
             stderr=out,
             start_new_session=True,
         )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

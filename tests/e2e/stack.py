@@ -1,48 +1,40 @@
 """One installation as a person starts it, with the sample and lab tools, in a folder of its own.
 
-Real processes only: `starloom up --demo --lab` supervises hub, Redis, worker and this computer's agent. Everything
-started here is ended here, by process id.
+Real processes only: `starloom up --demo --lab` supervises hub, Redis, worker, this computer's agent and the sample.
+The sample is held at its first task until somebody looks: its phone is drained before it is asked for.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
+import asyncio
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
-from starloom.cli.agents import computer_name
-from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress, read_local
-from starloom.cli.problems import Problem
+from starloom.cli.agents import LocalAgent, computer_name, join
 from starloom.lab.demo_check import free_port
-from starloom_agent.platforms.processes import die_with_parent
+from starloom.lab.sample import WORDS, Places
+from starloom_protocol.vocabulary import Profile
+from tests.installation import Installation, end_process, kill
+from tests.waiting import until
 
-PATIENCE_S = 60.0
-STEP_S = 0.05
+SERVER, PHONE = "demo-server", "demo-phone"
+NEWEST_SHOWN = 12
+ENDED = ("succeeded", "partial", "failed", "cancelled")
 
 
-def until(question: Callable[[], Any], what: str, within_s: float = PATIENCE_S) -> Any:
-    """Ask again and again until the answer is true, and return it.
+@dataclass(frozen=True)
+class Standing:
+    """What the hub keeps by itself, by id."""
 
-    Raises:
-        AssertionError: it never was, in time.
-    """
-    deadline = time.monotonic() + within_s
-    while not (found := question()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: not so within {within_s:g} s (last answer: {found!r})")
-        time.sleep(STEP_S)
-    return found
+    devices: set[str]
+    schedules: set[str]
+    recipes: set[str]
+    allowed: set[str]
 
 
 @dataclass(frozen=True)
@@ -57,111 +49,68 @@ class Joining:
         return self.screen.read_text(errors="replace")
 
 
-class Stack:
+class Stack(Installation):
     """A running installation; use `running`."""
 
     def __init__(self, home: Path) -> None:
-        self.home = home
-        self.port = free_port()
         self.lan_port = free_port()
+        # The listener of the local network, where a test opens it, stays on this machine. The sample's own lease of
+        # 6 s is for a person's patience: on a busy machine its phone would be given up before it is back.
+        settings = {"LAN_HOST": "127.0.0.1", "LAN_PORT": str(self.lan_port), "LEASE_TTL_S": "20"}
+        super().__init__(home, {f"STARLOOM_{name}": value for name, value in settings.items()})
         self.desktop = computer_name()
         self.gates = home / "demo" / "desktop"
-        self._client: Client | None = None
         self._ours: list[subprocess.Popen[bytes]] = []
-        self._supervisor = self.spawn(
-            ["-m", "starloom.cli", "up", "--demo", "--lab", "--home", str(home), "--port", str(self.port)], "supervisor"
-        )
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def client(self) -> Client:
-        if self._client is None:
-            address = read_local(self.home)
-            assert isinstance(address, HubAddress), "the hub left no address"
-            self._client = Client(address)
-        return self._client
+    def start(self) -> None:
+        """Start everything, and wait until the three devices are online; the sample waits for `release_sample`."""
+        self.up("--no-agent", "--lab")
+        self._drain_phone()
+        self.down()
+        self.up("--demo", "--lab")
+        self.until_online(self.desktop, SERVER, PHONE)
 
-    def spawn(self, arguments: Sequence[str], log: str) -> subprocess.Popen[bytes]:
+    def _drain_phone(self) -> None:
+        """Let the sample's phone join before the sample, which takes it as it is, and give it no work."""
+        places = Places(self.home)
+        phone = LocalAgent(
+            places.agent_home(PHONE), PHONE, self.url, Profile.WORK, (places.phone,), demo=True, lab=True
+        )
+        asyncio.run(join(self.client, phone))
+        self.client.post(f"/devices/{self.devices()[PHONE]['id']}/drain")
+
+    def release_sample(self) -> None:
+        """Let the sample's phone work."""
+        self.client.post(f"/devices/{self.devices()[PHONE]['id']}/resume")
+
+    def end(self) -> None:
+        """End everything that still runs, the service last."""
+        for process in reversed(self._ours):
+            end_process(process, 30)
+        self.close()
+
+    def start_own(self, arguments: Sequence[str], log: str) -> subprocess.Popen[bytes]:
         """Start one of our Python programs; it ends with this stack at the latest."""
-        parent = os.getpid()
-        path = self.home / "logs" / f"{log}.log"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
-        # The listener of the local network, where a test opens it, stays on this machine.
-        clean |= {"STARLOOM_LAN_HOST": "127.0.0.1", "STARLOOM_LAN_PORT": str(self.lan_port)}
-        with path.open("ab") as out:
-            process = subprocess.Popen(
-                [sys.executable, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                env=clean,
-                start_new_session=True,
-                preexec_fn=lambda: die_with_parent(signal.SIGTERM, parent),
-            )
+        process = self.spawn([sys.executable, *arguments], log)
         self._ours.append(process)
         return process
 
-    def end(self) -> None:
-        """End everything that still runs, the supervisor last."""
-        for process in reversed(self._ours):
-            if process.poll() is None:
-                process.terminate()
-                try:
-                    process.wait(30)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-        if self._client is not None:
-            self._client.close()
-
     # -- the hub
-
-    def until_up(self) -> None:
-        """Wait until the hub says that it can do work."""
-
-        def ready() -> bool:
-            assert self._supervisor.poll() is None, self.log("supervisor")
-            if read_local(self.home) is None:
-                return False
-            with contextlib.suppress(Problem):
-                return self.client.outside("/readyz")[0] == 200
-            return False
-
-        until(ready, "the hub is ready", 90)
-
-    def log(self, name: str, lines: int = 30) -> str:
-        path = self.home / "logs" / f"{name}.log"
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else f"no {path}"
 
     def sign_in_link(self) -> str:
         return str(self.client.create("/sign-in-links", {})["url"])
 
-    def _hub(self) -> psutil.Process:
-        def look() -> psutil.Process | None:
-            for process in psutil.Process(self._supervisor.pid).children():
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    if process.status() != psutil.STATUS_ZOMBIE and "starloom.app" in process.cmdline():
-                        return process
-            return None
-
-        found = until(look, "the supervisor's hub")
-        assert isinstance(found, psutil.Process)
-        return found
-
     @contextmanager
     def hub_away(self) -> Iterator[None]:
         """SIGKILL the hub and keep the supervisor from starting it while the body runs; then wait for it."""
-        hub = self._hub()
-        self._supervisor.send_signal(signal.SIGSTOP)
-        try:
-            hub.send_signal(signal.SIGKILL)
+        hub = self.hub
+        with self.supervisor_held():
+            kill(hub)
             yield
-        finally:
-            self._supervisor.send_signal(signal.SIGCONT)
         self.until_up()
 
     # -- devices and work
@@ -170,24 +119,19 @@ class Stack:
         # A name may be used again after its device was revoked; revoked ones come last.
         return {item["name"]: item for item in reversed(self.client.get("/devices")["items"])}
 
-    def until_online(self, *names: str) -> None:
-        def online() -> bool:
-            with contextlib.suppress(Problem):
-                known = self.devices()
-                return all(name in known and known[name]["link"] == "online" and known[name]["tools"] for name in names)
-            return False
-
-        until(online, f"{', '.join(names)} online")
-
     def ask_to_join(self, code: str, name: str) -> Joining:
         """Run the join command of a device in its own folder; it waits for the person at the page."""
         home = self.home / "agents" / name
         arguments = ["-m", "starloom_agent", "join", self.url, code, "--home", str(home), "--name", name, "--yes"]
         log = f"join-{name}"
-        return Joining(self.spawn([*arguments, "--profile", "observe"], log), home, self.home / "logs" / f"{log}.log")
+        return Joining(
+            self.start_own([*arguments, "--profile", "observe"], log), home, self.home / "logs" / f"{log}.log"
+        )
 
     def run_agent(self, joining: Joining) -> subprocess.Popen[bytes]:
-        return self.spawn(["-m", "starloom_agent", "run", "--home", str(joining.home)], f"agent-{joining.home.name}")
+        return self.start_own(
+            ["-m", "starloom_agent", "run", "--home", str(joining.home)], f"agent-{joining.home.name}"
+        )
 
     def submit(self, plan: dict[str, Any], **more: Any) -> str:
         return str(self.client.create("/constellations", {"plan": plan, **more})["id"])
@@ -196,11 +140,68 @@ class Stack:
         return str(self.client.get(f"/constellations/{constellation}")["state"])
 
     def until_state(self, constellation: str, *states: str) -> str:
-        return str(until(lambda: (s := self.state(constellation)) in states and s, f"{constellation} {states}"))
+        """Wait until it is in one of these states, and return which.
+
+        Raises:
+            AssertionError: it never was; every task that has not succeeded is told with its reason.
+        """
+        try:
+            return str(until(lambda: (s := self.state(constellation)) in states and s, f"{constellation} {states}"))
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.describe(constellation)}") from None
 
     def task_state(self, constellation: str, task: str) -> str:
         tasks = self.client.get(f"/constellations/{constellation}")["tasks"]
         return next((str(item["state"]) for item in tasks if item["id"] == task), "absent")
+
+    def describe(self, constellation: str) -> str:
+        """Return what a reader of a failed test wants to know of a constellation."""
+        made = self.client.get(f"/constellations/{constellation}")
+        told = [f"{constellation} {made['state']}: {made['answer']['sentence']}"]
+        for task in made["tasks"]:
+            if task["state"] not in ("succeeded", "skipped"):
+                why = self.client.get(f"/constellations/{constellation}/why", task_id=task["id"])
+                told.append(f"  {task['id']} {task['state']} on {task.get('device_name')}: {why['sentence']}")
+        return "\n".join(told)
+
+    def explain(self) -> str:
+        """Return the fleet, the newest constellations and the ends of the logs, for the reader of a failed test."""
+        fleet = [
+            f"  {item['name']} {item['link']}{' draining' * item['draining']}{' revoked' * item['revoked']}"
+            for item in self.client.get("/devices")["items"]
+        ]
+        rows = self.client.get("/constellations", limit=NEWEST_SHOWN)["items"]
+        newest = [f"  {row['id']} {row['state']}: {row['name']}" for row in rows]
+        logs = [f"{name}.log:\n{self.log(name)}" for name in ("supervisor", "hub", "worker")]
+        return "\n".join(["fleet:", *fleet, "newest constellations:", *newest, *logs])
+
+    # -- what one test leaves to the next
+
+    def standing(self) -> Standing:
+        """Return what goes on or is kept by itself now: devices, clocks, recipes, permissions."""
+        items = {place: self.client.get(place)["items"] for place in ("/devices", "/schedules", "/recipes")}
+        return Standing(
+            devices={item["id"] for item in items["/devices"] if not item["revoked"]},
+            schedules={item["id"] for item in items["/schedules"]},
+            recipes={item["name"] for item in items["/recipes"]},
+            allowed={item["id"] for item in self.client.get("/standing-approvals")["items"]},
+        )
+
+    def restore(self, before: Standing) -> None:
+        """Take away what came since, and end what still runs but the sample."""
+        now = self.standing()
+        for schedule in now.schedules - before.schedules:
+            self.client.delete(f"/schedules/{schedule}")
+        for row in self.client.get("/constellations")["items"]:
+            if row["state"] not in ENDED and row["request"] != WORDS:
+                self.client.post(f"/constellations/{row['id']}/cancel")
+                self.until_state(row["id"], *ENDED)
+        for device in now.devices - before.devices:
+            self.client.post(f"/devices/{device}/revoke")
+        for recipe in now.recipes - before.recipes:
+            self.client.delete(f"/recipes/{recipe}")
+        for allowed in now.allowed - before.allowed:
+            self.client.delete(f"/standing-approvals/{allowed}")
 
     # -- plans whose tasks end when a test says so
 
@@ -219,7 +220,7 @@ def running(home: Path) -> Iterator[Stack]:
     """Start a stack and end it, whatever happened in between."""
     stack = Stack(home)
     try:
-        stack.until_up()
+        stack.start()
         yield stack
     finally:
         stack.end()

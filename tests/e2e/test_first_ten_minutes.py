@@ -16,9 +16,10 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, StorageS
 from tests.e2e.conftest import NewContext
 from tests.e2e.elsewhere import elsewhere, terminal
 from tests.e2e.screens import Screens
-from tests.e2e.stack import Stack, until
+from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 from tests.ssh_server import SshServer, ssh_server
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 TOLD = (Path(__file__).parents[2] / "docs" / "first-ten-minutes.md").read_text(encoding="utf-8")
@@ -135,8 +136,8 @@ def add_server(walk: Walk, server: SshServer, folder: Path) -> None:
     assert told(line.inner_text()) in typed
     typed = typed.replace("user@host", "server") + f" --ssh-config {server.config} --hub {walk.stack.home}"
     screen = server.folder / "screen.log"
-    typing = terminal(typed, server.home, screen)
-    assert typing.wait(90) == 0, screen.read_text()
+    with terminal(typed, server.home, screen) as typing:
+        assert typing.wait(90) == 0, screen.read_text()
     expect(sheet.get_by_text(told("in the fleet"))).to_be_visible(timeout=READY_MS)
     walk.shoot("server")
     walk.press("Done", sheet)

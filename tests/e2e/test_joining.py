@@ -14,8 +14,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.elsewhere import elsewhere, terminal
 from tests.e2e.screens import Screens
-from tests.e2e.stack import Stack, until
+from tests.e2e.stack import Stack
 from tests.ssh_server import ssh_server
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 READY_MS = 60_000
@@ -47,15 +48,15 @@ def test_a_device_joins_by_the_pasted_line(page: Page, stack: Stack, screens: Sc
     line = sheet.locator("code").first
     expect(line).to_contain_text("join.py")
     began, screen = time.monotonic(), away / "screen.log"
-    typing = terminal(line.inner_text(), away, screen)
-    words = sheet.locator(".words")
-    expect(words).to_be_visible(timeout=READY_MS)
-    until(lambda: words.inner_text() in screen.read_text(), "the terminal shows the same words")
-    clicks.on(sheet.get_by_role("button", name="Same, approve"))
-    expect(sheet.get_by_text("in the fleet")).to_be_visible(timeout=READY_MS)
-    took_s = time.monotonic() - began
-    expect(sheet.get_by_text("Test of", exact=False).first).to_be_visible()
-    assert typing.wait(30) == 0, screen.read_text()
+    with terminal(line.inner_text(), away, screen) as typing:
+        words = sheet.locator(".words")
+        expect(words).to_be_visible(timeout=READY_MS)
+        until(lambda: words.inner_text() in screen.read_text(), "the terminal shows the same words")
+        clicks.on(sheet.get_by_role("button", name="Same, approve"))
+        expect(sheet.get_by_text("in the fleet")).to_be_visible(timeout=READY_MS)
+        took_s = time.monotonic() - began
+        expect(sheet.get_by_text("Test of", exact=False).first).to_be_visible()
+        assert typing.wait(30) == 0, screen.read_text()
     screens.shoot(page, "joining", "line", width)
     assert clicks.count <= 3
     print(f"by line: {took_s:.1f} s, {clicks.count} clicks")
@@ -76,10 +77,8 @@ def test_a_server_joins_by_ssh(page: Page, stack: Stack, screens: Screens, away:
         # What stands in ~/.ssh/config on a real computer; and the hub is not the usual one here.
         typed += f" --ssh-config {server.config} --hub {stack.home} --label far-server"
         began, screen = time.monotonic(), away / "screen.log"
-        typing = terminal(typed, away, screen)
-        try:
+        with terminal(typed, away, screen) as typing:
             expect(sheet.get_by_text("in the fleet")).to_be_visible(timeout=READY_MS)
-        finally:
             code = typing.wait(60)
         took_s = time.monotonic() - began
         assert code == 0, screen.read_text()

@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.screens import Screens
-from tests.e2e.stack import Stack, until
+from tests.e2e.stack import Stack
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 

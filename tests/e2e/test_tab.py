@@ -13,7 +13,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.conftest import NewContext
 from tests.e2e.screens import Screens
-from tests.e2e.stack import Stack, until
+from tests.e2e.stack import Stack
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 NAME = "pocket"
@@ -76,6 +77,7 @@ def pocket(new_context: NewContext, stack: Stack, screens: Screens) -> Iterator[
     screens.shoot(page, "tab", "device", "phone")
     yield context
     context.close()
+    stack.client.post(f"/devices/{stack.devices()[NAME]['id']}/revoke")
     assert not thrown, f"the tab threw: {thrown}"
 
 

@@ -1,6 +1,7 @@
 """Watches the sample as a person would, on two screens at once, and remembers what they showed.
 
-It only looks: the sample is started by `starloom up --demo`, and so is its one fault.
+The sample is started by `starloom up --demo`, and so is its one fault. Its phone is released only when every screen
+shows it at its first version, so that nothing of it can be missed.
 """
 
 from __future__ import annotations
@@ -8,37 +9,36 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.e2e.screens import Screens
-from tests.e2e.stack import Stack, until
+from tests.e2e.stack import PHONE, Stack
+from tests.waiting import until
 
 T = TypeVar("T")
 WITHIN_S = 150.0
-# Looks at every change of the page, because a state may be over before the next question; strings as they came first.
+# Looks at every change of the page, because a state may be over before the next question; all as they came first.
 _WATCH = """() => {
-  const seen = (window.sampleSeen = {state: [], sentence: [], words: []});
+  const seen = (window.sampleSeen = {state: [], sentence: [], words: [], versions: []});
   const note = (list, what) => list.includes(what) || list.push(what);
   const text = (selector) => [...document.querySelectorAll(selector)].map((one) => one.textContent).join(" ");
   const look = () => {
     note(seen.state, text(".top .pill, .phonestate .pill"));
     note(seen.sentence, text(".answer .sentence"));
+    const ticks = document.querySelectorAll(".track .tick");
+    if (ticks.length) note(seen.versions, ticks.length);
     const main = document.getElementById("main")?.textContent ?? "";
     for (const word of ["Out of reach", "Running", "Held"]) if (main.includes(word)) note(seen.words, word);
   };
   new MutationObserver(look).observe(document.body, {subtree: true, childList: true, characterData: true});
   look();
 }"""
-_SEEN = """() => ({
-  ...window.sampleSeen,
-  versions: document.querySelectorAll(".track .tick").length,
-  now: document.getElementById("main")?.innerText ?? "",
-})"""
-_WATCH_PHONE = """() => {
+_SEEN = """() => ({...window.sampleSeen, now: document.getElementById("main")?.innerText ?? ""})"""
+_WATCH_PHONE = """(name) => {
   const look = () => {
-    const line = [...document.querySelectorAll(".deviceline")].find((one) => one.textContent.includes("demo-phone"));
+    const line = [...document.querySelectorAll(".deviceline")].find((one) => one.textContent.includes(name));
     if (line?.textContent.includes("Out of reach")) window.phoneLost = true;
   };
   new MutationObserver(look).observe(document.body, {subtree: true, childList: true, characterData: true});
@@ -64,7 +64,7 @@ def _note(into: list[T], what: T) -> None:
 
 
 def watch_sample(stack: Stack, pages: dict[str, Page], fleet: Page, screens: Screens) -> Seen:
-    """Follow the sample to its end, on its own page in each width, and its devices on Home.
+    """Let the sample go and follow it to its end, on its own page in each width, and its devices on Home.
 
     Raises:
         AssertionError: it did not appear or did not end in time.
@@ -76,13 +76,15 @@ def watch_sample(stack: Stack, pages: dict[str, Page], fleet: Page, screens: Scr
             "the sample was asked for",
         )
     )
-    for page in pages.values():
+    for width, page in pages.items():
         page.goto(f"/constellations/{seen.constellation}")
-        page.locator(".answer .sentence").wait_for()
+        expect(page.locator("#main")).to_contain_text("Ready")
         page.evaluate(_WATCH)
+        screens.glimpse(page, "sample", "v1", width)
     fleet.goto("/")
-    fleet.locator(".deviceline").first.wait_for()
-    fleet.evaluate(_WATCH_PHONE)
+    fleet.locator(".deviceline", has_text=PHONE).wait_for()
+    fleet.evaluate(_WATCH_PHONE, PHONE)
+    stack.release_sample()
     shot: set[str] = set()
     deadline = time.monotonic() + WITHIN_S
     while True:
@@ -92,8 +94,8 @@ def watch_sample(stack: Stack, pages: dict[str, Page], fleet: Page, screens: Scr
                 _note(seen.states, re.sub(r"\s*\d.*", "", state).strip())
             for sentence in found["sentence"]:
                 _note(seen.sentences, sentence)
-            if width == "wide":
-                _note(seen.versions, int(found["versions"]))
+            for version in found["versions"]:
+                _note(seen.versions, int(version))
             seen.words |= set(found["words"])
             moment = _moment(found)
             if moment and f"{moment} {width}" not in shot:
@@ -101,17 +103,13 @@ def watch_sample(stack: Stack, pages: dict[str, Page], fleet: Page, screens: Scr
                 screens.glimpse(page, "sample", moment, width)
         if any(state.startswith(("Done", "Failed", "Partial")) for state in seen.states):
             break
-        assert time.monotonic() < deadline, f"the sample did not end: {seen}\n{stack.log('supervisor')}"
+        assert time.monotonic() < deadline, f"the sample did not end: {seen}\n{stack.explain()}"
         pages["wide"].wait_for_timeout(100)
     seen.phone_lost = bool(fleet.evaluate("() => window.phoneLost === true"))
     return seen
 
 
-def _moment(found: dict[str, object]) -> str:
-    if any(word in str(found["now"]) for word in ("Out of reach", "Held")):
+def _moment(found: dict[str, Any]) -> str:
+    if max(found["versions"], default=0) > 1 and any(word in found["now"] for word in ("Out of reach", "Held")):
         return "killed"
-    if found["versions"] == 3:
-        return "v3"
-    if found["versions"] == 2:
-        return "v2"
-    return ""
+    return {2: "v2", 3: "v3"}.get(max(found["versions"], default=0), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starloom_protocol import frames as f
 from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.vocabulary import Effect
 from tests.edge.world import World, an_offer, chain
 
 D = "/api/v1/devices"
@@ -50,6 +51,10 @@ async def test_drain_resume_and_revoke(world: World) -> None:
     await world.join("one")
     async with world.client() as http:
         assert (await http.post(f"{D}/one/drain")).json()["load"] == "draining"
+        body = {"deadline_s": 60, "reason": "new disk"}
+        drained = (await http.post(f"{D}/one/drain", json=body)).json()
+        assert (drained["drain_reason"], bool(drained["drain_until"])) == ("new disk", True)
+        assert (await http.post(f"{D}/one/revoke", json={"deadline_s": 5})).status_code == 422
         assert (await http.post(f"{D}/one/resume")).json()["load"] == "free"
         assert (await http.post(f"{D}/one/explode")).status_code == 422
         assert (await http.post(f"{D}/one/revoke", json={"reason": "sold"})).json()["revoked"] is True
@@ -58,7 +63,8 @@ async def test_drain_resume_and_revoke(world: World) -> None:
 async def test_capabilities_show_tools_by_device_and_why_one_cannot(world: World) -> None:
     one, two = await world.join("one"), await world.join("two")
     await one.connect(world, offer=an_offer("t.one"))
-    tool = ToolOffer(name="t.one", title="One", unavailable="no display")
+    effects = [Effect.CONTROL, Effect.READ]
+    tool = ToolOffer(name="t.one", title="One", unavailable="no display", effects=effects)
     await two.connect(world, offer=Offer(digest="x", tools=[tool]))
     async with world.client() as http:
         (item,) = (await http.get("/api/v1/capabilities")).json()["items"]
@@ -69,7 +75,10 @@ async def test_capabilities_show_tools_by_device_and_why_one_cannot(world: World
         ("one", None),
         ("two", "no display"),
     ]
+    assert item["effects"] == ["read", "control"]
+    assert [found["effects"] for found in item["devices"]] == [["read"], ["control", "read"]]
     assert [found["name"] for found in later["devices"]] == ["one"]
+    assert later["effects"] == ["read"]
 
 
 async def test_metrics_count_what_is_there(world: World) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from starloom.jobs.modelling import ModelJobs
+from starloom.planner.model.kept import Kept, in_force, keep
 from tests.edge.world import World, a_world
 from tests.models.server import Say, fake_model
 
@@ -49,3 +51,80 @@ async def test_a_model_that_is_away_is_told_plainly(tmp_path: Path) -> None:
             tested = await http.post(f"{MODEL}/test", json={})
     assert tested.json()["code"] == "model_unreachable"
     assert "sk-secret" not in tested.text
+
+
+async def test_the_owner_sets_it_in_the_page_and_it_counts_at_once(tmp_path: Path) -> None:
+    async with fake_model(Say(tool={"kind": "cannot", "text": "ready"})) as fake, a_world(tmp_path) as world:
+        wanted = {"url": fake.url, "model": "fake-1", "key": "sk-of-the-page", "tokens_per_day": 5000}
+        async with world.client() as http:
+            tried = await http.post(f"{MODEL}/test", json=wanted)
+            before = (await http.get(MODEL)).json()
+            put = await http.put(MODEL, json=wanted)
+            shown = await http.get(MODEL)
+            again = await http.put(MODEL, json={**wanted, "key": None, "model": "fake-2"})
+            made = await http.post("/api/v1/constellations", json=WORDS)
+        folder = world.hub.settings.model_folder
+        (key,) = folder.glob("*.key")
+        owned = ModelJobs({}, folder).owned()
+        assert owned is not None
+        assert owned.budget.tokens_per_day == 5000
+        assert (tried.status_code, before["set"], put.status_code) == (200, False, 200)
+        assert (shown.json()["model"], shown.json()["key"], shown.json()["given"]) == ("fake-1", True, False)
+        assert (again.json()["model"], again.json()["key"]) == ("fake-2", True)
+        assert (made.status_code, made.json()["state"]) == (202, "planning")
+        for answer in (tried, put, shown, again):
+            assert "sk-of-the-page" not in answer.text
+        assert [path.stat().st_mode & 0o777 for path in (key, folder / "model.json")] == [0o600, 0o600]
+        assert folder.stat().st_mode & 0o777 == 0o700
+        async with world.client() as http:
+            gone = (await http.delete(MODEL)).json()
+        assert gone["set"] is False
+        assert list(folder.iterdir()) == []
+
+
+async def test_a_key_never_goes_to_another_address(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world, world.client() as http:
+        first = {"url": "http://127.0.0.1:9/v1", "model": "m", "key": "sk-of-the-page"}
+        assert (await http.put(MODEL, json=first)).json()["key"] is True
+        moved = await http.put(MODEL, json={"url": "http://127.0.0.1:8/v1", "model": "m"})
+        assert moved.json()["key"] is False
+        assert list(world.hub.settings.model_folder.glob("*.key")) == []
+
+
+async def test_what_is_wrong_is_not_kept(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world, world.client() as http:
+        for wrong in (
+            {"url": "ftp://x", "model": "m"},
+            {"url": "http://example.org/v1", "model": "m", "key": "sk-of-the-page"},
+            {"url": "http://127.0.0.1:9/v1", "model": "m", "key": "sk-of-the-page two"},
+            {"url": "http://127.0.0.1:9/v1", "model": "m", "key": "sk-of-the-page", "wire": "smoke"},
+        ):
+            refused = await http.put(MODEL, json=wrong)
+            assert refused.status_code == 422, refused.text
+            assert "sk-of-the-page" not in refused.text
+        assert (await http.get(MODEL)).json()["set"] is False
+        folder = world.hub.settings.model_folder
+        assert not folder.exists() or list(folder.iterdir()) == []
+
+
+async def test_the_hubs_own_settings_win_and_only_an_owner_sets_it(tmp_path: Path) -> None:
+    wanted = {"url": "http://127.0.0.1:9/v1", "model": "m"}
+    async with a_world(tmp_path, llm_url="http://127.0.0.1:7/v1", llm_model="given") as world:
+        async with world.client() as http:
+            assert (await http.put(MODEL, json=wanted)).status_code == 409
+            assert (await http.delete(MODEL)).status_code == 409
+            assert (await http.post(f"{MODEL}/test", json=wanted)).status_code == 409
+            shown = (await http.get(MODEL)).json()
+        assert (shown["given"], shown["model"]) == (True, "given")
+        _, token = await world.new_token("operator")
+        async with world.client(token) as http:
+            assert (await http.put(MODEL, json=wanted)).status_code == 403
+
+
+def test_a_given_endpoint_takes_nothing_from_what_is_kept(tmp_path: Path) -> None:
+    keep(tmp_path, Kept(url="http://127.0.0.1:9/v1", model="kept", key_file="a.key", dollars_per_day=2))
+    given = {"STARLOOM_LLM_URL": "http://127.0.0.1:7/v1", "STARLOOM_LLM_MODEL": "given"}
+    assert in_force(given, tmp_path) == given
+    page = in_force({"STARLOOM_LLM_BUDGET_PER_DAY": "1"}, tmp_path)
+    assert (page["STARLOOM_LLM_MODEL"], page["STARLOOM_LLM_BUDGET_PER_DAY"]) == ("kept", "1")
+    assert in_force({}, None) == {}

@@ -17,7 +17,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from starloom.access.limits import Limits
 from starloom.access.reach import reach_of
+from starloom.access.sealing import Sealer
 from starloom.access.tickets import Tickets
+from starloom.access.vault import Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import FileBlobs
 from starloom.blobs.logs import AttemptLogs
@@ -171,6 +173,7 @@ class Agent:
         self.id = device_id(raw)
         self.hub_key = ""
         self.report = 0
+        self.versions = [1]
         self.session = Session(Side.AGENT)
         self.ws: Ws | None = None
         self.inbox: list[f.Frame] = []
@@ -186,7 +189,7 @@ class Agent:
             ledger=f"ledger-{self.name}",
             next_report=self.report + 1,
             version="0.1.0",
-            versions=[1],
+            versions=self.versions,
         )
 
     def prove(self, challenge: f.Challenge, *, key: Ed25519PrivateKey | None = None) -> f.Prove:
@@ -333,6 +336,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
     chosen = Settings(home=tmp_path, **settings)
     clock, fanout, links, jobs = ManualClock(), Fanout(), Links(), Jobs()
     store = MemoryStore()
+    vault = Vault(Sealer([b"k" * 32]), store.ciphertexts, clock.now_ms)
     blobs, attempt_logs = FileBlobs(tmp_path / "blobs"), AttemptLogs(tmp_path)
     engine = Engine(
         store=store,
@@ -343,6 +347,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
         jobs=jobs,
         values=blobs,
         settings=EngineSettings(owner="test", check_every=1),
+        secrets=vault,
     )
     access, fleet = AccessView(clock.now_ms), FleetView()
     others = Others(headlines=Headlines(store), questions=QuestionsView())
@@ -373,6 +378,8 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
             received=engine.received,
             settings=chosen,
             tickets=Tickets(clock.monotonic_s),
+            vault=vault,
+            given=engine.given,
         )
         script = tmp_path / "join.py"
         script.write_text("print('join')\n")

@@ -329,18 +329,23 @@ async def test_a_replaced_redis_has_again_what_the_owner_holds(lose_moves: bool,
 
 
 async def test_two_owners_in_turn_never_write_to_half_a_copy() -> None:
-    """A paused owner wakes and goes on with what it holds; the other had dropped it meanwhile, without a commit."""
+    """A paused owner wakes with a copy that the other had dropped meanwhile; it writes nothing of it any more."""
     async with hub(Keeping(quiet_ms=3_600_000)) as paused:
         await finish(paused, "c1")
         other = await build(paused.clock, paused.redis, paused.history, Wires(), Keeping(quiet_ms=0))
-        await paused.clock.turn(2_000)
-        assert "c1" not in paused.redis.heads
-        await kill(other)
         asking = asyncio.ensure_future(paused.engine.inbox.ask(control("retry_from", "c1", "b")))
         await paused.clock.turn(2_000)
-        assert not (await asking).faults
+        assert [fault.code for fault in (await asking).faults] == ["store_unavailable"]
+        assert paused.engine.lost.is_set()
+        assert "c1" not in paused.redis.heads
+        await kill(other)
+        third = await build(paused.clock, paused.redis, paused.history, Wires(), Keeping(quiet_ms=3_600_000))
+        again = asyncio.ensure_future(third.engine.inbox.ask(control("retry_from", "c1", "b")))
+        await paused.clock.turn(2_000)
+        assert not (await again).faults
         live = paused.redis.entities["c1"]
         assert state_hash(live) == state_hash(await paused.store.entities_at("c1", paused.redis.heads["c1"]))
+        await kill(third)
 
 
 async def test_memory_and_redis_stay_bounded_over_many_constellations() -> None:

@@ -112,6 +112,19 @@ def test_a_device_that_is_off_is_chosen_when_the_plan_names_it_and_a_warning_say
     assert "phone is offline; its tasks wait for it." in found["warnings"]
 
 
+def test_devices_of_a_group_that_are_off_are_told_of_or_left_out() -> None:
+    view = fleet(device("laptop"), device("nas", online=False), device("demo", demo=True, online=False))
+    found = planning(view).preview(plan_of(view, "fleet-health"))
+    tasks = {task["id"]: task for task in found["tasks"]}
+    assert tasks["info"]["devices"] == ["laptop"]
+    assert [text for text in found["warnings"] if "is off" in text] == ["nas is off; the answer says since when."]
+    patching = planning(view).preview(plan_of(view, "patch-one-by-one", command=["true"]))
+    assert [text for text in patching["warnings"] if "is off" in text] == ["nas is off; it is left out."]
+    none = fleet(device("nas", online=False))
+    alone = {task["id"]: task for task in planning(none).preview(plan_of(none, "fleet-health"))["tasks"]}
+    assert (alone["info"]["device"], alone["info"]["why"]) == (None, "no device that is online fits")
+
+
 def test_a_tool_that_nobody_has_is_a_warning_with_every_device_s_reason() -> None:
     document = {"starloom": 1, "name": "x", "tasks": [{"id": "t", "tool": "camera.capture"}]}
     plan = check_plan(document).plan

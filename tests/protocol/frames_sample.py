@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from starloom_protocol import frames as f
+from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.codec import Side
 from starloom_protocol.entities import FileOut, Offer, ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, EffectSeen, Outcome, Profile, Repeatability
@@ -33,6 +34,15 @@ REFUSE = f.Refuse(code=Code.UNKNOWN_KEY, fix="Join it.", reason="no such device"
 PING = f.Ping(at_ms=12)
 PONG = f.Pong(at_ms=12)
 ERROR = f.ErrorFrame(code=Code.PROTOCOL_ERROR, reason="a gap")
+ASK = OwnerAsk(
+    action="0c" * 32,
+    args='{"name":"nginx"}',
+    constellation="c-1",
+    id="1f2e3d4c",
+    left_s=86_400,
+    task="send.3",
+    tool="service.restart",
+)
 TOOL = ToolOffer(
     args='{"type":"object"}',
     effects=[Effect.READ],
@@ -81,6 +91,7 @@ AGENT: list[f.Frame] = [
     PING,
     PONG,
     ERROR,
+    f.AsksFrame(answers="hub", open=[ASK]),
 ]
 HUB: list[f.Frame] = [
     CHALLENGE,
@@ -118,5 +129,6 @@ HUB: list[f.Frame] = [
     PING,
     PONG,
     ERROR,
+    f.OwnerAnswer(action="0c" * 32, allow=True, ask="1f2e3d4c", by="person:ann", reason="seen"),
 ]
 BY_SIDE: dict[Side, list[f.Frame]] = {Side.AGENT: AGENT, Side.HUB: HUB}

@@ -1,4 +1,4 @@
-"""The golden examples of version 1: what is accepted, refused, and how whole sessions go."""
+"""The golden examples of every version: what is accepted, refused, and how whole sessions go."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from starloom_protocol.codec import FRAMES, Side, decode, encode, tag_of
 from starloom_protocol.frames import AgentMessage, Frame, HubMessage
 from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes, short_words
 from starloom_protocol.vocabulary import Code
-from tests.protocol.write_golden import ROOT, identity
+from tests.protocol.write_golden import GOLDEN, ROOT, identity
 
-FRAME_FILES = sorted((ROOT / "frames").glob("*.json"))
+FRAME_FILES = sorted(GOLDEN.glob("v*/frames/*.json"))
 REJECTED_FILES = sorted((ROOT / "frames" / "rejected").glob("*.json"))
-SESSION_FILES = sorted((ROOT / "sessions").glob("*.json"))
+SESSION_FILES = sorted(GOLDEN.glob("v*/sessions/*.json"))
 
 
 def load(place: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from starloom_protocol import frames as f
 from starloom_protocol.codec import FRAMES, Side, encode, tag_of
@@ -20,13 +21,21 @@ from starloom_protocol.session import (
     proof_bytes,
     short_words,
 )
+from starloom_protocol.version import PROTOCOL_VERSIONS
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.words import WORDS
-from tests.protocol.frames_sample import AGENT, BY_SIDE, CHALLENGE, ERROR, HELLO, HUB, PING, PROVE, REFUSE, WELCOME
+from tests.protocol import frames_sample
+from tests.protocol.frames_sample import AGENT, BY_SIDE, ERROR, HUB, PING, PROVE, REFUSE, WELCOME
+
+HELLO = replace(frames_sample.HELLO, versions=list(PROTOCOL_VERSIONS))
+CHALLENGE = replace(frames_sample.CHALLENGE, version=PROTOCOL_VERSIONS[-1])
 
 ORDER = [(Side.AGENT, HELLO), (Side.HUB, CHALLENGE), (Side.AGENT, PROVE), (Side.HUB, WELCOME)]
 STEPS = [State.AWAIT_HELLO, State.AWAIT_CHALLENGE, State.AWAIT_PROVE, State.AWAIT_WELCOME, State.OPEN]
-EXAMPLE = {(side, type(frame)): frame for side, samples in BY_SIDE.items() for frame in samples}
+EXAMPLE = {(side, type(frame)): frame for side, samples in BY_SIDE.items() for frame in samples} | {
+    (Side.AGENT, f.Hello): HELLO,
+    (Side.HUB, f.Challenge): CHALLENGE,
+}
 JOIN_TAGS = {"hello", "challenge", "prove", "welcome"}
 
 
@@ -190,11 +199,11 @@ def test_the_first_reason_of_a_close_stays() -> None:
 
 def test_the_version_is_agreed() -> None:
     hub, agent = Session(Side.HUB, versions=(1, 2)), Session(Side.AGENT, versions=(1,))
-    hub.receive(agent.send([HELLO]))
+    hub.receive(agent.send([frames_sample.HELLO]))
     assert hub.version == 1
     with pytest.raises(ProtocolFault, match="version 1 was agreed"):
         hub.send([f.Challenge(hub="h", nonce="n", version=2)])
-    agent.receive(hub.send([CHALLENGE]))
+    agent.receive(hub.send([frames_sample.CHALLENGE]))
     assert agent.version == 1
 
 

@@ -8,14 +8,15 @@ import pytest
 from starloom_protocol import frames as f
 from starloom_protocol.codec import FRAMES, tag_of
 from starloom_protocol.faults import ProtocolFault
-from starloom_protocol.version import FIELDS_SINCE, PROTOCOL_VERSIONS, leave_out, negotiate
+from starloom_protocol.version import FIELDS_SINCE, FRAMES_SINCE, PROTOCOL_VERSIONS, knows, leave_out, negotiate
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.protocol.frames_sample import AT
 
 
 def test_the_highest_common_version_wins() -> None:
     assert negotiate([1]) == 1
-    assert negotiate([1, 2, 7]) == 1
+    assert negotiate([1, 2, 7]) == 2
+    assert negotiate([1, 2], (1,)) == 1
     assert negotiate([3, 2, 1], (2, 3)) == 3
     assert negotiate([1, 2], (2, 3)) == 2
 
@@ -38,7 +39,7 @@ def test_a_refusal_names_the_side_that_is_too_old(offered: list[int], supported:
 
 def test_a_huge_offer_gives_a_short_sentence() -> None:
     with pytest.raises(ProtocolFault) as caught:
-        negotiate(list(range(2, 1000)))
+        negotiate(list(range(3, 1000)))
     assert len(caught.value.reason) < 200
 
 
@@ -60,3 +61,13 @@ def test_every_new_field_is_known_optional_and_of_a_spoken_version() -> None:
         assert 1 < version <= PROTOCOL_VERSIONS[-1]
     assert list(PROTOCOL_VERSIONS) == sorted(PROTOCOL_VERSIONS)
     assert len(PROTOCOL_VERSIONS) <= 2
+
+
+def test_every_new_frame_is_known_and_of_a_spoken_version() -> None:
+    tags = {tag_of(kind) for frames in FRAMES.values() for kind in frames}
+    for tag, version in FRAMES_SINCE.items():
+        assert tag in tags
+        assert 1 < version <= PROTOCOL_VERSIONS[-1]
+        assert knows(tag, version)
+        assert not knows(tag, version - 1)
+    assert knows("ping", 1)

@@ -1,5 +1,6 @@
 """Writes golden examples that are absent: `python -m tests.protocol.write_golden`. It never changes one that is there.
 
+v1/, v2/                examples of what came with that version
 frames/ACCEPTED.json    {sender, authenticated, message}: the message decodes and encodes to the same text
 frames/rejected/*.json  the same with the code of the fault
 sessions/*.json         steps {side, send: [frames] | receive: text | farewell: code, expect: {...}}
@@ -17,10 +18,12 @@ import starloom_protocol
 from starloom_protocol import frames as f
 from starloom_protocol.codec import Side, encode, tag_of
 from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes, short_words
+from starloom_protocol.version import FRAMES_SINCE, knows
 from starloom_protocol.vocabulary import Code
 from tests.protocol.frames_sample import BY_SIDE, CHALLENGE, HELLO, PING, PROVE, WELCOME
 
-ROOT = Path(starloom_protocol.__file__).parent / "golden" / "v1"
+GOLDEN = Path(starloom_protocol.__file__).parent / "golden"
+ROOT = GOLDEN / "v1"
 JOINING = {"hello", "challenge", "prove", "refuse", "welcome"}
 
 
@@ -34,6 +37,7 @@ def accepted() -> dict[str, dict[str, Any]]:
             text = encode(n, [frame], side, authenticated=not joining).decode()
             made[name] = {"sender": side, "authenticated": not joining, "message": text}
         batch = [frame for frame in samples if tag_of(frame) not in JOINING]
+        batch = [frame for frame in batch if knows(tag_of(frame), 1)]
         made[f"{side}-batch"] = {"sender": side, "authenticated": True, "message": encode(9, batch, side).decode()}
     return made
 
@@ -146,7 +150,7 @@ def sessions() -> dict[str, Script]:
     script = Script("work in both directions after joining, then bye").join()
     for sender in (agent, hub):
         for frame in BY_SIDE[sender]:
-            if tag_of(frame) not in JOINING | {"bye", "error"}:
+            if knows(tag_of(frame), 1) and tag_of(frame) not in JOINING | {"bye", "error"}:
                 script.turn(sender, frame)
     script.turn(agent, f.Bye(reason="done"))
     script.receive(agent, script.send(hub, PING))
@@ -212,6 +216,35 @@ def sessions() -> dict[str, Script]:
     return made
 
 
+def sessions_of_2() -> dict[str, Script]:
+    agent, hub = Side.AGENT, Side.HUB
+    both = {agent: (1, 2), hub: (1, 2)}
+    asks, answer = (next(frame for frame in BY_SIDE[side] if not knows(tag_of(frame), 1)) for side in (agent, hub))
+
+    def joined(about: str, versions: dict[Side, tuple[int, ...]]) -> Script:
+        script = Script(about, versions)
+        script.turn(agent, msgspec.structs.replace(HELLO, versions=list(versions[agent])))
+        script.turn(hub, msgspec.structs.replace(CHALLENGE, version=script.sides[hub].version))
+        script.turn(agent, PROVE)
+        script.turn(hub, WELCOME)
+        return script
+
+    made = {"asks-and-answer": joined("a question to the owner, and the answer of a person at the hub", both)}
+    made["asks-and-answer"].turn(agent, asks)
+    made["asks-and-answer"].turn(hub, answer)
+    script = joined("a hub of version 1 is not told of questions", {agent: (1, 2), hub: (1,)})
+    script.send(agent, asks)
+    script.turn(agent, PING)
+    made["asks-to-an-older-hub"] = script
+    script = joined("an agent of version 1 is not given answers", {agent: (1,), hub: (1, 2)})
+    script.send(hub, answer)
+    fault = script.receive(agent, encode(2, [answer], hub))
+    if fault is not None:
+        script.farewell(agent, fault)
+    made["answer-to-an-older-agent"] = script
+    return made
+
+
 def identity() -> dict[str, Any]:
     key, hub_key, code_hash = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
     fields = {"hub": "h-1", "nonce": "bm9uY2U", "device": device_id(key), "key": "a2V5", "version": 1}
@@ -230,11 +263,15 @@ def identity() -> dict[str, Any]:
 def write_absent() -> list[Path]:
     documents: dict[Path, Any] = {}
     for name, example in accepted().items():
-        documents[ROOT / "frames" / f"{name}.json"] = example
+        tags = [frame["t"] for frame in json.loads(example["message"])["f"]]
+        version = max(FRAMES_SINCE.get(tag, 1) for tag in tags)
+        documents[GOLDEN / f"v{version}" / "frames" / f"{name}.json"] = example
     for name, example in rejected().items():
         documents[ROOT / "frames" / "rejected" / f"{name}.json"] = example
     for name, script in sessions().items():
         documents[ROOT / "sessions" / f"{name}.json"] = script.document()
+    for name, script in sessions_of_2().items():
+        documents[GOLDEN / "v2" / "sessions" / f"{name}.json"] = script.document()
     documents[ROOT / "identity.json"] = identity()
     written = []
     for place, document in documents.items():
@@ -247,4 +284,4 @@ def write_absent() -> list[Path]:
 
 if __name__ == "__main__":
     for place in write_absent():
-        print("wrote", place.relative_to(ROOT))
+        print("wrote", place.relative_to(GOLDEN))

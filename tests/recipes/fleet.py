@@ -20,7 +20,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -30,15 +29,12 @@ from pathlib import Path
 from typing import Any
 
 from starloom.cli.agents import LocalAgent, join
-from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress, read_local
 from starloom.cli.problems import Problem
 from starloom.cli.view import View
-from starloom.lab.demo_check import free_port, left_over
-from starloom_agent.platforms.processes import die_with_parent
 from starloom_protocol.entities import Attempt, TaskRecord
 from starloom_protocol.vocabulary import Profile
-from tests.chaos.waiting import until
+from tests.installation import Installation, end_process
+from tests.waiting import until
 
 PROFILES = {"laptop": Profile.WORK, "server": Profile.OPERATE, "phone": Profile.FILES}
 ANSWER_WITHIN_S = 90.0
@@ -134,13 +130,8 @@ class Device:
     def stop(self) -> None:
         """End the agent as its owner would, if it runs."""
         process, self._process = self._process, None
-        if process is not None and process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(15)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        if process is not None:
+            end_process(process, 15)
 
 
 class Running:
@@ -240,24 +231,12 @@ class Running:
         return f"{self.id} is {self.view.state}; not succeeded: {few}; said: {details}; asks: {asks}"
 
 
-class Fleet:
+class Fleet(Installation):
     """The hub with its devices; use the fixture, or `running`."""
 
     def __init__(self, home: Path) -> None:
-        self.home = home
-        self.port = free_port()
-        self._client: Client | None = None
-        self._supervisor: subprocess.Popen[bytes] | None = None
+        super().__init__(home)
         self._devices = {name: Device(self, name) for name in PROFILES}
-
-    @property
-    def client(self) -> Client:
-        """The REST API as the command line uses it."""
-        if self._client is None:
-            address = read_local(self.home)
-            assert isinstance(address, HubAddress), "the hub left no address"
-            self._client = Client(address)
-        return self._client
 
     def device(self, name: str) -> Device:
         return self._devices[name]
@@ -309,7 +288,7 @@ class Fleet:
     def cli(self, *words: str) -> str:
         """Return what `starloom WORDS` prints; its exit code must be 0."""
         argv = [sys.executable, "-m", "starloom.cli", *words, "--hub", self.client.address.url]
-        clean = {**_clean_environment(), "STARLOOM_HOME": str(self.home), "COLUMNS": "140"}
+        clean = {**self._environment, "STARLOOM_HOME": str(self.home), "COLUMNS": "140"}
         typed = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False, env=clean)
         assert typed.returncode == 0, typed.stdout + typed.stderr
         return typed.stdout
@@ -317,9 +296,7 @@ class Fleet:
     # -- life
 
     def start(self) -> None:
-        argv = [sys.executable, "-m", "starloom.cli", "up", "--no-agent", "--home", str(self.home)]
-        self._supervisor = self.spawn([*argv, "--port", str(self.port)], "supervisor", {})
-        until(self._ready, "the hub is ready", 90)
+        self.up("--no-agent")
         for device in self._devices.values():
             device.join()
             device.start()
@@ -328,60 +305,7 @@ class Fleet:
         """End agents, then the service; nothing of it may be left."""
         for device in self._devices.values():
             device.stop()
-        if self._client is not None:
-            self._client.close()
-        process = self._supervisor
-        if process is not None and process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-    def left_over(self) -> list[str]:
-        return list(left_over(self.home))
-
-    def spawn(self, argv: list[str], log: str, more: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Start a process of this fleet; it ends with the tests at the latest."""
-        parent = os.getpid()
-        path = self.home / "logs" / f"{log}.log"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as out:
-            return subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                env={**_clean_environment(), **more},
-                start_new_session=True,
-                preexec_fn=lambda: die_with_parent(signal.SIGTERM, parent),
-            )
-
-    def _ready(self) -> bool:
-        assert self._supervisor is not None
-        assert self._supervisor.poll() is None, f"the service ended; see {self.home / 'logs'}"
-        if read_local(self.home) is None:
-            return False
-        with contextlib.suppress(Problem):
-            return bool(self.client.outside("/readyz")[0] == 200)
-        return False
-
-    def until_online(self, name: str) -> None:
-        def online() -> bool:
-            process = self._devices[name]._process
-            assert process is not None
-            assert process.poll() is None, f"the agent ended; see {self.home / 'logs' / f'agent-{name}.log'}"
-            with contextlib.suppress(Problem):
-                items = self.client.get("/devices")["items"]
-                return any(item["name"] == name and item["link"] == "online" and item["tools"] for item in items)
-            return False
-
-        until(online, f"{name} online", 60)
-
-
-def _clean_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
+        self.close()
 
 
 def _body(words: str, recipe: str, params: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from starloom.lab.demo_check import free_port
-from tests.chaos.waiting import until
 from tests.recipes.fleet import Fleet
+from tests.waiting import until
 
 TOOLS = ["devices", "recipes", "preview", "submit", "watch", "result", "why", "propose_edit"]
 

@@ -31,6 +31,24 @@ def test_a_busy_package_manager_does_not_hide_the_rest(fleet: Fleet) -> None:
     assert len(answer.rows("Machines")) == 3
 
 
+def test_a_machine_that_is_off_has_a_line_that_says_since_when(fleet: Fleet) -> None:
+    for name in ("laptop", "phone", "server"):
+        fleet.device(name).program("apt", NOTHING)
+    fleet.device("phone").stop()
+    try:
+        seen = fleet.preview("how are my machines")
+        assert "phone is off; the answer says since when." in seen["warnings"]
+        answer = fleet.submit("how are my machines")
+    finally:
+        fleet.device("phone").start()
+        fleet.until_online("phone")
+    assert answer.state == "succeeded", answer.told()
+    why = {row["device"]: row["why"] for row in answer.rows("Machines")}
+    assert set(why) == {"laptop", "phone", "server"}
+    assert why["phone"].startswith("off since ")
+    assert "2 of 3 devices; phone is off since " in answer.sentence
+
+
 def test_what_fills_the_disks_by_folder(fleet: Fleet) -> None:
     big = fleet.device("laptop").write("Stuff/films/a.bin", b"x" * 3_000_000).parent.parent
     answer = fleet.run("disk-space", {"where": "laptop", "path": str(big)})
@@ -38,7 +56,10 @@ def test_what_fills_the_disks_by_folder(fleet: Fleet) -> None:
     (row,) = answer.rows("Biggest folders")
     assert (row["device"], row["folder"].rpartition("/")[2]) == ("laptop", "films")
     assert row["bytes"] >= 3_000_000
-    assert answer.rows("Disks")[0]["complete"] is True
+    (disk,) = answer.rows("Disks")
+    assert disk["complete"] is True
+    assert disk["days_left"] is None
+    assert disk["outlook"] == "measured for less than a day; ask again tomorrow"
 
 
 def test_a_file_is_found_wherever_it_is(fleet: Fleet) -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from starloom_agent.policy import Policy, with_grant
 from starloom_agent.policy_file import read_policy, write_policy
-from tests.chaos.waiting import until
 from tests.recipes.fleet import Device, Fleet
+from tests.waiting import until
 
 # A service manager of one service, whose state is a file in the device's home; `broken` there keeps it down.
 SYSTEMCTL = """#!/bin/sh

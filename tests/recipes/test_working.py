@@ -10,9 +10,9 @@ from contextlib import closing
 from pathlib import Path
 
 from starloom_agent.tools.png import encode
-from tests.chaos.waiting import until
 from tests.planner.drawing import speckled
 from tests.recipes.fleet import Fleet
+from tests.waiting import until
 
 TEST = """import pathlib, unittest
 

@@ -21,7 +21,11 @@ from starloom_protocol.frames import (
     Alive,
     Cancel,
     Dispatch,
+    DrainFrame,
     LeaseRef,
+    LedgerEntry,
+    LedgerReport,
+    Query,
     Receipt,
     Renew,
     ResultFrame,
@@ -150,8 +154,19 @@ class SimAgent:
                 self._do(core.Resumed(frame.entries))
             case Dispatch() | Cancel() | Renew():
                 self._do(frame)
+            case DrainFrame():
+                self._do(core.Drained(frame.draining))
+            case Query():
+                entries = [LedgerEntry(at=at, state=self._known(at)) for at in frame.attempts]
+                self.push(LedgerReport(entries=entries))
             case _:
                 raise AssertionError(f"the hub sent {frame}")
+
+    def _known(self, at: LeaseRef) -> str:
+        held = self.state.held.get(at)
+        if held is not None:
+            return "started" if held.running else "accepted"
+        return self.ledger.attempts.get(at, "unknown")
 
     # -- the core's actions, as the runtime carries them out
 

@@ -22,7 +22,7 @@ from starloom.store.history import PastCommit
 from starloom.store.memory import MemoryHistory, MemoryRedis, MemoryStore
 from starloom.store.port import Commit, Ownership, Unavailable
 from starloom_protocol.entities import Enrollment, Offer, ToolOffer
-from starloom_protocol.frames import Alive, PlanEntry, Receipt, ResultFrame, ResumePlan, Started
+from starloom_protocol.frames import Alive, LedgerReport, PlanEntry, Receipt, ResultFrame, ResumePlan, Started
 from starloom_protocol.vocabulary import Effect, Profile, Repeatability
 from tests.sim.agent import ALIVE_EVERY_S, SimAgent, World
 from tests.sim.network import Network, Wire
@@ -47,9 +47,11 @@ class SlowStore(MemoryStore):
         await super().commit(commit)
         await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
 
-    async def take(self, owner: str, at_ms: int, keep: Collection[str] = ()) -> Ownership:
+    async def take(
+        self, owner: str, at_ms: int, keep: Collection[str] = (), *, over: int | None = None, polite: bool = False
+    ) -> Ownership:
         await asyncio.sleep(0.01)
-        return await super().take(owner, at_ms, keep)
+        return await super().take(owner, at_ms, keep, over=over, polite=polite)
 
     async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
         await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
@@ -304,13 +306,17 @@ class Site:
         post, device, by = engine.inbox.post, wire.device, f"device:{wire.device}"
         match frame:
             case Alive():
-                self.net.carry(wire, "agent", engine.inbox.alive(device, frame.running, frame.sent_ms))
+                renew = engine.inbox.alive(device, frame.running, frame.sent_ms)
+                engine.inbox.when_proved(device, lambda: self.net.carry(wire, "agent", renew))
             case Started():
                 post(i.StartedReported(id=self.ident(), by=by, device=device, frame=frame))
             case ResultFrame():
                 post(i.ResultReported(id=self.ident(), by=by, device=device, frame=frame))
             case Receipt():
                 post(i.ReceiptReported(id=self.ident(), by=by, device=device, frame=frame))
+            case LedgerReport():
+                for entry in frame.entries:
+                    post(i.LedgerReported(id=self.ident(), by=by, device=device, at=entry.at, state=entry.state))
 
     async def close(self) -> None:
         self.closing = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from starloom.core.apply import full_key, load
+from starloom.core.hedge_opening import WHY as HEDGED
 from starloom.core.model import Shard
 from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom_protocol.entities import Attempt, Record, decode_entity, encode_entity
@@ -108,7 +109,8 @@ def _devices(shard: Shard, world: World) -> Iterator[str]:
             and other.round == attempt.round
             and other.end is AttemptEnd.OK
         ]
-        if earlier:
+        # A hedge runs beside an earlier attempt, which may end well after it began.
+        if earlier and attempt.why != HEDGED:
             yield f"{at} was begun though attempt {earlier[-1]} of its round had ended well"
     for (name, task), refs in begun.items():
         if len(refs) > 1:

@@ -9,6 +9,9 @@ import pytest
 from starloom.store.memory import CommitFailure
 from starloom.store.port import Commit, Ownership, Refused, Unavailable
 from starloom_protocol.vocabulary import ConstellationState
+from tests.store.contract_ciphertexts import CiphertextContract
+from tests.store.contract_hubs import HubsContract
+from tests.store.contract_record import RecordContract
 from tests.store.contract_retired import RetiredContract
 from tests.store.harness import Store, World
 from tests.store.sample import attempt, commit, head, seqs, task
@@ -24,7 +27,7 @@ async def fill(store: Store, own: Ownership, last: int, *, first: int = 1, sent_
     return made
 
 
-class StoreContract(RetiredContract):
+class StoreContract(RecordContract, RetiredContract, CiphertextContract, HubsContract):
     """Mixed into a test class that has a `world` fixture."""
 
     # -- commits

@@ -71,6 +71,8 @@ _TOKENS = Row(Door.CALLER, _OPERATOR, Scope.ACCESS, SMALL)
 _PLAN_BYTES = 2 * 1024 * 1024 + SMALL
 
 _RECIPE_BYTES = 4 * SMALL
+# A value of 64 KiB, every character of it escaped.
+_SECRET_BYTES = 7 * SMALL
 
 V1 = "/api/v1"
 _C = V1 + "/constellations"
@@ -123,6 +125,10 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("DELETE", _C + "/{constellation}/draft"): _run(),
     ("GET", _C + "/{constellation}/versions"): _read(),
     ("GET", _C + "/{constellation}/diff"): _read(),
+    ("GET", _C + "/{constellation}/replay"): _ACCESS,
+    ("GET", _C + "/{constellation}/blame"): _read(),
+    ("POST", _C + "/{constellation}/fork"): _run(_PLAN_BYTES),
+    ("POST", _C + "/{constellation}/undo"): _run(),
     ("GET", _C + "/{constellation}/events"): _read(),
     ("GET", _C + "/{constellation}/why"): _read(),
     ("POST", _C + "/{constellation}/pause"): _run(),
@@ -150,6 +156,9 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/approvals/{approval}/approve"): _APPROVE,
     ("POST", V1 + "/approvals/{approval}/deny"): _APPROVE,
     ("POST", V1 + "/approvals/{approval}/answer"): _APPROVE,
+    ("GET", V1 + "/asks"): _read(),
+    ("POST", V1 + "/asks/{ask}/approve"): _APPROVE,
+    ("POST", V1 + "/asks/{ask}/deny"): _APPROVE,
     ("GET", V1 + "/standing-approvals"): _read(),
     ("DELETE", V1 + "/standing-approvals/{standing}"): _APPROVE,
     # schedules
@@ -163,6 +172,16 @@ ROUTES: dict[tuple[str, str], Row] = {
     # the owner's model
     ("GET", V1 + "/model"): _ACCESS,
     ("POST", V1 + "/model/test"): _ACCESS,
+    ("PUT", V1 + "/model"): _ACCESS,
+    ("DELETE", V1 + "/model"): _ACCESS,
+    # the record of activity
+    ("GET", V1 + "/audit"): _ACCESS,
+    ("GET", V1 + "/audit/verify"): _ACCESS,
+    ("GET", V1 + "/audit/export"): _ACCESS,
+    # secrets: no route answers a value
+    ("GET", V1 + "/secrets"): Row(Door.CALLER, _OPERATOR, Scope.READ, SMALL),
+    ("PUT", V1 + "/secrets/{name}"): Row(Door.CALLER, _OWNER, Scope.ACCESS, _SECRET_BYTES),
+    ("DELETE", V1 + "/secrets/{name}"): _ACCESS,
     # recipes, artifacts, service
     ("GET", V1 + "/recipes"): _read(),
     ("GET", V1 + "/recipes/{name}"): _read(),
@@ -173,6 +192,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", V1 + "/artifacts"): Row(Door.CALLER, _OPERATOR, Scope.ARTIFACTS, UPLOAD_MAX),
     ("GET", V1 + "/artifacts/{sha256}"): _read(Scope.ARTIFACTS),
     ("HEAD", V1 + "/artifacts/{sha256}"): _read(Scope.ARTIFACTS),
+    ("GET", V1 + "/stop-all"): _read(),
     ("POST", V1 + "/stop-all"): _run(),
     ("POST", V1 + "/lab/faults"): Row(Door.CALLER, _OPERATOR, Scope.LAB, SMALL),
 }
@@ -202,6 +222,7 @@ FRAMES: dict[type[frames.Frame], Act] = {
     frames.LogChunk: Act.BESIDE,
     frames.Progress: Act.BESIDE,
     frames.ConditionFrame: Act.INPUT,
+    frames.AsksFrame: Act.INPUT,
     frames.LedgerReport: Act.INPUT,
     frames.FactsFrame: Act.INPUT,
     frames.Bye: Act.CONTROL,

@@ -6,6 +6,7 @@ Kept in memory, bounded, the same refusal counted once more instead of listed ag
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 KEPT_MAX = 100
@@ -29,6 +30,7 @@ class Refusals:
     """The latest refusals of this hub process."""
 
     def __init__(self) -> None:
+        self.heard: list[Callable[[Refused], None]] = []
         self._kept: OrderedDict[tuple[str, str, str, str, str], Refused] = OrderedDict()
 
     def note(self, refused: Refused) -> None:
@@ -38,6 +40,8 @@ class Refusals:
         self._kept[key] = replace(refused, times=before.times + 1) if before is not None else refused
         while len(self._kept) > KEPT_MAX:
             self._kept.popitem(last=False)
+        for hear in self.heard:
+            hear(refused)
 
     def latest(self, enrollment: str | None = None) -> list[Refused]:
         """Return them, newest first; with `enrollment` only those that brought its code."""

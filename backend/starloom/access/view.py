@@ -1,6 +1,6 @@
-"""The read model of access: principals, tokens and sign-in links as the log has them. Fed by events; posts nothing.
+"""The read model of access: principals, tokens, sign-in links and what is known of secrets, as the log has them.
 
-It answers one question: which caller does this secret stand for, now.
+Fed by events; posts nothing. It answers one question: which caller does this secret stand for, now.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from starloom.access import secrets
 from starloom.access.callers import Caller, Means
-from starloom_protocol.entities import Principal, SignIn, Token, decode_entity
+from starloom_protocol.entities import Principal, Secret, SignIn, Token, decode_entity
 from starloom_protocol.feed import ACCESS, Event
 from starloom_protocol.vocabulary import Role
 
@@ -27,6 +27,7 @@ class AccessView:
         self.principals: dict[str, Principal] = {}
         self.tokens: dict[str, Token] = {}
         self.sign_ins: dict[str, SignIn] = {}
+        self.secrets: dict[str, Secret] = {}
         self.last_used_ms: dict[str, int] = {}
         self.on_revoked: list[Callable[[str], None]] = []
 
@@ -35,6 +36,7 @@ class AccessView:
         self.principals.clear()
         self.tokens.clear()
         self.sign_ins.clear()
+        self.secrets.clear()
         for key, raw in entities.items():
             self._put(key, raw)
 
@@ -47,10 +49,11 @@ class AccessView:
 
     def _put(self, key: str, raw: bytes | None) -> None:
         kind, _, identity = key.partition("/")
-        table: dict[str, dict[str, Principal] | dict[str, Token] | dict[str, SignIn]] = {
+        table: dict[str, dict[str, Principal] | dict[str, Token] | dict[str, SignIn] | dict[str, Secret]] = {
             "principal": self.principals,
             "token": self.tokens,
             "signin": self.sign_ins,
+            "secret": self.secrets,
         }
         if kind not in table:
             return
@@ -70,6 +73,8 @@ class AccessView:
             self.principals[identity] = record
         elif isinstance(record, SignIn):
             self.sign_ins[identity] = record
+        elif isinstance(record, Secret):
+            self.secrets[identity] = record
 
     def _revoked(self, token: str) -> None:
         for hear in self.on_revoked:

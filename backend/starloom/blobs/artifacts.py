@@ -92,12 +92,18 @@ class FileBlobs:
         self._artifact_bytes_most = artifact_bytes_most
         for folder in (self._complete, self._partial):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._owners = Owners(root / "owners")
-        self._used = 0
-        for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
-            self._count(file.name, "", file.stat().st_size)
+        self._root = root
         self._locks: dict[str, tuple[threading.Lock, int]] = {}
         self._guard = threading.Lock()
+        self.recount()
+
+    def recount(self) -> None:
+        """Look again how full the folder is: another hub that shares it may have written to it."""
+        with self._guard:
+            self._owners = Owners(self._root / "owners")
+            self._used = 0
+            for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
+                self._count(file.name, "", file.stat().st_size)
 
     @property
     def used_bytes(self) -> int:

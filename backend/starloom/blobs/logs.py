@@ -77,6 +77,10 @@ class AttemptLogs:
         self._open_most = open_most
         self._logs: dict[Path, _Log] = {}
 
+    def forget(self) -> None:
+        """Look at the folders anew: another hub that shares them may have written to them."""
+        self._logs.clear()
+
     def append(self, constellation: str, task: str, attempt: int, offset: int, text: str) -> None:
         """Add output that begins at `offset`. What was written already is cut off; a hole stays a stated loss."""
         log = self._writing(constellation, task, attempt)

@@ -1,4 +1,7 @@
-"""What waits for a person, and the answers: `approvals | approve | deny`. Pairings are answered here too."""
+"""What waits for a person, and the answers: `approvals | approve | deny`.
+
+Pairings and the questions of devices to their owners are answered here too.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,18 @@ def is_pairing(identity: str) -> bool:
     return identity.startswith("e-")
 
 
+def is_ask(identity: str) -> bool:
+    """Say whether an id is that of a device's own question: `DEVICE:ID`."""
+    return identity.startswith("d-")
+
+
 def approvals(
     run: Invocation,
     answered: Annotated[bool, typer.Option("--answered", help="Who answered what lately, and when.")] = False,
     always: Annotated[bool, typer.Option("--always", help="What is allowed from now on.")] = False,
     revoke: Annotated[str | None, typer.Option("--revoke", metavar="ID", help="Take one of those back.")] = None,
 ) -> None:
-    """List the open questions: approvals, and tasks that ask a person."""
+    """List the open questions: approvals, tasks that ask a person, and what devices ask their owners."""
     if revoke is not None:
         _told(run, f"{revoke} is asked again from now on", run.client.delete(f"/standing-approvals/{revoke}"))
     elif always:
@@ -48,11 +56,18 @@ def approvals(
 def _list_open(run: Invocation) -> None:
     found = run.client.get("/approvals")
     pairings = _pairings(run)
+    asks = [item for item in run.client.get("/asks")["items"] if not item["answer"]]
     if run.as_json:
-        run.emit({**found, "pairings": pairings})
+        run.emit({**found, "asks": asks, "pairings": pairings})
         return
-    if not found["items"] and not pairings:
+    if not found["items"] and not pairings and not asks:
         print("Nothing waits for you.")
+    for item in asks:
+        where = f" for {item['constellation_name'] or item['constellation']}" if item["constellation"] else ""
+        until = f"denied by itself in {_left(item['expires_at'])}"
+        print(f"{item['id']}  {item['device']['name']} asks before {item['tool']} {item['args']}{where}  ({until})")
+        if item["answers"] != "hub":
+            print(f"    only its owner answers, on {item['device']['name']}: {item['line']}")
     for item in pairings:
         print(f"{item['id']}  {item['name']} ({item['os']}) asks to join; its screen must show: {item['words']}")
     for item in found["items"]:
@@ -63,6 +78,8 @@ def _list_open(run: Invocation) -> None:
             print(f"    --value {choice['value']}: {choice['label']}{fails}")
         for call in item.get("calls") or []:
             print(f"    --always allows from now on: {_call(call)}")
+        for wider in item.get("wider") or []:
+            print(f"    allowing it applies the change now; wider: {wider}")
         if item.get("once_because"):
             print(f"    only this once: {item['once_because']}")
 
@@ -133,6 +150,12 @@ def approve(
             _say(run, f"{identity} approved")
             continue
         said = {"reason": reason} if reason else {}
+        if is_ask(identity):
+            if always or value is not None:
+                raise usage("a device's question is answered once; always is said on the device: approve ID --always")
+            made.append(run.client.post(f"/asks/{identity}/approve", said))
+            _say(run, f"{identity} approved; the device goes on")
+            continue
         if value is not None:
             made.append(run.client.post(f"/approvals/{identity}/answer", {"value": value, **said}))
         else:
@@ -150,7 +173,7 @@ def deny(
     """Refuse what a question asks for, or keep a device out."""
     made = []
     for identity in approval:
-        where = "enrollments" if is_pairing(identity) else "approvals"
+        where = "enrollments" if is_pairing(identity) else "asks" if is_ask(identity) else "approvals"
         made.append(run.client.post(f"/{where}/{identity}/deny", {"reason": reason}))
         _say(run, f"{identity} denied")
     _emit(run, made)

@@ -60,12 +60,15 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    def get(self, path: str, *, wait_s: float = 0, **params: Any) -> Any:
-        """Return the JSON of a GET under `/api/v1`; parameters that are None are left out."""
+    def get(self, path: str, *, wait_s: float = 0, within_s: float = 0, **params: Any) -> Any:
+        """Return the JSON of a GET under `/api/v1`; parameters that are None are left out.
+
+        `within_s` is how much longer than usual the hub may take.
+        """
         given = {name: value for name, value in params.items() if value is not None}
         if wait_s:
             given["wait_s"] = wait_s
-        return self._json(self._send("GET", API + path, params=given, timeout=ANSWER_S + wait_s))
+        return self._json(self._send("GET", API + path, params=given, timeout=ANSWER_S + wait_s + within_s))
 
     def post(self, path: str, body: Any = None, *, params: dict[str, Any] | None = None) -> Any:
         """POST once: a control or a question, which is not repeated by itself."""
@@ -85,6 +88,9 @@ class Client:
 
     def patch(self, path: str, body: Any) -> Any:
         return self._json(self._send("PATCH", API + path, json_body=body))
+
+    def put(self, path: str, body: Any) -> Any:
+        return self._json(self._send("PUT", API + path, json_body=body))
 
     def delete(self, path: str) -> Any:
         return self._json(self._send("DELETE", API + path))
@@ -151,6 +157,21 @@ class Client:
         part.replace(target)
         return count
 
+    def stream(self, path: str) -> Iterator[bytes]:
+        """Yield the bytes of a GET under `/api/v1` as they come.
+
+        Raises:
+            Problem: the hub refused, or the connection was cut before the end.
+        """
+        try:
+            with self._http.stream("GET", API + path) as response:
+                if response.status_code >= 400:
+                    response.read()
+                    raise problem_of(response.status_code, _document(response))
+                yield from response.iter_bytes()
+        except httpx.HTTPError as error:
+            raise self._no_answer(error) from error
+
     def _fetch(self, sha256: str, part: Path, have: int) -> None:
         """Add what is missing of an artifact to a file that has some of it."""
         headers = {"Range": f"bytes={have}-"} if have else {}
@@ -177,7 +198,7 @@ class Client:
     ) -> httpx.Response:
         headers = {"Idempotency-Key": key} if key else {}
         content: bytes | None = None
-        if method in ("POST", "PATCH"):
+        if method in ("POST", "PATCH", "PUT"):
             headers["Content-Type"] = "application/json"
             content = json.dumps({} if json_body is None else json_body).encode()
         try:

@@ -7,7 +7,22 @@ from typing import Annotated
 
 import typer
 
-from starloom.cli import approving, asking, brief, clocks, controls, fleet, library, pairing, people, reading, service
+from starloom.cli import (
+    approving,
+    asking,
+    brief,
+    clocks,
+    controls,
+    fleet,
+    history,
+    library,
+    pairing,
+    people,
+    reading,
+    secrets,
+    service,
+    stopping,
+)
 from starloom.cli.mcp import command as mcp
 
 
@@ -22,7 +37,9 @@ def build() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback()(_about)
-    for module in (service, asking, reading, controls, fleet, pairing, approving, people, library, clocks, brief, mcp):
+    joining = (service, asking, reading, controls, fleet, pairing)
+    keeping = (history, approving, people, secrets, stopping, library, clocks, brief, mcp)
+    for module in (*joining, *keeping):
         module.register(app)
     return app
 

@@ -8,6 +8,7 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
+from starloom.cli.values import duration_s
 
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
 
@@ -72,6 +73,8 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
         run.emit(found)
         return
     print(f"{found['name']}  {found['id']}  {found['link']}  profile {found['profile']}")
+    for line in _standing(found):
+        print(f"  {line}")
     offer = found.get("offer") or found
     for name, value in sorted((offer.get("facts") or {}).items()):
         print(f"  {name}: {value}")
@@ -83,9 +86,29 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
         print(f"  {tool['name']:<18} {effects:<14} {tool.get('repeatability', 'never')}{why}")
 
 
-def _device_control(run: Invocation, device: str, action: str, reason: str) -> None:
+def _standing(item: dict[str, Any]) -> list[str]:
+    """Return why a device gets no work or is asked last, and what lets it work again."""
+    said = []
+    if item.get("draining"):
+        why = f" ({item['drain_reason']})" if item.get("drain_reason") else ""
+        until = f"; what may be repeated is moved away at {item['drain_until']}" if item.get("drain_until") else ""
+        said.append(f"drains{why}{until}; to go on: starloom device resume {item['name']}")
+    if item.get("quarantined"):
+        why = item.get("aside") or "after faults"
+        said.append(f"is set aside: {why}; to go on: starloom device resume {item['name']}")
+    elif (item.get("health") or {}).get("state") == "suspect":
+        said.append(f"is asked last: {item['health']['faults']} faults, more than its peers")
+    if item.get("link") == "suspended":
+        said.append("is asleep: the clocks of its work stand still")
+    return said
+
+
+def _device_control(run: Invocation, device: str, action: str, reason: str, deadline: str = "") -> None:
     found = resolve(run, device)
-    made = run.client.post(f"/devices/{found['id']}/{action}", {"reason": reason} if reason else {})
+    body: dict[str, Any] = {"reason": reason} if reason else {}
+    if deadline:
+        body["deadline_s"] = 0 if deadline == "now" else duration_s(deadline)
+    made = run.client.post(f"/devices/{found['id']}/{action}", body)
     if run.as_json:
         run.emit(made)
     else:
@@ -95,13 +118,21 @@ def _device_control(run: Invocation, device: str, action: str, reason: str) -> N
 ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 
 
-def drain(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
-    """Give a device no new work; what it has goes on."""
-    _device_control(run, device, "drain", reason)
+def drain(
+    run: Invocation,
+    device: DeviceArgument,
+    reason: ReasonOption = "",
+    deadline: Annotated[
+        str,
+        typer.Option("--deadline", metavar="TIME", help="Then move what may be repeated to others; `now`: at once."),
+    ] = "",
+) -> None:
+    """Give a device no new work; what it has goes on, what must not be repeated always to its end."""
+    _device_control(run, device, "drain", reason, deadline)
 
 
 def resume_device(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
-    """Give a drained device work again."""
+    """Give a device work again that was drained or set aside."""
     _device_control(run, device, "resume", reason)
 
 

@@ -1,4 +1,4 @@
-"""Who may do what, and what stops it all: `token open stop-all demo`."""
+"""Who may do what: `token open demo`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ def register(app: typer.Typer) -> None:
     hub_command(token, "revoke")(token_revoke)
     app.add_typer(token, name="token")
     hub_command(app, "open")(open_page)
-    hub_command(app, "stop-all")(stop_all)
     demo = typer.Typer(help="The sample's devices.", no_args_is_help=True)
     hub_command(demo, "remove")(demo_remove)
     app.add_typer(demo, name="demo")
@@ -95,20 +94,6 @@ def open_page(
     print(url)
     if browser and not webbrowser.open(url):
         print("(no browser could be opened here; paste the link into one)")
-
-
-def stop_all(run: Invocation) -> None:
-    """Cancel everything everywhere; every device confirms."""
-    made = run.client.post("/stop-all")
-    if run.as_json:
-        run.emit(made)
-        return
-    stopped = made.get("constellations")
-    count = len(stopped) if isinstance(stopped, list) else stopped
-    if count == 0:
-        print("Nothing runs.")
-        return
-    print(f"Stopping {count if count is not None else 'everything'}; each device confirms (starloom ls shows it).")
 
 
 def demo_remove(run: Invocation) -> None:

@@ -29,11 +29,18 @@ def preview_text(found: dict[str, Any]) -> RenderableType:
         Text(f"{missing['device']} lacks {missing['grant']}; type there: {missing['line']}", style="yellow")
         for missing in found["missing_grants"]
     )
+    parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
     parts.extend(Text(warning, style="yellow") for warning in found["warnings"])
     asks = ", asks for an approval" if found["asks_approval"] else ""
     parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}; about {found['seconds']} s"))
     parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
     return Group(*parts)
+
+
+def _secret_line(secret: dict[str, Any]) -> Text:
+    if not secret["set"]:
+        return Text(f"the secret {secret['name']} is not set; type: {secret['line']}", style="yellow")
+    return Text(f"the secret {secret['name']} is given to {', '.join(secret['devices']) or 'no device yet'}")
 
 
 def _not_understood(understood: dict[str, Any]) -> RenderableType:

@@ -9,6 +9,9 @@ gates        when a dependency is open, shut or undecided
 graph        order, cycles, ranks, what is downstream
 installing   a lowered plan becomes version 1
 edits        structure edits: one atomic batch from version n to n+1
+forking      a new constellation from a moment of another
+compensating what finished work declares to undo it, in reverse order
+inverse      the edit that takes back a version
 drafting     what a person is editing is left alone by others
 groups       families: expansion, what a group needs of its children
 relisting    a family whose list is made anew expands again
@@ -25,6 +28,7 @@ schedules    work on a clock: due moments, firings, notices    scheduling   what
 library      recipes that people save here, by version
 moments      when a clock strikes    consent   what was approved for a schedule, and what goes beyond it
 fleet        devices, offers, enrollments       access   principals, tokens, sign-in links
+auditing     who was refused at the doors
 outcome      when a constellation is over, and its answer     story   the answer's sentence
 timeouts     what open attempts may take: start to close, over all attempts, unheard
 timers       due moments computed from state    why       one sentence for whatever does not move

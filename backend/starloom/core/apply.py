@@ -24,21 +24,30 @@ from starloom_protocol.entities import (
     Question,
     Record,
     RuleRecord,
+    Secret,
     TaskRecord,
     TaskSpec,
 )
+from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.vocabulary import (
+    CODES,
     FINAL_CONSTELLATION_STATES,
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
+    AttemptEnd,
+    CodeClass,
     GateState,
     Reason,
     TaskState,
 )
 
+# Members are bound once where each task asks for them: looked up on its class one costs what ten such names cost.
+_READY, _SUCCEEDED, _UNKNOWN = TaskState.READY, TaskState.SUCCEEDED, TaskState.UNKNOWN
+_UNDECIDED, _SHUT = GateState.UNDECIDED, GateState.SHUT
 _HOLDS_SLOT = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
+_BROKEN = frozenset({AttemptEnd.ERROR, AttemptEnd.TIMEOUT})
 _UNSTARTED = frozenset({TaskState.WAITING, TaskState.READY})
-_EXCUSED = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON})
+_EXCUSED = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
 
 
 def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:
@@ -144,15 +153,17 @@ def _index_task(
         constellation.unfinished_top += is_open - was_open
         if was_open != is_open or new is None or old is None:
             shard.settled[name] = None
+    if (old.hedge if old is not None else 0) != (new.hedge if new is not None else 0):
+        constellation.progress.hedges += (new is not None and new.hedge > 0) - (old is not None and old.hedge > 0)
     if was in _HOLDS_SLOT or now in _HOLDS_SLOT:
         _index_slots(shard, name, key, old, new)
-    if was is TaskState.UNKNOWN:
+    if was is _UNKNOWN:
         constellation.unknown.pop(key, None)
-    if now is TaskState.UNKNOWN:
+    if now is _UNKNOWN:
         constellation.unknown[key] = None
-    if old is not None and was is TaskState.READY and queueable(old):
+    if old is not None and was is _READY and queueable(old):
         dequeue(shard, constellation, key)
-    if new is not None and now is TaskState.READY:
+    if new is not None and now is _READY:
         _enqueue(shard, constellation, key, new)
     if was is not now or old is None or new is None or old.marked != new.marked:
         # Between two states that are not final every gate stays undecided.
@@ -171,9 +182,10 @@ def _index_task(
 def _count_end(constellation: Constellation, key: str, record: TaskRecord, step: int) -> None:
     progress = constellation.progress
     progress.ended += step
-    if record.state is TaskState.SUCCEEDED:
+    if record.state is _SUCCEEDED:
         progress.succeeded += step
         progress.checked += step * record.checked
+        _count_pace(constellation, key, record, step)
         if record.device is not None:
             progress.devices[record.device] = progress.devices.get(record.device, 0) + step
     elif record.state is TaskState.FAILED:
@@ -183,12 +195,24 @@ def _count_end(constellation: Constellation, key: str, record: TaskRecord, step:
             progress.failed.pop(key, None)
 
 
+def _count_pace(constellation: Constellation, key: str, record: TaskRecord, step: int) -> None:
+    spec, attempt = constellation.specs.get(key), constellation.attempts.get(f"{key}/{record.attempt}")
+    if spec is None or spec.tool is None or attempt is None or attempt.end is not AttemptEnd.OK:
+        return
+    paces = constellation.progress.paces
+    count, total_ms = paces.get(spec.tool, (0, 0))
+    took_ms = attempt.ended_ms - (attempt.started_ms or attempt.leased_ms)
+    paces[spec.tool] = count + step, total_ms + step * took_ms
+
+
 def _index_slots(shard: Shard, name: str, key: str, old: TaskRecord | None, new: TaskRecord | None) -> None:
     fleet = shard.fleet
     old_device = old.device if old is not None and old.state in _HOLDS_SLOT else None
     new_device = new.device if new is not None and new.state in _HOLDS_SLOT else None
     if old_device == new_device:
         return
+    owner = shard.constellations[name].head.author
+    shard.shares[owner] = shard.shares.get(owner, 0) + (new_device is not None) - (old_device is not None)
     if old_device is not None:
         fleet.used[old_device] = fleet.used.get(old_device, 0) - 1
         fleet.holders.get(old_device, {}).pop((name, key), None)
@@ -260,9 +284,9 @@ def _index_dep(
 
 
 def _count_gate(constellation: Constellation, target: str, state: GateState, step: int) -> None:
-    if state is GateState.UNDECIDED:
+    if state is _UNDECIDED:
         constellation.undecided[target] = constellation.undecided.get(target, 0) + step
-    elif state is GateState.SHUT:
+    elif state is _SHUT:
         constellation.shut[target] = constellation.shut.get(target, 0) + step
 
 
@@ -285,23 +309,33 @@ def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
 
 def _note_unasked(constellation: Constellation, key: str, dependency: Dependency, state: GateState) -> None:
     source = constellation.tasks.get(dependency.source)
-    over = source is not None and source.state is TaskState.SUCCEEDED
-    if over and state is GateState.UNDECIDED:
+    over = source is not None and source.state is _SUCCEEDED
+    if over and state is _UNDECIDED:
         constellation.unasked[key] = None
     else:
         constellation.unasked.pop(key, None)
 
 
 def _index_attempt(
-    shard: Shard, constellation: Constellation, key: str, _old: Attempt | None, new: Attempt | None
+    shard: Shard, constellation: Constellation, key: str, old: Attempt | None, new: Attempt | None
 ) -> None:
     if new is not None and new.end is None:
         constellation.open_attempts[key] = None
+        if new.hedge and (old is None or not old.hedge):
+            _index_hedge(shard, constellation, key, old, new)
     else:
         constellation.open_attempts.pop(key, None)
+        if shard.fleet.stop_waits and f"{constellation.name}/{key}" in shard.fleet.stop_waits:
+            shard.ended_stops[f"{constellation.name}/{key}"] = None
+    if old is not None and old.hedge:
+        _index_hedge(shard, constellation, key, old, new)
+    if new is not None and new.end in _BROKEN and _is_transient(new):
+        constellation.progress.broken += 1
+    if old is not None and old.end in _BROKEN and _is_transient(old):
+        constellation.progress.broken -= 1
     task = key.rpartition("/")[0]
     record = constellation.tasks.get(task)
-    if record is not None and record.state is TaskState.SUCCEEDED:
+    if record is not None and record.state is _SUCCEEDED:
         _regate(shard, constellation, task)
 
 
@@ -330,7 +364,40 @@ def _enqueue(shard: Shard, constellation: Constellation, key: str, record: TaskR
         shard.queued_now[(constellation.name, key)] = None
 
 
+def _is_transient(ended: Attempt) -> bool:
+    return ended.code is not None and CODES[ended.code].code_class is not CodeClass.PERMANENT
+
+
+def _index_hedge(
+    shard: Shard, constellation: Constellation, key: str, old: Attempt | None, new: Attempt | None
+) -> None:
+    """Count the slot of a hedge, which no task's record names."""
+    fleet = shard.fleet
+    task = constellation.name, key.rpartition("/")[0]
+    was = old.device if old is not None and old.hedge and old.end is None else None
+    now = new.device if new is not None and new.hedge and new.end is None else None
+    if was == now:
+        return
+    if was is not None:
+        fleet.used[was] = fleet.used.get(was, 0) - 1
+        fleet.hedges.get(was, {}).pop(task, None)
+    if now is not None:
+        fleet.used[now] = fleet.used.get(now, 0) + 1
+        fleet.hedges.setdefault(now, {})[task] = None
+
+
 # -- the fleet
+
+
+def _index_health(_shard: Shard, fleet: Fleet, _key: str, old: Health | None, new: Health | None) -> None:
+    fleet.faults += (new.faults if new is not None else 0) - (old.faults if old is not None else 0)
+
+
+def _index_stopping(_shard: Shard, fleet: Fleet, key: str, old: Stopping | None, new: Stopping | None) -> None:
+    for attempt in old.attempts if old is not None else ():
+        fleet.stop_waits.pop(attempt, None)
+    for attempt in new.attempts if new is not None else ():
+        fleet.stop_waits[attempt] = key
 
 
 def _index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new: Device | None) -> None:
@@ -349,6 +416,12 @@ def _index_offer(_shard: Shard, fleet: Fleet, key: str, _old: Offer | None, new:
     fleet.revision += 1
 
 
+def _index_secret(_shard: Shard, access: Access, _key: str, old: Secret | None, new: Secret | None) -> None:
+    # That it was used once more lets nobody have it who could not before.
+    if old is None or new is None or old.version != new.version:
+        access.secrets_revision += 1
+
+
 _HOOKS: dict[type[Stream], dict[str, Any]] = {
     Constellation: {
         "head": _index_head,
@@ -360,8 +433,13 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "question": _index_question,
         "rule": _index_rule,
     },
-    Fleet: {"device": _index_device, "offer": _index_offer},
-    Access: {},
+    Fleet: {
+        "device": _index_device,
+        "offer": _index_offer,
+        "health": _index_health,
+        "stopping": _index_stopping,
+    },
+    Access: {"secret": _index_secret},
 }
 
 

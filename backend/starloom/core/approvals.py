@@ -218,10 +218,10 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
     words = bool(head.request) and head.recipe is None
     verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold)
     effects = _effects(work.shard.fleet, [*specs, *_added_by(rules)])
-    _ask(work, constellation, verdict, effects, action=_hash_of(constellation), note=" The plan was changed since.")
+    _ask(work, constellation, verdict, effects, action=hash_of(constellation), note=" The plan was changed since.")
 
 
-def _hash_of(constellation: Constellation) -> str:
+def hash_of(constellation: Constellation) -> str:
     """Return the hash of a plan as it stands now, with all that decides what it does."""
     parts = (constellation.specs, constellation.deps, constellation.rules)
     told = sha256(encode_entity(constellation.head.policy))

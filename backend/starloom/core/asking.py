@@ -27,7 +27,7 @@ def ask(work: Work, constellation: Constellation, dependencies: list[str]) -> No
         number = constellation.tasks[dependency.source].attempt
         at = LeaseRef(
             attempt=number,
-            constellation=constellation.name,
+            constellation=attempt.origin or constellation.name,
             incarnation=attempt.incarnation,
             task=dependency.source,
         )
@@ -48,9 +48,18 @@ def ask_again(work: Work, device: str) -> None:
 
 def on_facts(work: Work, item: FactsReported) -> None:
     """A device has looked: a pointer that found nothing, is too big, or whose value is gone decides as `no_value`."""
+    at = item.frame.at
+    key = f"{at.task}/{at.attempt}"
+    for name in work.shard.live:
+        forked = work.shard.constellations[name]
+        known = forked.attempts.get(key) if forked.unasked and forked.head.origin is not None else None
+        if known is not None and known.origin == at.constellation:
+            _told(work, forked, item, key)
+    _told(work, work.shard.constellations.get(at.constellation), item, key)
+
+
+def _told(work: Work, constellation: Constellation | None, item: FactsReported, key: str) -> None:
     frame = item.frame
-    constellation = work.shard.constellations.get(frame.at.constellation)
-    key = f"{frame.at.task}/{frame.at.attempt}"
     attempt = constellation.attempts.get(key) if constellation else None
     if constellation is None or attempt is None or attempt.device != item.device or attempt.end is not AttemptEnd.OK:
         work.ignore("facts of no finished attempt of this device")

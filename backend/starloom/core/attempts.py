@@ -10,25 +10,24 @@ import hashlib
 
 from msgspec.structs import replace
 
-from starloom.core import recovery, waiting
-from starloom.core.effects import COMMIT, DURABLE, ArmTimer, InputPlan, InputSource, SendCancel, SendDispatch
-from starloom.core.gates import fact
+from starloom.core import health, hedging, off_devices, recovery
+from starloom.core.checks import missed_check, too_big
+from starloom.core.effects import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
+from starloom.core.fences import arm_fence, fence_after_ms, lease_ref
 from starloom.core.inputs import (
-    LeaseExpired,
     LedgerReported,
     ReceiptReported,
     ResultReported,
     StartedReported,
-    TimerFired,
 )
-from starloom.core.model import Constellation
+from starloom.core.model import Constellation, Fleet
 from starloom.core.placement import Choice
+from starloom.core.secrets import given
 from starloom.core.tables import Trigger, Verdict, look_up
-from starloom.core.wants import deciding, wants_of
+from starloom.core.wants import wants_of
 from starloom.core.work import Work, change_task, close_question, moved, unattend
-from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.entities import Attempt, Input, TaskRecord, TaskSpec
 from starloom_protocol.frames import LeaseRef, ResultFrame
-from starloom_protocol.values import MISSING, holds, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
     AttemptEnd,
@@ -40,6 +39,8 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
+# Agents forget what ended sixty days ago; what they do not know any more proves nothing.
+LEDGER_KEEPS_MS = 30 * 86_400_000
 _TRIGGER_OF = {
     Outcome.OK: Trigger.FINISHED,
     Outcome.ERROR: Trigger.BROKE,
@@ -48,12 +49,21 @@ _TRIGGER_OF = {
     Outcome.REFUSED: Trigger.NOT_BEGUN,
     Outcome.NEVER_STARTED: Trigger.NOT_BEGUN,
 }
+_END_OF = {outcome: AttemptEnd(outcome.value) for outcome in Outcome}
+# Bound once, as in `apply`: these are asked for with each result.
+_ACT, _OK = Verdict.ACT, Outcome.OK
+_CANCELLING, _LEASED, _SUCCEEDED, _UNKNOWN = (
+    TaskState.CANCELLING,
+    TaskState.LEASED,
+    TaskState.SUCCEEDED,
+    TaskState.UNKNOWN,
+)
 
 
 def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, choice: Choice) -> None:
     """Lease a ready task to a device; the dispatch leaves once its events are as safe as the work needs."""
     shard = work.shard
-    number = record.attempt + 1
+    number = max(record.attempt, record.hedge) + 1
     attempt = Attempt(
         device=choice.device,
         incarnation=shard.incarnation,
@@ -65,7 +75,7 @@ def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     )
     leased = replace(
         record,
-        state=TaskState.LEASED,
+        state=_LEASED,
         attempt=number,
         device=choice.device,
         started=record.started + 1,
@@ -75,6 +85,10 @@ def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     )
     also = ("attempt", f"{spec.id}/{number}", attempt)
     change_task(work, constellation, spec.id, "task_leased", leased, also, by="engine")
+    if shard.fleet.health:
+        health.granted(work, choice.device)
+    if spec.secrets:
+        given(work, spec.secrets, f"{constellation.name}/{spec.id}/{number} on {choice.device}")
     work.order(dispatch_of(work, constellation, spec, leased, attempt))
 
 
@@ -94,26 +108,21 @@ def dispatch_of(
         device=attempt.device,
         fence_after_ms=fence_after_ms(work, spec, attempt),
         files_out=spec.files_out,
-        inputs=[_input_plan(constellation, spec, name) for name in _input_names(spec)],
+        inputs=[_input_plan(work.shard.fleet, constellation, item) for item in spec.inputs],
         item=item,
         repeatability=attempt.repeatability,
+        secrets=spec.secrets,
         start_to_close_s=spec.timeouts.start_to_close_s,
         tool=spec.tool or "",
         wants=wants_of(constellation, spec),
     )
 
 
-def lease_ref(constellation: Constellation, task: str, number: int, attempt: Attempt) -> LeaseRef:
-    """Return the name of an attempt as frames carry it."""
-    return LeaseRef(attempt=number, constellation=constellation.name, incarnation=attempt.incarnation, task=task)
-
-
-def _input_names(spec: TaskSpec) -> list[str]:
-    return [item.name for item in spec.inputs]
-
-
-def _input_plan(constellation: Constellation, spec: TaskSpec, name: str) -> InputPlan:
-    item = next(item for item in spec.inputs if item.name == name)
+def _input_plan(fleet: Fleet, constellation: Constellation, item: Input) -> InputPlan:
+    name = item.name
+    if item.off:
+        rows = off_devices.told_of(constellation, item.source) if item.source in constellation.groups else []
+        return InputPlan(many=True, name=name, sources=[InputSource(text=off_devices.row(fleet, one)) for one in rows])
     if item.source in constellation.groups:
         children = constellation.leaves(item.source)
         if not constellation.specs[item.source].nested:
@@ -142,22 +151,6 @@ def _source(constellation: Constellation, task: str, output: str) -> InputSource
     return InputSource(attempt=record.attempt, output=output, task=task)
 
 
-def absence_of(spec: TaskSpec, attempt: Attempt) -> tuple[int, str]:
-    """Return (T in milliseconds, what then) of an attempt's absence policy, defaults filled in."""
-    if spec.on_absence.then:
-        return spec.on_absence.after_s * 1000, spec.on_absence.then
-    return (0, "reassign") if attempt.repeatability in REPEATABLE else (0, "wait")
-
-
-def fence_after_ms(work: Work, spec: TaskSpec, attempt: Attempt) -> int:
-    """Return how long after its last answered `alive` an agent must stop; 0 is never (`wait`)."""
-    after_ms, then = absence_of(spec, attempt)
-    if then == "wait":
-        return 0
-    settings = work.shard.settings
-    return max(settings.ttl_ms + after_ms - settings.absence_margin_ms, settings.ttl_ms // 4)
-
-
 # -- reports
 
 
@@ -176,16 +169,35 @@ def _open(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpe
     if record is None or spec is None:
         work.ignore("its task was removed")
         return None
+    if attempt.hedge and attempt.end is None:
+        return None
     if attempt.incarnation != at.incarnation or attempt.end is not None or record.attempt != at.attempt:
         work.ignore("its lease is closed")
         return None
     return constellation, spec, record, attempt
 
 
+def _open_hedge(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
+    """Return what a report is about if it is about an open hedge."""
+    constellation = work.shard.constellations.get(at.constellation)
+    record = constellation.tasks.get(at.task) if constellation else None
+    if constellation is None or record is None or record.hedge != at.attempt:
+        return None
+    hedge = hedging.of(constellation, at.task, record)
+    if hedge is None or hedge.device != device or hedge.incarnation != at.incarnation:
+        return None
+    return constellation, constellation.specs[at.task], record, hedge
+
+
 def on_started(work: Work, item: StartedReported) -> None:
     """An agent has begun an attempt."""
     found = _open(work, item.device, item.frame.at)
     if found is None:
+        hedged = _open_hedge(work, item.device, item.frame.at)
+        if hedged is not None:
+            constellation, spec, record, hedge = hedged
+            put = ("attempt", f"{spec.id}/{record.hedge}", replace(hedge, started_ms=work.at_ms))
+            work.emit(constellation, "hedge_started", spec.id, [put])
         return
     constellation, spec, record, attempt = found
     row = look_up(record.state, Trigger.STARTED)
@@ -203,16 +215,18 @@ def on_result(work: Work, item: ResultReported) -> None:
     frame = item.frame
     found = _open(work, item.device, frame.at)
     if found is None:
+        found = _result_of_hedge(work, item)
+    if found is None:
         _late(work, item.device, frame)
         return
     constellation, spec, record, attempt = found
     row = look_up(record.state, _TRIGGER_OF[frame.outcome])
-    if row.verdict is not Verdict.ACT:
+    if row.verdict is not _ACT:
         work.ignore(row.reason)
         return
     ended = replace(
         attempt,
-        end=AttemptEnd(frame.outcome.value),
+        end=_END_OF[frame.outcome],
         ended_ms=work.at_ms,
         started_ms=attempt.started_ms or attempt.leased_ms,
         effect=frame.effect,
@@ -220,16 +234,41 @@ def on_result(work: Work, item: ResultReported) -> None:
         detail=frame.detail[:2000],
         tail=frame.tail[-4096:],
     )
-    if frame.outcome is Outcome.OK:
+    if frame.outcome is _OK:
         _finished(work, constellation, spec, record, ended, frame)
-    elif record.state is TaskState.CANCELLING:
-        _stopped(work, constellation, spec, record, ended)
+    elif record.state is _CANCELLING:
+        stopped(work, constellation, spec, record, ended)
     elif frame.outcome in (Outcome.REFUSED, Outcome.NEVER_STARTED):
         recovery.not_begun(work, constellation, spec, record, ended)
     else:
         recovery.broke(work, constellation, spec, record, ended)
-    if record.state is TaskState.UNKNOWN and not constellation.unknown:
+    if record.state is _UNKNOWN and not constellation.unknown:
         unattend(work, constellation, Attention.TASK_UNKNOWN)
+
+
+def _result_of_hedge(
+    work: Work, item: ResultReported
+) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
+    """A hedge that succeeded becomes the attempt that counts; one that did not leaves the first one alone."""
+    frame = item.frame
+    hedged = _open_hedge(work, item.device, frame.at)
+    if hedged is None:
+        return None
+    constellation, spec, record, hedge = hedged
+    if frame.outcome is Outcome.OK:
+        hedging.wins(work, constellation, spec, record)
+        return _open(work, item.device, frame.at)
+    ended = replace(
+        hedge,
+        end=_END_OF[frame.outcome],
+        ended_ms=work.at_ms,
+        effect=frame.effect,
+        code=frame.code,
+        detail=frame.detail[:2000],
+    )
+    hedging.ended_early(work, constellation, spec.id, record, ended)
+    health.failed(work, ended)
+    return None
 
 
 def _late(work: Work, device: str, frame: ResultFrame) -> None:
@@ -254,7 +293,7 @@ def _finished(
     ended: Attempt,
     frame: ResultFrame,
 ) -> None:
-    facts = dict(sorted(frame.facts.items()))
+    facts = dict(sorted(frame.facts.items())) if frame.facts else {}
     if frame.artifact is not None or frame.facts_too_big:
         for pointer in wants_of(constellation, spec):
             if pointer not in facts:
@@ -262,40 +301,36 @@ def _finished(
         facts = dict(sorted(facts.items()))
     done = replace(ended, value=frame.value, artifact=frame.artifact, bytes=frame.bytes, facts=facts, code=None)
     key = f"{spec.id}/{record.attempt}"
-    needed = deciding(constellation, spec) if frame.facts_too_big else {}
-    sizes = sorted(frame.facts_too_big.items())
-    too_big = next((f"{pointer} has {size} bytes" for pointer, size in sizes if pointer in needed), None)
-    if too_big is not None:
-        failed = replace(done, end=AttemptEnd.ERROR, code=Code.FACT_TOO_BIG, detail=too_big)
+    unbrought = too_big(constellation, spec, frame)
+    if unbrought is not None:
+        failed = replace(done, end=AttemptEnd.ERROR, code=Code.FACT_TOO_BIG, detail=unbrought)
         recovery.broke(work, constellation, spec, record, failed)
         return
     checked = frame.verified
     if spec.checks:
         work.quietly(constellation, "attempt", key, done)
-        missed = _missed_check(constellation, spec)
+        missed = missed_check(constellation, spec)
         if missed is not None:
             failed = replace(done, end=AttemptEnd.ERROR, code=Code.CHECK_FAILED, detail=missed)
             recovery.broke(work, constellation, spec, record, failed)
             return
         checked = True
-    succeeded = moved(work, record, TaskState.SUCCEEDED, checked=checked, code=None, cause=None)
+    succeeded = moved(work, record, _SUCCEEDED, checked=checked, code=None, cause=None)
+    if record.hedge:
+        hedging.close(work, constellation, spec.id, record)
+    if work.shard.fleet.health:
+        health.succeeded(work, ended.device)
     change_task(work, constellation, spec.id, "task_succeeded", succeeded, ("attempt", key, done))
     work.rules_due.append((constellation.name, spec.id, "succeeded"))
 
 
-def _missed_check(constellation: Constellation, spec: TaskSpec) -> str | None:
-    for check in spec.checks:
-        found = fact(constellation, spec.id, check.output)
-        wanted = parse(check.value) if check.value is not None else None
-        if not holds(check.op, found, wanted):
-            shown = "nothing" if found is MISSING else str(found)[:200]
-            return f"{check.output or 'the output'} should be {check.op} {check.value or ''}, found {shown}".strip()
-    return None
-
-
-def _stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
     """A cancel is proved: the attempt is over and the task is cancelled."""
     closed = replace(ended, end=AttemptEnd.REVOKED)
+    if hedging.take_over(work, constellation, spec, record, closed):
+        now = constellation.tasks[spec.id]
+        arm_fence(work, constellation, spec, now, constellation.attempt(spec.id, now.attempt))
+        return
     cancelled = moved(work, record, TaskState.CANCELLED)
     key = f"{spec.id}/{record.attempt}"
     change_task(work, constellation, spec.id, "task_cancelled", cancelled, ("attempt", key, closed))
@@ -305,18 +340,27 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
     """A device says that a cancelled attempt's process group has ended."""
     found = _open(work, item.device, item.frame.at)
     if found is None:
+        hedged = _open_hedge(work, item.device, item.frame.at)
+        if hedged is not None:
+            constellation, spec, record, hedge = hedged
+            ended = replace(hedge, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=item.frame.effect)
+            hedging.ended_early(work, constellation, spec.id, record, ended)
         return
     constellation, spec, record, attempt = found
-    overdue = record.reason is Reason.OVERDUE
-    row = look_up(record.state, Trigger.ENDED_OVERDUE if overdue else Trigger.RECEIPT)
+    overdue, moving = record.reason is Reason.OVERDUE, record.reason is Reason.MOVING
+    row = look_up(
+        record.state, Trigger.ENDED_OVERDUE if overdue else Trigger.MOVED if moving else Trigger.RECEIPT
+    )
     if row.verdict is not Verdict.ACT:
         work.ignore(row.reason)
         return
     ended = replace(attempt, ended_ms=work.at_ms, effect=item.frame.effect)
     if overdue:
         recovery.timed_out(work, constellation, spec, record, ended)
+    elif moving:
+        recovery.given_back(work, constellation, spec, record, ended)
     else:
-        _stopped(work, constellation, spec, record, ended)
+        stopped(work, constellation, spec, record, ended)
 
 
 def on_ledger(work: Work, item: LedgerReported) -> None:
@@ -325,6 +369,13 @@ def on_ledger(work: Work, item: LedgerReported) -> None:
     if found is None:
         return
     constellation, spec, record, attempt = found
+    device = work.shard.fleet.devices.get(item.device)
+    if device is not None and attempt.leased_ms < device.ledger_ms:
+        work.ignore("its ledger is newer than the lease and proves nothing")
+        return
+    if work.at_ms - attempt.leased_ms > LEDGER_KEEPS_MS:
+        work.ignore("its ledger may have forgotten so old a lease")
+        return
     if item.state == "unknown" and record.state in (TaskState.LEASED, TaskState.UNKNOWN):
         ended = replace(
             attempt, end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE, code=None, detail=""
@@ -360,102 +411,5 @@ def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str
     work.order(
         SendCancel(at=lease_ref(constellation, task, record.attempt, attempt), device=attempt.device, reason=reason)
     )
-    fence = fence_after_ms(work, constellation.specs[task], attempt)
-    if fence:
-        settings = work.shard.settings
-        due = work.at_ms + settings.ttl_ms + fence + settings.grace_ms
-        work.order(timer(constellation, task, "fence", record, due))
-
-
-def timer(constellation: Constellation, task: str, kind: str, record: TaskRecord, due_ms: int) -> ArmTimer:
-    """Return the order to judge a task again at a moment."""
-    return ArmTimer(
-        attempt=record.attempt,
-        constellation=constellation.name,
-        due_ms=due_ms,
-        entity=task,
-        kind=kind,
-        round=record.round,
-    )
-
-
-# -- silence
-
-
-def on_lease_expired(work: Work, item: LeaseExpired) -> None:
-    """No `alive` named an attempt for ttl + grace: it is absent; its policy says what then."""
-    constellation = work.shard.constellations.get(item.at.constellation)
-    record = constellation.tasks.get(item.at.task) if constellation else None
-    if constellation is None or record is None or record.attempt != item.at.attempt:
-        work.ignore("its lease is closed")
-        return
-    row = look_up(record.state, Trigger.SILENT)
-    if row.verdict is not Verdict.ACT or record.absent_since_ms:
-        work.ignore(row.reason or "it is known to be absent")
-        return
-    spec = constellation.specs[item.at.task]
-    attempt = constellation.attempt(spec.id, record.attempt)
-    after_ms, then = absence_of(spec, attempt)
-    absent = replace(record, reason=Reason.ABSENT, absent_since_ms=work.at_ms)
-    change_task(work, constellation, spec.id, "task_absent", absent, by="engine", note=_absence_words(after_ms, then))
-    if then == "wait":
-        return
-    if after_ms == 0:
-        recovery.lost(work, constellation, spec, absent, attempt, then)
-    else:
-        work.order(timer(constellation, spec.id, "absence", absent, work.at_ms + after_ms))
-
-
-def _absence_words(after_ms: int, then: str) -> str:
-    if then == "wait":
-        return "the device does not answer; the work waits for it"
-    after = f"in {after_ms // 1000} s" if after_ms else "now"
-    return f"the device does not answer; the work is {'moved' if then == 'reassign' else 'given up'} {after}"
-
-
-def heard(work: Work, constellation: Constellation, task: str) -> None:
-    """An absent attempt's device has answered again before it was given away."""
-    record = constellation.tasks[task]
-    if record.absent_since_ms and look_up(record.state, Trigger.HEARD).verdict is Verdict.ACT:
-        stood_ms = record.stood_ms + work.at_ms - record.absent_since_ms
-        back = replace(record, reason=None, absent_since_ms=0, stood_ms=stood_ms)
-        change_task(work, constellation, task, "task_heard", back, by="engine")
-
-
-def on_timer(work: Work, item: TimerFired) -> None:
-    """A due moment of an attempt, judged against state: stale ones change nothing."""
-    constellation = work.shard.constellations.get(item.constellation)
-    record = constellation.tasks.get(item.entity) if constellation else None
-    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
-        work.ignore("the timer is stale")
-        return
-    spec = constellation.specs[item.entity]
-    if item.kind == "backoff" and record.reason is Reason.BACKOFF:
-        again = replace(record, reason=Reason.HELD if record.held else None, not_before_ms=0)
-        change_task(work, constellation, spec.id, "task_ready", again, by="engine")
-    elif item.kind == "absence" and record.absent_since_ms:
-        attempt = constellation.attempt(spec.id, record.attempt)
-        after_ms, then = absence_of(spec, attempt)
-        if work.at_ms < record.absent_since_ms + after_ms:
-            work.ignore("the timer belongs to an earlier absence")
-        else:
-            recovery.lost(work, constellation, spec, record, attempt, then)
-    elif item.kind == "fence" and look_up(record.state, Trigger.FENCE_PASSED).verdict is Verdict.ACT:
-        attempt = constellation.attempt(spec.id, record.attempt)
-        if attempt.device in work.shard.fleet.holders and _in_touch(work, attempt.device):
-            # The device answers `alive`, so its fence has not run down: only its receipt proves the end.
-            work.order(timer(constellation, spec.id, "fence", record, work.at_ms + work.shard.settings.ttl_ms))
-            return
-        ended = replace(attempt, ended_ms=work.at_ms, detail="stopped by its own fence")
-        _stopped(work, constellation, spec, record, ended)
-    elif item.kind == "waits_long":
-        waiting.on_too_long(work, constellation, spec, record)
-    elif item.kind == "heard":
-        heard(work, constellation, spec.id)
-    else:
-        work.ignore("the timer is stale")
-
-
-def _in_touch(work: Work, device: str) -> bool:
-    found = work.shard.fleet.devices.get(device)
-    return found is not None and found.link == "online"
+    hedging.stop(work, constellation, task, record, reason)
+    arm_fence(work, constellation, constellation.specs[task], record, attempt)

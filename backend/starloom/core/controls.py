@@ -17,6 +17,7 @@ from starloom.core.inputs import ControlRequested
 from starloom.core.model import Constellation
 from starloom.core.placement import requeue
 from starloom.core.relisting import open_round as next_round
+from starloom.core.story import DEADLINE
 from starloom.core.tables import Trigger, Verdict, look_up
 from starloom.core.work import Put, Refusal, Work, change_task, close_question, fault, moved, unattend
 from starloom_protocol.entities import Attempt, TaskRecord
@@ -107,8 +108,23 @@ def _cancel(work: Work, constellation: Constellation, item: ControlRequested) ->
     stop_all(work, constellation, item.reason or "the constellation was cancelled")
 
 
-def stop_all(work: Work, constellation: Constellation, reason: str) -> None:
-    """Close every question, end every group that has not begun, ask every task to stop."""
+def at_deadline(work: Work, constellation: Constellation) -> None:
+    """The constellation's time is over: nothing starts any more, and what must not be cut goes on to its own end."""
+    head = constellation.head
+    if head.state is _STATE.CANCELLING or constellation.name not in work.shard.live:
+        work.ignore("the timer is stale")
+        return
+    note = f"its deadline of {head.deadline_s} s has passed"
+    cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=DEADLINE)
+    work.emit(constellation, "cancelling", "", [("head", "", cancelling)], note=note, by="engine")
+    stop_all(work, constellation, note, cut=False)
+
+
+def stop_all(work: Work, constellation: Constellation, reason: str, *, cut: bool = True) -> None:
+    """Close every question, end every group that has not begun, ask every task to stop.
+
+    Without `cut`, work that runs and may not be repeated is left to its end: to stop it halfway is no safe point.
+    """
     for question in list(constellation.open_questions):
         closed = replace(constellation.questions[question], answer="", answered_by=work.by, answered_ms=work.at_ms)
         work.emit(constellation, "question_closed", question, [("question", question, closed)])
@@ -118,6 +134,10 @@ def stop_all(work: Work, constellation: Constellation, reason: str) -> None:
             work.emit(constellation, "group_cancelled", group, [("group", group, ended)])
     for task, task_record in list(constellation.tasks.items()):
         if task_record.state not in FINAL_TASK_STATES and task_record.state is not TaskState.UNKNOWN:
+            if not cut and task_record.state is TaskState.RUNNING:
+                attempt = constellation.attempt(task, task_record.attempt)
+                if attempt.repeatability not in REPEATABLE:
+                    continue
             ask_to_stop(work, constellation, task, reason)
 
 
@@ -291,7 +311,7 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
 
 
 def open_round(work: Work, constellation: Constellation, starts: list[str], item: ControlRequested) -> None:
-    """Open a new round of `starts` and of every final task downstream of them.
+    """Open a new round of `starts` and of every final task downstream of them, in an active constellation.
 
     Raises:
         Refusal: `illegal_control` after a cancel, `downstream_started`, `needs_confirm`.
@@ -330,7 +350,8 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
             found, state=state, round=found.round + 1, cause=None, code=None, reason=None, since_ms=work.at_ms
         )
         work.emit(constellation, "round_opened", group, [("group", group, opened)], note=item.reason)
-    if head.state not in (_STATE.ACTIVE, _STATE.PAUSED):
+    if head.state not in (_STATE.ACTIVE, _STATE.PAUSED, _STATE.PLANNING):
+        # One that is only being made from another is started by whoever makes it.
         activate(work, constellation, "reopened", item.reason)
 
 
@@ -343,7 +364,8 @@ def _under_way(constellation: Constellation, task: str, starts: list[str]) -> bo
     return record is not None and task not in starts and record.state in STARTED_TASK_STATES
 
 
-def _may_have_run(attempt: Attempt) -> bool:
+def may_have_run(attempt: Attempt) -> bool:
+    """Whether an attempt may have had an effect that must not be had twice."""
     begun = attempt.end not in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
     return begun and attempt.repeatability not in REPEATABLE
 
@@ -354,7 +376,7 @@ def _need_confirm(work: Work, constellation: Constellation, tasks: list[str], it
         record = constellation.tasks[task]
         # Of any round: work that was marked or skipped since has still been begun.
         tried = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
-        if task not in item.confirm and any(attempt is not None and _may_have_run(attempt) for attempt in tried):
+        if task not in item.confirm and any(attempt is not None and may_have_run(attempt) for attempt in tried):
             unsafe.append(task)
     if unsafe:
         names = ", ".join(unsafe)

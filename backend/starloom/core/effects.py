@@ -42,7 +42,8 @@ class InputPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class SendDispatch(Effect, frozen=True, kw_only=True, tag="dispatch"):
     """Assemble and send a dispatch: values are read from the shard by reference just before sending.
 
-    `args` may still hold `{"each": pointer}` (resolved with `item`) and `{"secret": name}` nodes.
+    `args` may still hold `{"each": pointer}` (resolved with `item`) and `{"secret": name}` nodes; of the latter only
+    those named in `secrets` are given, by whoever sends it: a value is never part of an effect.
     """
 
     args: str
@@ -54,6 +55,7 @@ class SendDispatch(Effect, frozen=True, kw_only=True, tag="dispatch"):
     inputs: list[InputPlan] = []
     item: str | None = None
     repeatability: Repeatability
+    secrets: list[str] = []
     start_to_close_s: int
     tool: str
     wants: list[str] = []
@@ -79,6 +81,32 @@ class SendResume(Effect, frozen=True, kw_only=True, tag="resume"):
     action: str
     at: LeaseRef
     device: str
+
+
+class SendDrain(Effect, frozen=True, kw_only=True, tag="drain"):
+    """Tell a device that it gets no new work, or gets work again."""
+
+    device: str
+    draining: bool
+    reason: str
+
+
+class SendQuery(Effect, frozen=True, kw_only=True, tag="query"):
+    """Ask a device's ledger what became of attempts."""
+
+    attempts: list[LeaseRef]
+    device: str
+
+
+class SendAnswer(Effect, frozen=True, kw_only=True, tag="answer"):
+    """Give a device a person's answer to its question; `action` names the one asking that it is for."""
+
+    action: str
+    allow: bool
+    ask: str
+    by: str
+    device: str
+    reason: str = ""
 
 
 class CloseDevice(Effect, frozen=True, kw_only=True, tag="close_device"):
@@ -120,5 +148,16 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     value: Any = None
 
 
-OutboxEffect = SendDispatch | SendCancel | SendFetch | SendResume | CloseDevice | CloseToken | StartJob
+OutboxEffect = (
+    SendAnswer
+    | SendDispatch
+    | SendCancel
+    | SendFetch
+    | SendResume
+    | SendDrain
+    | SendQuery
+    | CloseDevice
+    | CloseToken
+    | StartJob
+)
 AnyEffect = OutboxEffect | ArmTimer

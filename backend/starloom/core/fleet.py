@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core import recovery
+from starloom.core import conditions, draining, hedging, owner_asks, recovery
 from starloom.core.asking import ask_again
-from starloom.core.attempts import dispatch_of, heard, lease_ref
-from starloom.core.effects import CloseDevice
+from starloom.core.attempts import dispatch_of
+from starloom.core.effects import CloseDevice, SendQuery
+from starloom.core.fences import lease_ref
 from starloom.core.inputs import (
-    ConditionReceived,
     DeviceConnected,
     DeviceControlled,
     DeviceDisconnected,
@@ -22,6 +22,7 @@ from starloom.core.inputs import (
     OfferReceived,
 )
 from starloom.core.model import Constellation
+from starloom.core.silence import heard
 from starloom.core.tables import Trigger, Verdict, look_up
 from starloom.core.work import Put, Refusal, Work, change_task, fault, moved, unattend
 from starloom_protocol.entities import Device, Enrollment
@@ -164,6 +165,8 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
                 device=device.id, code=Code.TAKEN_OVER, reason="a newer connection took over", session=device.session
             )
         )
+    conditions.woke(work, device)
+    device = work.shard.fleet.devices[device.id]
     new_ledger = device.ledger is not None and device.ledger != item.ledger
     online = replace(
         device,
@@ -172,6 +175,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
         session=device.session + 1,
         instance=item.instance,
         ledger=item.ledger,
+        ledger_ms=device.ledger_ms if device.ledger == item.ledger else work.at_ms,
         version=item.version,
     )
     _put_device(work, "device_online", online)
@@ -187,6 +191,9 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
             if attempt is not None and attempt.device == device.id and attempt.end is None:
                 at = lease_ref(constellation, task, constellation.tasks[task].attempt, attempt)
                 entries.append({"action": "resend", "at": at})
+                # Only its ledger can say that it was never begun.
+                work.order(SendQuery(attempts=[at], device=device.id))
+    draining.greet(work, online)
     ask_again(work, device.id)
     work.answer(
         {
@@ -202,7 +209,7 @@ def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: 
     record = constellation.tasks[task]
     attempt = constellation.attempt(task, record.attempt)
     at: LeaseRef = lease_ref(constellation, task, record.attempt, attempt)
-    if record.state is TaskState.CANCELLING or record.reason is Reason.OVERDUE:
+    if record.state is TaskState.CANCELLING or record.reason in (Reason.OVERDUE, Reason.MOVING):
         return {"action": "cancel", "at": at}
     heard(work, constellation, task)
     record = constellation.tasks[task]
@@ -223,6 +230,7 @@ def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
     if device is None or device.session != item.session or device.link is DeviceLink.OFFLINE:
         work.ignore("a newer session has taken over")
         return
+    conditions.woke(work, device)
     offline = replace(device, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     _put_device(work, "device_offline", offline, note=item.reason)
 
@@ -266,18 +274,6 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
         unattend(work, constellation, attention)
 
 
-def on_condition(work: Work, item: ConditionReceived) -> None:
-    """Battery, owner present, suspending."""
-    device = _device(work, item.device)
-    if device.session != item.session:
-        work.ignore("a newer session has taken over")
-        return
-    facts = dict(sorted({**device.condition, **item.facts}.items()))
-    link = DeviceLink.SUSPENDED if item.facts.get("suspending") == "true" else DeviceLink.ONLINE
-    if facts != device.condition or link is not device.link:
-        _put_device(work, "device_condition", replace(device, condition=facts, link=link))
-
-
 # -- a person's hand
 
 
@@ -291,8 +287,10 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
         if work.shard.fleet.by_name.get(item.value, device.id) != device.id:
             raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
         _put_device(work, "device_renamed", replace(device, name=item.value))
-    elif item.action in ("drain", "resume"):
-        _put_device(work, f"device_{item.action}", replace(device, draining=item.action == "drain"), item.reason)
+    elif item.action == "drain":
+        draining.drain(work, device, item)
+    elif item.action == "resume":
+        draining.resume(work, device, item)
     elif item.action == "label":
         labels = _labels(item.value)
         _put_device(work, "device_labelled", replace(device, labels=labels))
@@ -320,8 +318,11 @@ def _labels(value: str) -> list[str]:
 
 def _revoke(work: Work, device: Device, reason: str) -> None:
     revoked = replace(device, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
-    _put_device(work, "device_revoked", revoked, reason)
+    known: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
+    _put_device(work, "device_revoked", revoked, reason, also=known)
+    owner_asks.forget(work, device.id)
     work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))
+    hedging.revoked(work, device.id)
     for name, task in list(work.shard.fleet.holders.get(device.id, {})):
         constellation = work.shard.constellations[name]
         record = constellation.tasks[task]
@@ -332,6 +333,8 @@ def _revoke(work: Work, device: Device, reason: str) -> None:
             recovery.uncertain(work, constellation, constellation.specs[task], record, attempt)
         elif record.state is TaskState.CANCELLING:
             ended = replace(attempt, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=EffectSeen.MAYBE)
+            if hedging.take_over(work, constellation, constellation.specs[task], record, ended):
+                continue
             cancelled = moved(work, record, TaskState.CANCELLED)
             also = ("attempt", f"{task}/{record.attempt}", ended)
             change_task(work, constellation, task, "task_cancelled", cancelled, also, by="engine")

@@ -5,13 +5,17 @@ Reads facts of attempts; never parses more than the one fact a condition names.
 
 from __future__ import annotations
 
+from typing import Final
+
 from starloom.core.model import Constellation
 from starloom_protocol.entities import Condition, Dependency, GroupRecord, TaskRecord
 from starloom_protocol.values import MISSING, holds, parse, point
 from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
 
 _FINAL = frozenset({"succeeded", "failed", "cancelled", "skipped"})
-_NOT_CHOSEN = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON})
+_SUCCESS: Final = Gate.SUCCESS
+_OPEN, _SHUT, _UNDECIDED = GateState.OPEN, GateState.SHUT, GateState.UNDECIDED
+_NOT_CHOSEN = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
 
 
 def excused(constellation: Constellation, task: str, record: TaskRecord | GroupRecord) -> bool:
@@ -45,15 +49,16 @@ def decide(constellation: Constellation, dependency: Dependency) -> GateState:
     source = dependency.source
     record = constellation.tasks.get(source) or constellation.groups.get(source)
     if record is None or record.state not in _FINAL:
-        return GateState.UNDECIDED
+        return _UNDECIDED
     if constellation.relisting and of_old_list(constellation, source):
-        return GateState.UNDECIDED
+        return _UNDECIDED
     state = record.state
+    # First, and by names bound once: nearly all gates are of this kind, and each is decided when its source ends.
+    if dependency.gate is _SUCCESS:
+        return _OPEN if state == "succeeded" else _SHUT
     match dependency.gate:
         case Gate.FINISH:
             return GateState.OPEN
-        case Gate.SUCCESS:
-            return GateState.OPEN if state == "succeeded" else GateState.SHUT
         case Gate.FAILURE:
             return GateState.OPEN if state == "failed" else GateState.SHUT
         case Gate.UNLESS_FAILED:

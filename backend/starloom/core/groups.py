@@ -15,6 +15,7 @@ from starloom.core.attempts import ask_to_stop
 from starloom.core.gates import asked, excused, fact, shut_cause
 from starloom.core.graph import raise_ranks
 from starloom.core.model import Constellation, Tally
+from starloom.core.off_devices import REPORT
 from starloom.core.placement import selects
 from starloom.core.wants import ITEMS
 from starloom.core.work import Put, Work, change_task, close_question, moved
@@ -144,17 +145,19 @@ def _waiting_members(constellation: Constellation, root: str) -> list[str]:
 
 def _expand_over_devices(work: Work, constellation: Constellation, root: str, selector: Selector) -> None:
     fleet = work.shard.fleet
+    told_of = list_of(constellation, root).when_off == REPORT
     fitting = [
         device
         for device in fleet.devices.values()
         if not device.revoked
-        and device.link is DeviceLink.ONLINE
+        and (told_of or device.link is DeviceLink.ONLINE)
         and selects(selector, device, fleet.tools.get(device.id, {}))
     ]
     real = [device for device in fitting if not device.demo]
     chosen = real or fitting
     if not chosen:
-        _fail_family(work, constellation, root, Code.NO_DEVICE, "no device that is online fits the group's selector")
+        note = f"no device{'' if told_of else ' that is online'} fits the group's selector"
+        _fail_family(work, constellation, root, Code.NO_DEVICE, note)
         return
     items = [
         Item(key=device.id, value=canonical({"id": device.id, "name": device.name, "os": device.os}))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.edits import EditOperation, LoweredPlan
 from starloom_protocol.entities import Enrollment, Fault, Offer, Principal, SignIn, Token
 from starloom_protocol.frames import ArtifactReady, FactsFrame, LeaseRef, Propose, Receipt, ResultFrame, Started
@@ -84,9 +85,11 @@ class ModelUsed(Input, frozen=True, kw_only=True, tag="model_used"):
 class ReviewProposed(Input, frozen=True, kw_only=True, tag="review_proposed"):
     """The reviewer's edit of the plan; without operations, no change.
 
-    `wish` is told to a person: what it would do if it were allowed to.
+    `wish` is told to a person: what it would do if it were allowed to. `ask`: an edit that is wider than what was
+    approved is put to a person instead of being refused.
     """
 
+    ask: bool = False
     base_version: int = 0
     constellation: str
     job: str
@@ -104,6 +107,35 @@ class EditProposed(Input, frozen=True, kw_only=True, tag="edit"):
     principal: str = ""
     reason: str = ""
     trigger: str = "edit"
+
+
+class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
+    """A new constellation from the state of `origin` after its event `seq` (`records`, by key), at `version`.
+
+    With `task` that task and what follows it begins anew. `args` are whole arguments of tasks, as canonical text;
+    `confirm` names work that a person lets run again.
+    """
+
+    args: dict[str, str] = {}
+    confirm: list[str] = []
+    constellation: str
+    idempotency: tuple[str, str] | None = None
+    name: str = ""
+    origin: str
+    principal: str = ""
+    reason: str = ""
+    records: dict[str, msgspec.Raw]
+    seq: int
+    task: str | None = None
+    version: int
+
+
+class UndoRequested(Input, frozen=True, kw_only=True, tag="undo"):
+    """What these finished tasks have done is to be taken back, or that of all which declare how."""
+
+    constellation: str
+    reason: str = ""
+    tasks: list[str] = []
 
 
 class DraftOpened(Input, frozen=True, kw_only=True, tag="draft"):
@@ -131,6 +163,12 @@ class ControlRequested(Input, frozen=True, kw_only=True, tag="control"):
     state: str = "succeeded"
     task: str | None = None
     value: str | None = None
+
+
+class StopAllRequested(Input, frozen=True, kw_only=True, tag="stop_all"):
+    """Cancel everything that is live; every device that has work confirms."""
+
+    reason: str = ""
 
 
 class QuestionAnswered(Input, frozen=True, kw_only=True, tag="answer"):
@@ -203,6 +241,25 @@ class ConditionReceived(Input, frozen=True, kw_only=True, tag="condition"):
     session: int
 
 
+class AsksReceived(Input, frozen=True, kw_only=True, tag="asks"):
+    """All that a device asks its owner now, and whose answer its policy takes."""
+
+    answers: str
+    device: str
+    open: list[OwnerAsk] = []
+    session: int
+
+
+class OwnerAskAnswered(Input, frozen=True, kw_only=True, tag="ask_answered"):
+    """A person here answers a question of a device; `action` is what they saw."""
+
+    action: str
+    allow: bool
+    ask: str
+    device: str
+    reason: str = ""
+
+
 class StartedReported(Input, frozen=True, kw_only=True, tag="started"):
     device: str
     frame: Started
@@ -247,12 +304,38 @@ class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
 
 
 class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
-    """`action`: rename drain resume revoke label remove."""
+    """`action`: rename drain resume revoke label.
+
+    `deadline_s` of a drain: when what may be repeated is moved to other devices; 0 is at once, -1 never.
+    """
 
     action: str
+    deadline_s: int = -1
     device: str
     reason: str = ""
     value: str = ""
+
+
+# -- secrets
+
+
+class SecretSet(Input, frozen=True, kw_only=True, tag="secret_set"):
+    """A value of a secret lies ciphered under `cipher`; it is not here. `version` is the one that it was ciphered for.
+
+    `base_version` is the version that its writer saw, 0 for none, absent for whichever stands.
+    """
+
+    base_version: int | None = None
+    cipher: str
+    devices: list[str] = []
+    name: str
+    recipes: list[str] = []
+    tools: list[str] = []
+    version: int
+
+
+class SecretRemoved(Input, frozen=True, kw_only=True, tag="secret_removed"):
+    name: str
 
 
 # -- recipes
@@ -353,6 +436,16 @@ class SignInUsed(Input, frozen=True, kw_only=True, tag="signin_used"):
     token: Token
 
 
+class RefusalNoted(Input, frozen=True, kw_only=True, tag="refusal"):
+    """Somebody was refused at a door (`api sign_in connect join`), `times` in a row; `by` whom, if that is known."""
+
+    address: str = ""
+    code: str
+    door: str
+    reason: str
+    times: int = 1
+
+
 # -- the lab
 
 
@@ -371,6 +464,9 @@ AnyInput = (
     | ModelUsed
     | EditProposed
     | ControlRequested
+    | StopAllRequested
+    | ForkRequested
+    | UndoRequested
     | DraftOpened
     | DraftClosed
     | QuestionAnswered
@@ -382,6 +478,8 @@ AnyInput = (
     | DeviceDisconnected
     | OfferReceived
     | ConditionReceived
+    | AsksReceived
+    | OwnerAskAnswered
     | StartedReported
     | ResultReported
     | ReceiptReported
@@ -390,6 +488,8 @@ AnyInput = (
     | LedgerReported
     | FactsReported
     | DeviceControlled
+    | SecretSet
+    | SecretRemoved
     | RecipeSaved
     | RecipeRemoved
     | ScheduleSaved
@@ -402,5 +502,6 @@ AnyInput = (
     | TokenRevoked
     | SignInOpened
     | SignInUsed
+    | RefusalNoted
     | FaultNoted
 )

@@ -48,6 +48,10 @@ def check(shard: Shard) -> None:
             record = constellation.tasks[task]
             if record.state in (TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING) and record.device:
                 used[record.device] = used.get(record.device, 0) + 1
+        for key in constellation.open_attempts:
+            attempt = constellation.attempts[key]
+            if attempt.hedge:
+                used[attempt.device] = used.get(attempt.device, 0) + 1
         check_indexes(constellation)
         check_moving(shard, constellation)
     for device, count in used.items():
@@ -77,7 +81,7 @@ def check_task(constellation: Constellation, task: str) -> None:
     _need(spec is not None, "I7", f"{where} has no spec")
     open_numbers = []
     started = 0
-    for number in range(1, record.attempt + 1):
+    for number in range(1, max(record.attempt, record.hedge) + 1):
         attempt = constellation.attempts.get(f"{task}/{number}")
         if attempt is None:
             continue
@@ -85,7 +89,14 @@ def check_task(constellation: Constellation, task: str) -> None:
             open_numbers.append(number)
         if attempt.round == record.round and attempt.end not in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED):
             started += attempt.repeatability not in REPEATABLE
-    _need(f"{task}/{record.attempt + 1}" not in constellation.attempts, "I3", f"{where} has an attempt above its last")
+    last = max(record.attempt, record.hedge)
+    _need(f"{task}/{last + 1}" not in constellation.attempts, "I3", f"{where} has an attempt above its last")
+    hedge = constellation.attempts.get(f"{task}/{record.hedge}") if record.hedge > record.attempt else None
+    if hedge is not None and hedge.end is None:
+        first = constellation.attempts.get(f"{task}/{record.attempt}")
+        allowed = hedge.repeatability in REPEATABLE and first is not None and first.device != hedge.device
+        _need(allowed and hedge.hedge, "I3", f"{where} has a hedge that may not be")
+        open_numbers.remove(record.hedge)
     _need(len(open_numbers) <= 1, "I3", f"{where} has open attempts {open_numbers}")
     if open_numbers:
         _need(open_numbers[0] == record.attempt, "I3", f"{where} has an open attempt that is not its last")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from starloom_protocol.approval_records import Standing
+from starloom_protocol.ask_records import DeviceAsks
 from starloom_protocol.entities import (
     Attempt,
     Dependency,
@@ -27,6 +28,7 @@ from starloom_protocol.entities import (
     RecipeVersion,
     Record,
     RuleRecord,
+    Secret,
     SignIn,
     TaskRecord,
     TaskSpec,
@@ -34,6 +36,7 @@ from starloom_protocol.entities import (
     ToolOffer,
     Version,
 )
+from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import GateState
 
@@ -52,8 +55,20 @@ CONSTELLATION_KINDS = (
     "job",
     "draft",
 )
-FLEET_KINDS = ("device", "offer", "enrollment", "schedule", "scheduled_plan", "recipe", "standing", "model_day")
-ACCESS_KINDS = ("principal", "token", "signin", "idem")
+FLEET_KINDS = (
+    "device",
+    "offer",
+    "enrollment",
+    "schedule",
+    "scheduled_plan",
+    "recipe",
+    "standing",
+    "health",
+    "stopping",
+    "asks",
+    "model_day",
+)
+ACCESS_KINDS = ("principal", "token", "signin", "idem", "secret")
 
 
 class Stream:
@@ -87,9 +102,13 @@ class Tally:
 
 
 class Progress:
-    """How the tasks of a constellation have ended so far; `devices` counts the successful ones of each."""
+    """How the tasks of a constellation have ended so far; `devices` counts the successful ones of each.
 
-    __slots__ = ("checked", "devices", "ended", "failed", "succeeded")
+    `paces` has, by tool, how many of its tasks succeeded and the milliseconds that these took together; `hedges` and
+    `broken` count tasks that had a hedge, and attempts that ended in an error or a timeout that may pass.
+    """
+
+    __slots__ = ("broken", "checked", "devices", "ended", "failed", "hedges", "paces", "succeeded")
 
     def __init__(self) -> None:
         self.ended = 0
@@ -97,6 +116,9 @@ class Progress:
         self.checked = 0
         self.failed: dict[str, None] = {}
         self.devices: dict[str, int] = {}
+        self.paces: dict[str, tuple[int, int]] = {}
+        self.hedges = 0
+        self.broken = 0
 
 
 class Constellation(Stream):
@@ -203,13 +225,21 @@ class Constellation(Stream):
 
 
 class Fleet(Stream):
-    """Devices and what they offer, and schedules; `used` counts slots, `tools` is each device's offer by tool name."""
+    """Devices and what they offer, and schedules; `used` counts slots, `tools` is each device's offer by tool name.
+
+    `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge;
+    `stop_waits` has the device of each attempt whose end a stop-all waits for.
+    """
 
     __slots__ = (
+        "asks",
         "by_key",
         "by_name",
         "devices",
         "enrollments",
+        "faults",
+        "health",
+        "hedges",
         "holders",
         "offers",
         "recipes",
@@ -217,6 +247,8 @@ class Fleet(Stream):
         "scheduled_plans",
         "schedules",
         "standing",
+        "stop_waits",
+        "stopping",
         "tools",
         "used",
     )
@@ -230,6 +262,12 @@ class Fleet(Stream):
         self.schedules = cast(dict[str, Schedule], self.tables["schedule"])
         self.scheduled_plans = cast(dict[str, ScheduledPlan], self.tables["scheduled_plan"])
         self.standing = cast(dict[str, Standing], self.tables["standing"])
+        self.asks = cast(dict[str, DeviceAsks], self.tables["asks"])
+        self.health = cast(dict[str, Health], self.tables["health"])
+        self.stopping = cast(dict[str, Stopping], self.tables["stopping"])
+        self.stop_waits: dict[str, str] = {}
+        self.faults = 0
+        self.hedges: dict[str, dict[tuple[str, str], None]] = {}
         self.by_name: dict[str, str] = {}
         self.tools: dict[str, dict[str, ToolOffer]] = {}
         self.used: dict[str, int] = {}
@@ -238,9 +276,12 @@ class Fleet(Stream):
 
 
 class Access(Stream):
-    """Principals, tokens, sign-in links and idempotency keys; never streamed live."""
+    """Principals, tokens, sign-in links, idempotency keys and what is known of secrets; never streamed live.
 
-    __slots__ = ("idempotency", "principals", "signins", "tokens")
+    `secrets_revision` rises when a secret is set, removed or given to others.
+    """
+
+    __slots__ = ("idempotency", "principals", "secrets", "secrets_revision", "signins", "tokens")
 
     def __init__(self, name: str) -> None:
         super().__init__(name, ACCESS_KINDS)
@@ -248,19 +289,28 @@ class Access(Stream):
         self.tokens = cast(dict[str, Token], self.tables["token"])
         self.signins = cast(dict[str, SignIn], self.tables["signin"])
         self.idempotency = cast(dict[str, Idempotency], self.tables["idem"])
+        self.secrets = cast(dict[str, Secret], self.tables["secret"])
+        self.secrets_revision = 0
 
 
 class Demand:
-    """Ready tasks that want the same: a heap of (-rank, order, constellation, task), lazily pruned."""
+    """Ready tasks of one owner that want the same: a heap of (-rank, order, constellation, task), lazily pruned.
 
-    __slots__ = ("feasible", "heap", "key", "revision", "selector", "tool")
+    `feasible` are the devices that can, in order of name, each with its slots and whether its owner is to be spared.
+    """
 
-    def __init__(self, key: tuple[str, bytes], tool: str, selector: Any) -> None:
+    __slots__ = ("feasible", "heap", "key", "needs", "owner", "revision", "selector", "tool")
+
+    def __init__(
+        self, key: tuple[str, bytes], tool: str, selector: Any, needs: Any = None, owner: str = ""
+    ) -> None:
+        self.owner = owner
         self.key = key
         self.tool = tool
         self.selector = selector
+        self.needs = needs
         self.heap: list[tuple[int, int, str, str]] = []
-        self.feasible: list[str] = []
+        self.feasible: list[tuple[str, int, bool]] = []
         self.revision = -1
 
 
@@ -268,7 +318,8 @@ class Shard:
     """Everything one engine loop owns.
 
     `touched` collects tasks and groups whose gates or children moved, in order, for the step's agenda; `queued_now`
-    those that joined a queue since the step began; `journal` what `apply` replaced since then, so that a refused
+    those that joined a queue since the step began, `ended_stops` attempts that a stop-all waited for; `journal` what
+    `apply` replaced since then, so that a refused
     input can be undone.
     """
 
@@ -276,6 +327,7 @@ class Shard:
         "access",
         "constellations",
         "demands",
+        "ended_stops",
         "fleet",
         "incarnation",
         "journal",
@@ -285,7 +337,9 @@ class Shard:
         "queued_now",
         "settings",
         "settled",
+        "shares",
         "touched",
+        "turns",
     )
 
     def __init__(self, settings: ShardSettings | None = None) -> None:
@@ -296,11 +350,14 @@ class Shard:
         self.constellations: dict[str, Constellation] = {}
         self.live: dict[str, None] = {}
         self.demands: dict[tuple[str, bytes], Demand] = {}
+        self.shares: dict[str, int] = {}
+        self.turns: dict[str, int] = {}
         self.queued: dict[tuple[str, str], tuple[str, bytes]] = {}
         self.queued_now: dict[tuple[str, str], None] = {}
         self.order = 0
         self.touched: dict[tuple[str, str], None] = {}
         self.settled: dict[str, None] = {}
+        self.ended_stops: dict[str, None] = {}
         self.journal: list[tuple[Stream, str, str, Any, int]] = []
 
     def stream(self, name: str) -> Stream:
@@ -326,11 +383,17 @@ class ShardSettings:
         "backoff_most_ms",
         "dependencies_most",
         "grace_ms",
+        "hedge_after_ms",
+        "hedge_times",
+        "probe_first_ms",
+        "probe_most_ms",
+        "quarantine_at",
         "refusals_most",
         "rule_firings_most",
         "schedule_apart_ms",
         "schedules_most",
         "standing_most",
+        "suspect_at",
         "tasks_most",
         "ttl_ms",
     )
@@ -356,6 +419,12 @@ class ShardSettings:
         self.schedules_most = schedules_most
         self.approval_ms = approval_ms
         self.standing_most = 500
+        self.suspect_at = 3
+        self.quarantine_at = 6
+        self.probe_first_ms = 30_000
+        self.probe_most_ms = 600_000
+        self.hedge_after_ms = 10_000
+        self.hedge_times = 3
         self.attempts_default = 3
         self.refusals_most = 10
         self.rule_firings_most = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core import review
+from starloom.core import review, wishes
 from starloom.core.gates import fact
 from starloom.core.model import Constellation, Fleet
 from starloom.core.story import called, sentence, so_far
@@ -12,6 +12,7 @@ from starloom.core.work import Work
 from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
+    Attention,
     ConstellationState,
     GroupState,
     Reason,
@@ -19,7 +20,7 @@ from starloom_protocol.vocabulary import (
 )
 
 _STATE = ConstellationState
-_CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON})
+_CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
 _SHOWN_BYTES_MAX = 4096
 GROWTH_PART = 4
 
@@ -36,10 +37,14 @@ def settle(work: Work, name: str) -> None:
         return
     if head.state is _STATE.CANCELLING:
         review.abandon(work, constellation)
-    elif any(review.open_jobs(constellation)):
+    elif any(review.open_jobs(constellation)) or wishes.open_wishes(constellation):
         return
     state = _STATE.CANCELLED if head.state is _STATE.CANCELLING else judge(constellation)
-    ended = replace(head, state=state, ended_ms=work.at_ms, attention=[])
+    not_undone = _not_undone(constellation)
+    if head.undone_from is not None and head.state is not _STATE.CANCELLING:
+        state = _STATE.FAILED if not_undone else head.undone_from
+    attention = [Attention.UNDO_FAILED] if not_undone else []
+    ended = replace(head, state=state, ended_ms=work.at_ms, attention=attention)
     answer = answer_of(work, constellation, state)
     work.emit(
         constellation,
@@ -49,6 +54,15 @@ def settle(work: Work, name: str) -> None:
         note=answer.sentence,
         by="engine",
     )
+
+
+def _not_undone(constellation: Constellation) -> list[str]:
+    """Return the tasks that were to take something back and did not."""
+    return [
+        task
+        for task, spec in constellation.specs.items()
+        if spec.undoes is not None and constellation.tasks[task].state in (TaskState.FAILED, TaskState.CANCELLED)
+    ]
 
 
 def judge(constellation: Constellation) -> ConstellationState:
@@ -98,7 +112,8 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
     """Return the final answer: items in the plan's order, and the sentence."""
     results = constellation.head.results or _leaves(constellation)
     items = [item for result in results for item in _items(constellation, work.shard.fleet, result)]
-    return Answer(items=items, sentence=sentence(constellation, work.shard.fleet, state), state="final")
+    said = sentence(constellation, work.shard.fleet, state, work.at_ms)
+    return Answer(items=items, sentence=said, state="final")
 
 
 def _leaves(constellation: Constellation) -> list[ResultSpec]:

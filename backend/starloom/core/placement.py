@@ -9,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import NamedTuple
 
+from starloom.core.battery import spared
 from starloom.core.model import Constellation, Demand, Fleet, Shard
 from starloom.core.queues import ANY, enqueue
+from starloom.core.secret_needs import Needs, needs_of, withheld
 from starloom_protocol.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
+from starloom_protocol.fleet_records import Health
 from starloom_protocol.vocabulary import (
     CODES,
+    REPEATABLE,
     AttemptEnd,
     CodeClass,
     ConstellationState,
@@ -23,6 +28,10 @@ from starloom_protocol.vocabulary import (
     Repeatability,
     TaskState,
 )
+
+_ACTIVE = ConstellationState.ACTIVE
+_Ranked = tuple[bool, int, int, int, int]
+"""Avoided, trust, less its inputs there, load, place among the feasible, which are in order of name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +44,7 @@ class Candidate:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The device picked, up to two others that would have done, and the sentence of why."""
 
     device: str
@@ -60,8 +68,8 @@ def selects(selector: Selector, device: Device, tools: Mapping[str, ToolOffer]) 
     return not selector.any or any(selects(part, device, tools) for part in selector.any)
 
 
-def judge(fleet: Fleet, device: Device, tool: str, selector: Selector) -> Candidate:
-    """Say whether a device could do this work at all, now or once it is back or free."""
+def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None = None) -> Candidate:
+    """Say whether a device could do this work at all, now or once it is back or free; `needs` are its secrets."""
     offered = fleet.tools.get(device.id, {})
     if device.revoked:
         return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, "was revoked")
@@ -76,35 +84,54 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector) -> Candid
         return Candidate(device.id, False, Reason.MISSING_GRANT, words)
     if offer.unavailable is not None:
         return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, f"cannot do {tool} now: {offer.unavailable}")
+    if needs is not None:
+        missing = withheld(needs, device, tool)
+        if missing is not None:
+            return Candidate(device.id, False, *missing)
     if device.link is not DeviceLink.ONLINE:
         word = "is asleep" if device.link is DeviceLink.SUSPENDED else "is off or out of reach"
         return Candidate(device.id, False, Reason.DEVICE_AWAY, word)
     if device.draining:
-        return Candidate(device.id, False, Reason.DEVICE_AWAY, "is being drained")
-    if device.quarantined:
-        return Candidate(device.id, False, Reason.DEVICE_AWAY, "is set aside after faults")
+        why = f": {device.drain_reason}" if device.drain_reason else ""
+        return Candidate(device.id, False, Reason.DEVICE_AWAY, f"is being drained{why}")
+    if device.quarantined and not (device.probing and offer.repeatability in REPEATABLE):
+        why = f": {device.aside}" if device.aside else " after faults"
+        return Candidate(device.id, False, Reason.DEVICE_AWAY, f"is set aside{why}")
     slots = fleet.offers[device.id].slots
     if fleet.used.get(device.id, 0) >= slots:
         return Candidate(device.id, False, Reason.BUSY, f"is busy ({slots} of {slots} slots)")
     return Candidate(device.id, True, None, "fits")
 
 
-def able(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
+def able(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[str]:
     """Return the devices that could do this work when free; demonstration devices only where no real one can."""
     fits = [
         device
         for device in fleet.devices.values()
-        if judge(fleet, device, tool, selector).reason in (None, Reason.BUSY)
+        if judge(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
     ]
     real = [device for device in fits if not device.demo]
     return [device.id for device in (fits if selector != ANY or not real else real)]
 
 
-def capable(fleet: Fleet, demand: Demand) -> list[str]:
-    """Return the devices that could take this demand when free, cached until the fleet changes."""
-    if demand.revision != fleet.revision:
-        demand.feasible = able(fleet, demand.tool, demand.selector)
-        demand.revision = fleet.revision
+def elsewhere(shard: Shard, constellation: Constellation, spec: TaskSpec, device: str) -> list[str]:
+    """Return the other devices that could do a task when free."""
+    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    return [found for found in able(shard.fleet, spec.tool or "", spec.device or ANY, needs) if found != device]
+
+
+def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool]]:
+    """Return the devices that could take this demand when free (see `Demand`), cached until the fleet changes."""
+    needs = demand.needs
+    # Both only rise, so their sum says whether either has.
+    revision = fleet.revision if needs is None else fleet.revision + needs.access.secrets_revision
+    if demand.revision != revision:
+        found = [fleet.devices[device] for device in able(fleet, demand.tool, demand.selector, needs)]
+        found.sort(key=lambda device: (device.name, device.id))
+        demand.feasible = [
+            (device.id, fleet.offers[device.id].slots, bool(device.condition) and spared(device)) for device in found
+        ]
+        demand.revision = revision
     return demand.feasible
 
 
@@ -127,7 +154,8 @@ def pick(
 ) -> Choice | None:
     """Choose among the free capable devices; None where none is free.
 
-    Ranked by: not one that failed this task before, where its inputs lie, least loaded, name.
+    Ranked by: not one that failed this task before, how reliable it is (one that is probed first), not at its owner's
+    cost, where its inputs lie, least loaded, name.
     """
     fleet = shard.fleet
     avoid = avoided(constellation, spec.id, record) if record.attempt else []
@@ -136,32 +164,48 @@ def pick(
         source = constellation.last_attempt(item.source)
         if source is not None:
             inputs_on[source.device] = inputs_on.get(source.device, 0) + 1
-    best: list[tuple[bool, int, int, str, str]] = []
-    for device in capable(fleet, demand):
-        slots = fleet.offers[device].slots
-        used = fleet.used.get(device, 0)
-        if used >= slots:
+    best: list[_Ranked] = []
+    doubted, used = fleet.health, fleet.used
+    known = capable(fleet, demand)
+    for place, (device, slots, sparing) in enumerate(known):
+        busy = used.get(device, 0)
+        if busy >= slots:
             continue
-        load = used * 1000 // slots
-        best.append((device in avoid, -inputs_on.get(device, 0), load, fleet.devices[device].name, device))
+        load = busy * 1000 // slots
+        if not (avoid or inputs_on or doubted):
+            best.append((False, sparing, 0, load, place))
+            continue
+        trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
+        if trust < 0 and (spec.repeatability or fleet.tools[device][demand.tool].repeatability) not in REPEATABLE:
+            continue
+        best.append((device in avoid, trust, -inputs_on.get(device, 0), load, place))
     if not best:
         return None
     best.sort()
     chosen = best[0]
-    if chosen[0] and any(device not in avoid for device in capable(fleet, demand)):
+    if chosen[0] and any(device not in avoid for device, _slots, _sparing in known):
         return None
-    device = chosen[4]
-    others = [item[4] for item in best[1:3]]
+    device = known[chosen[4]][0]
+    others = [known[item[4]][0] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
     return Choice(device, others, _why(chosen, len(best), demand.selector), repeatability)
 
 
-def _why(chosen: tuple[bool, int, int, str, str], free: int, selector: Selector) -> str:
+def _trust(health: Health | None) -> int:
+    """Return where a device ranks by its faults: one that is probed first, one that is suspect last."""
+    if health is None or health.state == "ok":
+        return 0
+    return -2 if health.state == "quarantined" else 2
+
+
+def _why(chosen: _Ranked, free: int, selector: Selector) -> str:
+    if chosen[1] < 0:
+        return "it was set aside and is tried again"
     if selector.name is not None or selector.id is not None:
         return "the plan names it"
     if free == 1:
         return "it is the only free device that can"
-    if chosen[1]:
+    if chosen[2]:
         return "its inputs are there"
     return "it is the least busy that can"
 
@@ -177,9 +221,9 @@ def full(constellation: Constellation, spec: TaskSpec) -> bool:
 
 
 def _any_free(fleet: Fleet, demand: Demand) -> bool:
-    used, offers = fleet.used, fleet.offers
-    for device in capable(fleet, demand):  # noqa: SIM110 - asked for every report; a generator costs thrice as much
-        if used.get(device, 0) < offers[device].slots:
+    used = fleet.used
+    for device, slots, _ in capable(fleet, demand):  # noqa: SIM110 - asked with every report; a generator costs thrice
+        if used.get(device, 0) < slots:
             return True
     return False
 
@@ -189,7 +233,10 @@ def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choic
     fleet = shard.fleet
     if not shard.queued:
         return None
-    for key, demand in list(shard.demands.items()):
+    demands = list(shard.demands.items())
+    if len(shard.shares) > 1:
+        demands.sort(key=lambda pair: _turn(shard, pair[1].owner))
+    for key, demand in demands:
         heap = demand.heap
         if not heap:
             del shard.demands[key]
@@ -205,7 +252,7 @@ def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choic
                 continue
             constellation = shard.constellations[name]
             record, spec = constellation.tasks[task], constellation.specs[task]
-            if constellation.head.state is not ConstellationState.ACTIVE:
+            if constellation.head.state is not _ACTIVE:
                 # Kept out of the queue until the constellation is active again (`requeue`).
                 del shard.queued[(name, task)]
                 continue
@@ -223,8 +270,15 @@ def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choic
         for entry in set_aside:
             heappush(heap, entry)
         if found is not None:
+            shard.order += 1
+            shard.turns[demand.owner] = shard.order
             return found
     return None
+
+
+def _turn(shard: Shard, owner: str) -> tuple[int, int]:
+    """Return whose turn it is first: who holds the fewest slots, then who was served longest ago."""
+    return shard.shares.get(owner, 0), shard.turns.get(owner, 0)
 
 
 def requeue(shard: Shard, constellation: Constellation, task: str) -> None:

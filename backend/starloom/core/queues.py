@@ -8,30 +8,42 @@ from __future__ import annotations
 from heapq import heappush
 
 from starloom.core.model import Constellation, Demand, Shard
+from starloom.core.secret_needs import needs_of
 from starloom_protocol.entities import Selector, TaskRecord, TaskSpec, encode_entity
 from starloom_protocol.vocabulary import TaskState
 
 ANY = Selector()
+_READY = TaskState.READY
 
 
-def demand_key(spec: TaskSpec) -> tuple[str, bytes]:
-    """Return what a task wants, so that all who want the same wait in one queue."""
-    return spec.tool or "", encode_entity(spec.device) if spec.device is not None else b""
+def demand_key(spec: TaskSpec, recipe: str | None = None) -> tuple[str, bytes]:
+    """Return what a task wants, so that all who want the same wait in one queue.
+
+    `recipe` is that of its constellation; it counts for tasks that are given secrets alone.
+    """
+    where = encode_entity(spec.device) if spec.device is not None else b""
+    if spec.secrets:
+        where += "\0".join(("", *spec.secrets, recipe or "")).encode()
+    return spec.tool or "", where
 
 
 def queueable(record: TaskRecord) -> bool:
     """Whether a task could be placed now as far as itself is concerned."""
-    return record.state is TaskState.READY and record.reason is None
+    return record.state is _READY and record.reason is None
 
 
 def enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
     """Append a task to the queue of its demand."""
     if spec.tool is None:
         return
-    key = demand_key(spec)
+    key = demand_key(spec, constellation.head.recipe) if spec.secrets else demand_key(spec)
+    owner = constellation.head.author
+    key = key[0], key[1] + owner.encode()
     demand = shard.demands.get(key)
     if demand is None:
-        demand = shard.demands[key] = Demand(key, spec.tool, spec.device or ANY)
+        needs = needs_of(shard.access, spec, constellation.head.recipe)
+        demand = shard.demands[key] = Demand(key, spec.tool, spec.device or ANY, needs, owner)
+        shard.shares.setdefault(owner, 0)
     shard.queued[(constellation.name, spec.id)] = key
     shard.order += 1
     heappush(demand.heap, (-constellation.rank.get(spec.id, 0), shard.order, constellation.name, spec.id))

@@ -1,4 +1,4 @@
-"""What becomes of an attempt that did not succeed: the recovery ladder of engine.md, rungs 1, 2, 5 and 7.
+"""What becomes of an attempt that did not succeed: the recovery ladder of engine.md, rungs 1, 2, 5, 6 and 7.
 
 Rung 4 (a rule's edit) hangs on the events decided here. Attempts are bounded by a round's budget, so runs end.
 Work that is neither pure nor idempotent is repeated by itself only where no effect can have happened.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from starloom.core import health, hedging, last_resort
 from starloom.core.effects import ArmTimer
 from starloom.core.model import Constellation
 from starloom.core.placement import able
 from starloom.core.queues import ANY
+from starloom.core.secret_needs import needs_of
 from starloom.core.work import Work, attend, change_task, moved
 from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import (
@@ -37,6 +39,8 @@ _WAITS_FOR_OWNER = {
     Code.MISSING_GRANT: (Reason.MISSING_GRANT, Attention.MISSING_GRANT),
     Code.NEEDS_APPROVAL: (Reason.OWNER_ASKED, Attention.OWNER_ASKED),
 }
+RETRIES_LEAST = 20
+RETRIES_PERCENT = 20
 _AT_ONCE = frozenset({AttemptEnd.INTERRUPTED, AttemptEnd.LOST})
 
 
@@ -57,6 +61,10 @@ def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     end = ended.end or AttemptEnd.ERROR
     code = ended.code or _CODE_OF_END.get(end, Code.TOOL_FAILED)
     ended = replace(ended, code=code)
+    if record.state is not TaskState.UNKNOWN:
+        health.failed(work, ended)
+    if hedging.take_over(work, constellation, spec, record, ended):
+        return
     repeatable = ended.repeatability in REPEATABLE
     harmless = repeatable or ended.effect is EffectSeen.NONE
     if end is AttemptEnd.INTERRUPTED and not harmless:
@@ -71,6 +79,10 @@ def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     may_again = end in _AT_ONCE or on_check or code_class is not CodeClass.PERMANENT
     if _kills_agents(constellation, spec, record, ended):
         _fail(work, constellation, spec, record, replace(ended, code=Code.QUARANTINED))
+    elif may_again and harmless and _budget_is_spent(constellation, ended):
+        said = f"{ended.detail}; " if ended.detail else ""
+        spent = replace(ended, detail=f"{said}not tried again: the retries of the whole constellation are used up")
+        _fail(work, constellation, spec, record, spent)
     elif may_again and harmless and record.started < attempts_most(spec, ended):
         _again(work, constellation, spec, record, ended, at_once=end in _AT_ONCE)
     else:
@@ -92,7 +104,9 @@ def _kills_agents(constellation: Constellation, spec: TaskSpec, record: TaskReco
         earlier = constellation.attempts.get(f"{spec.id}/{number}")
         if earlier is None or earlier.round != record.round:
             break
-        if earlier.end is AttemptEnd.INTERRUPTED:
+        # Given up on silence, and then it came back and told that the agent had died over it.
+        died_silently = earlier.end is AttemptEnd.LOST and (earlier.late or "").startswith(AttemptEnd.INTERRUPTED)
+        if earlier.end is AttemptEnd.INTERRUPTED or died_silently:
             devices[earlier.device] = None
     return ended.end is AttemptEnd.INTERRUPTED and len(devices) >= 2
 
@@ -102,6 +116,9 @@ def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     refusals = record.refusals + 1
     code = ended.code or (Code.POLICY_REFUSED if ended.end is AttemptEnd.REFUSED else None)
     ended = replace(ended, code=code)
+    health.failed(work, ended)
+    if hedging.take_over(work, constellation, spec, record, ended):
+        return
     record = replace(record, started=max(record.started - 1, 0), refusals=refusals)
     if code is Code.NEEDS_APPROVAL:
         # A person takes as long as a person takes: looking again meanwhile counts for nothing.
@@ -134,7 +151,8 @@ def _all_refused(work: Work, constellation: Constellation, spec: TaskSpec, recor
             break
         if earlier.end is AttemptEnd.REFUSED:
             refused[earlier.device] = None
-    return not any(device not in refused for device in able(work.shard.fleet, spec.tool or "", spec.device or ANY))
+    needs = needs_of(work.shard.access, spec, constellation.head.recipe)
+    return not any(device not in refused for device in able(work.shard.fleet, spec.tool or "", spec.device or ANY, needs))
 
 
 def lost(
@@ -145,10 +163,34 @@ def lost(
         uncertain(work, constellation, spec, record, attempt)
         return
     ended = replace(attempt, end=AttemptEnd.LOST, ended_ms=work.at_ms, code=Code.LOST)
+    health.failed(work, ended)
+    if hedging.take_over(work, constellation, spec, record, ended):
+        return
     if then == "fail" or record.started >= attempts_most(spec, ended):
         _fail(work, constellation, spec, record, ended)
     else:
         _again(work, constellation, spec, record, ended, at_once=True)
+
+
+def given_back(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+    """A draining device has stopped work that another one takes: no try is used up."""
+    if ended.repeatability not in REPEATABLE and ended.effect is not EffectSeen.NONE:
+        uncertain(work, constellation, spec, record, ended)
+        return
+    back = replace(ended, end=AttemptEnd.REVOKED, detail="moved: its device drains")
+    if hedging.take_over(work, constellation, spec, record, back):
+        return
+    ready = moved(work, record, TaskState.READY, started=max(record.started - 1, 0))
+    key = f"{spec.id}/{record.attempt}"
+    change_task(work, constellation, spec.id, "task_moved", ready, ("attempt", key, back), note=back.detail)
+
+
+def _budget_is_spent(constellation: Constellation, ended: Attempt) -> bool:
+    """Whether errors and timeouts have been tried again so often that more would be a storm; silence is not counted."""
+    if ended.end not in (AttemptEnd.ERROR, AttemptEnd.TIMEOUT):
+        return False
+    # The attempt in hand is not in the count yet.
+    return constellation.progress.broken >= max(RETRIES_LEAST, len(constellation.tasks) * RETRIES_PERCENT // 100)
 
 
 def uncertain(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
@@ -196,6 +238,9 @@ def _again(
 
 
 def _fail(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+    if last_resort.asks(constellation, spec, record):
+        last_resort.ask(work, constellation, spec, record, ended)
+        return
     key = f"{spec.id}/{record.attempt}"
     failed = moved(work, record, TaskState.FAILED, code=ended.code, checked=False)
     change_task(work, constellation, spec.id, "task_failed", failed, ("attempt", key, ended), note=ended.detail)

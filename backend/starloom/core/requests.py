@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core import approvals, clarifying
+from starloom.core import approvals, clarifying, last_resort, wishes
 from starloom.core.effects import DURABLE, ArmTimer, StartJob
 from starloom.core.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.installing import install_plan
@@ -218,6 +218,10 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
         return
     if question.kind == clarifying.KIND:
         clarifying.on_answered(work, constellation, question, item)
+    elif question.kind == wishes.KIND:
+        wishes.decide(work, constellation, question, item)
+    elif question.kind == last_resort.KIND:
+        last_resort.decide(work, constellation, question, item.value, item.reason)
     elif question.kind == approvals.KIND:
         approvals.decide(work, constellation, question, item)
     else:

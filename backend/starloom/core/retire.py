@@ -67,6 +67,10 @@ def _named(_shard: Shard, item: Any) -> str:
     return name
 
 
+def _origin(_shard: Shard, item: i.ForkRequested) -> str:
+    return item.origin
+
+
 def _reported(_shard: Shard, item: i.ResultReported) -> str:
     return item.frame.at.constellation
 
@@ -89,6 +93,7 @@ _ABOUT: dict[type, Callable[[Shard, Any], str | None]] = {
     i.ControlRequested: _named,
     i.EditProposed: _named,
     i.FaultNoted: _named,
+    i.ForkRequested: _origin,
     i.JobClaimed: _named,
     i.PlanProposed: _named,
     i.ReviewProposed: _named,
@@ -97,4 +102,5 @@ _ABOUT: dict[type, Callable[[Shard, Any], str | None]] = {
     i.RequestReceived: _made_before,
     i.ResultReported: _reported,
     i.TimerFired: _about_to_fire,
+    i.UndoRequested: _named,
 }

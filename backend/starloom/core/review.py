@@ -104,7 +104,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
         work.ignore("the review is claimed")
     else:
         late = "no worker took it" if item.kind == UNCLAIMED else "the reviewer took too long"
-        _close(work, constellation, job, late)
+        close(work, constellation, job, late)
 
 
 def on_proposed(work: Work, item: ReviewProposed) -> None:
@@ -117,7 +117,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
     job = constellation.jobs.get(item.job) if constellation else None
     if constellation is None or job is None or job.kind != KIND:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no review {item.job}"))
-    if job.state == "done" or constellation.name not in work.shard.live:
+    if not _is_open(work, constellation, job):
         work.ignore("the review is closed")
         work.answer({"accepted": False})
         return
@@ -143,11 +143,20 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
         wider = wider_than_approved(work.shard.fleet, constellation, before, flows)
         if wider:
             raise Refusal(*(fault(Code.NEEDS_APPROVAL, reason, "operations") for reason in wider))
-    _close(work, constellation, job, "changed" if item.operations else item.reason or "no change")
+    close(work, constellation, job, "changed" if item.operations else item.reason or "no change")
     work.answer({"accepted": True})
 
 
-def _close(work: Work, constellation: Constellation, job: Job, note: str) -> None:
+def _is_open(work: Work, constellation: Constellation, job: Job) -> bool:
+    return job.state != "done" and constellation.name in work.shard.live
+
+
+def may_propose(work: Work, constellation: Constellation, job: Job, item: ReviewProposed) -> bool:
+    """Whether this is a review that is open for this worker."""
+    return job.kind == KIND and _is_open(work, constellation, job) and job.claimed_by in (None, item.worker)
+
+
+def close(work: Work, constellation: Constellation, job: Job, note: str) -> None:
     """Let everything go that a review held; what its gates say then counts again."""
     puts: list[Put] = [("job", job.id, replace(job, state="done"))]
     for task, record in constellation.tasks.items():
@@ -168,4 +177,4 @@ def _close(work: Work, constellation: Constellation, job: Job, note: str) -> Non
 def abandon(work: Work, constellation: Constellation) -> None:
     """A constellation is stopped: nothing is reviewed any more."""
     for job in list(open_jobs(constellation)):
-        _close(work, constellation, job, "the constellation was stopped")
+        close(work, constellation, job, "the constellation was stopped")

@@ -14,12 +14,13 @@ from msgspec.structs import replace
 from starloom.core.edits import apply_edit
 from starloom.core.gates import condition_met, fact
 from starloom.core.model import Constellation
-from starloom.core.work import Refusal, Work, attend
+from starloom.core.work import Refusal, Work, attend, fault
 from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveTask
 from starloom_protocol.entities import GroupRecord, RuleRecord, TaskRecord
 from starloom_protocol.values import MISSING, canonical, holds, parse
-from starloom_protocol.vocabulary import Attention, ConstellationState
+from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 
+_CANCELLING = ConstellationState.CANCELLING
 _decode_operations = msgspec.json.Decoder(list[EditOperation])
 
 
@@ -28,7 +29,7 @@ def fire_due(work: Work, name: str, task: str, event: str) -> None:
     constellation = work.shard.constellations.get(name)
     if constellation is None or not constellation.rules_by_task or name not in work.shard.live:
         return
-    if constellation.head.state is ConstellationState.CANCELLING:
+    if constellation.head.state is _CANCELLING:
         return
     record = constellation.tasks.get(task) or constellation.groups.get(task)
     spec = constellation.specs.get(task)
@@ -145,6 +146,9 @@ def _fill(value: Any, constellation: Constellation, task: str) -> Any:
     if isinstance(value, dict):
         if value.keys() == {"output"} and isinstance(value["output"], str):
             found = fact(constellation, task, value["output"])
+            if found is not MISSING and _asks_for_secret(found):
+                # What a device says may not become the author's word of who is given a secret.
+                raise Refusal(fault(Code.FORBIDDEN, f"what {task} gave at {value['output']} names a secret"))
             return None if found is MISSING else found
         return {name: _fill(item, constellation, task) for name, item in value.items()}
     if isinstance(value, list):
@@ -153,3 +157,9 @@ def _fill(value: Any, constellation: Constellation, task: str) -> Any:
         # Canonical text inside a lowered operation: arguments of a task, keys of dropped items.
         return canonical(_fill(parse(value), constellation, task))
     return value
+
+
+def _asks_for_secret(value: Any) -> bool:
+    if isinstance(value, dict):
+        return value.keys() == {"secret"} or any(_asks_for_secret(item) for item in value.values())
+    return isinstance(value, list) and any(_asks_for_secret(item) for item in value)

@@ -13,19 +13,31 @@ from starloom.core import (
     approvals,
     asking,
     attempts,
+    auditing,
+    compensating,
+    conditions,
     controls,
     drafting,
+    draining,
     edits,
     fleet,
+    forking,
+    health,
+    hedge_opening,
     library,
+    owner_asks,
     requests,
     review,
     schedules,
     scheduling,
+    secrets,
+    silence,
     spending,
+    stopping,
     tidying,
     timeouts,
     waiting,
+    wishes,
 )
 from starloom.core import inputs as i
 from starloom.core.edits import apply_edit
@@ -42,6 +54,9 @@ from starloom.core.work import Refusal, Work, change_task, close_question, moved
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 
 _STATE = ConstellationState
+_CANCELLING = ConstellationState.CANCELLING
+_READY, _WAITING = TaskState.READY, TaskState.WAITING
+_UNSTARTED = frozenset({_READY, _WAITING})
 SETTLE_MOST = 1_000_000
 
 
@@ -73,6 +88,11 @@ def step(work: Work, item: AnyInput) -> None:
         work.answer(None, after="commit")
 
 
+def look(work: Work) -> None:
+    """Do what any step does beside its input: an input that decides nothing still lets the queues be looked at."""
+    _settle(work)
+
+
 def _settle(work: Work) -> None:
     shard = work.shard
     turns = 0
@@ -94,6 +114,8 @@ def _settle(work: Work) -> None:
             break
     _say_ready(work)
     waiting.watch(work)
+    if shard.ended_stops:
+        stopping.note_ended(work)
     for name in list(shard.settled):
         settle(work, name)
         schedules.ended(work, name)
@@ -131,9 +153,9 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             work.rules_due.append((name, key, str(now)))
         return
     record = constellation.tasks.get(key)
-    if record is None or record.state not in (TaskState.WAITING, TaskState.READY):
+    if record is None or record.state not in _UNSTARTED:
         return
-    if constellation.head.state is _STATE.CANCELLING:
+    if constellation.head.state is _CANCELLING:
         attempts.ask_to_stop(work, constellation, key, "the constellation was cancelled")
     elif constellation.shut.get(key):
         if review.holds(record):
@@ -143,11 +165,11 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
         change_task(work, constellation, key, "task_skipped", skipped, by="engine")
     elif constellation.undecided.get(key) or (constellation.relisting and of_old_list(constellation, key)):
-        if record.state is TaskState.READY:
+        if record.state is _READY:
             close_question(work, constellation, key)
             closed = moved(work, record, TaskState.WAITING)
             change_task(work, constellation, key, "task_waiting", closed, by="engine")
-    elif record.state is TaskState.WAITING:
+    elif record.state is _WAITING:
         spec = constellation.specs[key]
         if spec.person is not None:
             if review.holds(record):
@@ -155,9 +177,12 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             if constellation.head.state is not _STATE.AWAITING_APPROVAL:
                 requests.open_person_task(work, constellation, spec)
             return
-        reason_now = Reason.REVIEW if review.holds(record) else Reason.HELD if record.held else None
+        if record.review is not None:
+            ready = moved(work, record, _READY, reason=Reason.REVIEW)
+        else:
+            ready = moved(work, record, _READY, reason=Reason.HELD) if record.held else moved(work, record, _READY)
         # Its event is told with all others that became ready in this step and were not leased in it.
-        work.quietly(constellation, "task", key, moved(work, record, TaskState.READY, reason=reason_now))
+        work.quietly(constellation, "task", key, ready)
         work.ready[(name, key)] = None
         # Its own move touched it again, and nothing of what was just looked at has changed.
         work.shard.touched.pop((name, key), None)
@@ -165,11 +190,13 @@ def _reconsider(work: Work, name: str, key: str) -> None:
 
 def _say_ready(work: Work) -> None:
     """Tell, in one event a constellation, which tasks became ready and still are."""
+    if not work.ready:
+        return
     by_name: dict[str, list[str]] = {}
     for name, task in work.ready:
         constellation = work.shard.constellations[name]
         record = constellation.tasks.get(task)
-        if record is not None and record.state is TaskState.READY:
+        if record is not None and record.state is _READY:
             by_name.setdefault(name, []).append(task)
     work.ready.clear()
     for name, tasks in by_name.items():
@@ -211,6 +238,7 @@ def _on_proposal(work: Work, item: ProposalReported) -> None:
     if constellation is None or attempt is None or attempt.device != item.device or attempt.end is not None:
         work.ignore("a proposal from outside an open attempt")
         return
+    secrets.refuse_named(item.operations, "a device")
     apply_edit(
         work,
         constellation,
@@ -232,25 +260,30 @@ def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind in review.TIMERS:
         review.on_timer(work, item)
         return
+    if item.kind == draining.TIMER:
+        draining.on_timer(work, item)
+        return
+    if item.kind == health.TIMER:
+        health.on_timer(work, item)
+        return
+    if item.kind == hedge_opening.KIND:
+        hedge_opening.on_timer(work, item)
+        return
     if item.kind in timeouts.KINDS:
         timeouts.on_timer(work, item)
+        return
+    if item.kind == approvals.TIMER and wishes.is_wish(work.shard.constellations.get(item.constellation), item.entity):
+        wishes.on_timer(work, item)
         return
     if item.kind == approvals.TIMER:
         approvals.on_timer(work, item)
         return
     if item.kind != "deadline":
-        attempts.on_timer(work, item)
+        silence.on_timer(work, item)
         return
-    if item.constellation in work.shard.live:
-        request = i.ControlRequested(
-            id=item.id,
-            by=item.by,
-            at_ms=item.at_ms,
-            action="cancel",
-            constellation=item.constellation,
-            reason="its deadline has passed",
-        )
-        controls.on_control(work, request)
+    constellation = work.shard.constellations.get(item.constellation)
+    if constellation is not None and constellation.head.deadline_s:
+        controls.at_deadline(work, constellation)
 
 
 def _on_edit(work: Work, item: i.EditProposed) -> None:
@@ -274,13 +307,17 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.RequestReceived: requests.on_request,
     i.JobClaimed: requests.on_job_claimed,
     i.PlanProposed: requests.on_plan_proposed,
-    i.ReviewProposed: review.on_proposed,
+    i.ReviewProposed: wishes.on_proposed,
     i.ModelUsed: spending.on_used,
     i.QuestionAnswered: requests.on_answer,
     i.StandingRevoked: approvals.on_standing_revoked,
     i.FaultNoted: requests.on_fault_noted,
+    i.RefusalNoted: auditing.on_refusal,
     i.EditProposed: _on_edit,
     i.ControlRequested: controls.on_control,
+    i.StopAllRequested: stopping.on_stop_all,
+    i.ForkRequested: forking.on_fork,
+    i.UndoRequested: compensating.on_undo,
     i.DraftOpened: drafting.on_opened,
     i.DraftClosed: drafting.on_closed,
     i.EnrollmentOpened: fleet.on_enrollment_opened,
@@ -289,16 +326,20 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.DeviceConnected: fleet.on_connected,
     i.DeviceDisconnected: fleet.on_disconnected,
     i.OfferReceived: fleet.on_offer,
-    i.ConditionReceived: fleet.on_condition,
+    i.ConditionReceived: conditions.on_condition,
+    i.AsksReceived: owner_asks.on_asks,
+    i.OwnerAskAnswered: owner_asks.on_answered,
     i.DeviceControlled: fleet.on_device_control,
     i.StartedReported: attempts.on_started,
     i.ResultReported: attempts.on_result,
     i.ReceiptReported: attempts.on_receipt,
     i.LedgerReported: attempts.on_ledger,
     i.FactsReported: asking.on_facts,
-    i.LeaseExpired: attempts.on_lease_expired,
+    i.LeaseExpired: silence.on_lease_expired,
     i.ProposalReported: _on_proposal,
     i.ArtifactReported: _on_artifact,
+    i.SecretSet: secrets.on_set,
+    i.SecretRemoved: secrets.on_removed,
     i.RecipeSaved: library.on_recipe_saved,
     i.RecipeRemoved: library.on_recipe_removed,
     i.ScheduleSaved: scheduling.on_saved,

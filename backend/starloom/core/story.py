@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from starloom.core import off_devices
 from starloom.core.model import Constellation, Fleet
 from starloom_protocol.entities import TaskRecord
-from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, Reason, TaskState
+from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
+
+DEADLINE = "deadline"
 
 
-def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationState) -> str:
+def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationState, now_ms: int) -> str:
     """Return one or a few plain sentences on how a constellation ended (or stands)."""
     done = [task for task, record in constellation.tasks.items() if record.state is TaskState.SUCCEEDED]
     total = len(constellation.tasks)
     parts = [_opening(constellation.head.name, state, len(done), total, _where(constellation, fleet, done))]
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend(_checks(checked))
-    parts.extend(
-        _failures(
-            constellation, fleet, [t for t, record in constellation.tasks.items() if record.state is TaskState.FAILED]
-        )
-    )
+    parts.extend(off_devices.sentences(constellation, fleet, now_ms))
+    if constellation.head.cancelled_by == DEADLINE:
+        parts.append(f"Its deadline of {constellation.head.deadline_s} s had passed.")
+    parts.extend(_failures(constellation, fleet, _in_order(constellation)))
+    parts.extend(_failed_groups(constellation, state))
     parts.extend(_recoveries(constellation, fleet))
     parts.extend(_changes(constellation))
     parts.extend(_skips(constellation, fleet))
@@ -86,6 +89,24 @@ def called(constellation: Constellation, fleet: Fleet, task: str) -> str:
     return f"{spec.group} on {device.name}" if spec is not None and device is not None else task
 
 
+def _in_order(constellation: Constellation) -> list[str]:
+    """Return what failed, first that which failed first: what followed is seldom the cause."""
+    failed = [task for task, record in constellation.tasks.items() if record.state is TaskState.FAILED]
+    return sorted(failed, key=lambda task: constellation.tasks[task].since_ms)
+
+
+def _failed_groups(constellation: Constellation, state: ConstellationState) -> list[str]:
+    """Return why a group failed by itself, where no task of it says so."""
+    if state is ConstellationState.SUCCEEDED or any(r.state is TaskState.FAILED for r in constellation.tasks.values()):
+        return []
+    groups = [(r.since_ms, name) for name, r in constellation.groups.items() if r.state is GroupState.FAILED]
+    if not groups:
+        return []
+    name = min(groups)[1]
+    code = constellation.groups[name].code
+    return [f"First cause: {name} - {CODES[code].title.lower() if code else 'failed'}."]
+
+
 def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> list[str]:
     if not failed:
         return []
@@ -112,7 +133,9 @@ def _shortened(detail: str, most: int = 160) -> str:
 def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
     again = []
     for task, record in constellation.tasks.items():
-        if record.state is not TaskState.SUCCEEDED or record.started < 2:
+        # A hedge that lost was a try, but nothing had to be recovered.
+        tries = record.started - (record.hedge > record.attempt)
+        if record.state is not TaskState.SUCCEEDED or tries < 2:
             continue
         how = _broken_by(constellation, task, record)
         named = called(constellation, fleet, task)
@@ -132,6 +155,8 @@ def _broken_by(constellation: Constellation, task: str, record: TaskRecord) -> s
             return "its device stopped in the middle"
         if earlier.end is AttemptEnd.LOST:
             return "its device went away"
+        if earlier.end is AttemptEnd.REVOKED and record.attempt == record.hedge:
+            return "a second attempt was faster"
     return "tried again"
 
 
@@ -147,7 +172,7 @@ def _changes(constellation: Constellation) -> list[str]:
 def _skips(constellation: Constellation, fleet: Fleet) -> list[str]:
     by_cause: dict[str, list[str]] = {}
     for task, record in constellation.tasks.items():
-        if record.state is TaskState.SKIPPED:
+        if record.state is TaskState.SKIPPED and record.reason is not Reason.DEVICE_AWAY:
             by_cause.setdefault(_skip_words(constellation, fleet, record), []).append(task)
     said = []
     for words, tasks in by_cause.items():

@@ -28,6 +28,8 @@ class Trigger(StrEnum):
     RECEIPT = "receipt"
     FENCE_PASSED = "fence_passed"
     GIVEN_UP = "given_up"
+    MOVE = "move"
+    MOVED = "moved"
     TIME_OVER = "time_over"
     ENDED_OVERDUE = "ended_overdue"
     BACKOFF_OVER = "backoff_over"
@@ -107,6 +109,8 @@ _BY_TRIGGER: dict[Trigger, dict[TaskState, Row]] = {
     Trigger.RECEIPT: _row(ignore("nothing was asked to stop"), cancelling=ACT),
     Trigger.FENCE_PASSED: _row(ignore("nothing waits for its fence"), cancelling=ACT),
     Trigger.GIVEN_UP: _row(ignore(_NO_LEASE), leased=ACT, running=ACT, cancelling=ACT),
+    Trigger.MOVE: _row(ignore("nothing can be moved from a device"), leased=ACT, running=ACT),
+    Trigger.MOVED: _row(ignore("nothing was being moved"), leased=ACT, running=ACT),
     Trigger.TIME_OVER: _row(ignore("only what runs has a time to end by"), running=ACT),
     Trigger.ENDED_OVERDUE: _row(ignore("nothing was over its time"), running=ACT),
     Trigger.BACKOFF_OVER: _row(ignore("nothing backs off"), ready=ACT),

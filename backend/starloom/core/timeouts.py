@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from starloom.core import recovery
-from starloom.core.attempts import dispatch_of, lease_ref, timer
+from starloom.core import hedge_opening, recovery
+from starloom.core.attempts import dispatch_of
 from starloom.core.effects import ArmTimer, SendCancel, SendResume
+from starloom.core.fences import lease_ref, timer
 from starloom.core.inputs import TimerFired
 from starloom.core.model import Constellation, Shard
 from starloom.core.tables import Trigger, Verdict, look_up
@@ -38,10 +39,13 @@ def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
             if record.state is not TaskState.RUNNING:
                 continue
             spec, attempt = constellation.specs[task], constellation.attempt(task, record.attempt)
+            if not record.hedge and hedge_opening.is_due(shard, constellation, task, now_ms):
+                yield timer(constellation, task, hedge_opening.KIND, record, now_ms)
             if _is_late(shard, found, spec, record, attempt, now_ms):
                 kind = STOP if record.reason is Reason.OVERDUE else CLOSE
                 yield timer(constellation, task, kind, record, now_ms)
-            if _takes_long(constellation, task, now_ms):
+            asleep = found is not None and found.link is DeviceLink.SUSPENDED
+            if not asleep and _takes_long(constellation, task, now_ms):
                 slow[name] = None
                 if Attention.TAKES_LONG not in constellation.head.attention:
                     yield timer(constellation, task, WHOLE, record, now_ms)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.core import approvals, review, tidying
-from starloom.core.attempts import absence_of, fence_after_ms
+from starloom.core import approvals, draining, health, off_devices, review, tidying
 from starloom.core.effects import ArmTimer
+from starloom.core.fences import absence_of, fence_after_ms
 from starloom.core.model import Constellation, Shard
 from starloom.core.schedules import due_moments as of_schedules
 from starloom.core.work import Work
 from starloom_protocol.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import Reason, TaskState
 
-_OF_ATTEMPTS = frozenset({"backoff", "absence", "fence", "waits_long"})
+_OF_ATTEMPTS = frozenset({"backoff", "absence", "fence", "waits_long", off_devices.TIMER})
 
 
 def due_moments(shard: Shard) -> Iterator[ArmTimer]:
@@ -32,6 +32,8 @@ def due_moments(shard: Shard) -> Iterator[ArmTimer]:
         yield from _of_tasks(work, constellation)
         yield from review.due_moments(constellation)
     yield from of_schedules(shard)
+    yield from draining.due_moments(shard)
+    yield from health.due_moments(shard)
     yield tidying.due_moment(0)
 
 
@@ -49,7 +51,7 @@ def is_stale(shard: Shard, timer: ArmTimer) -> bool:
     record = constellation.tasks.get(timer.entity)
     if record is None or (record.attempt, record.round) != (timer.attempt, timer.round):
         return True
-    return timer.kind == "waits_long" and record.state is not TaskState.READY
+    return timer.kind in ("waits_long", off_devices.TIMER) and record.state is not TaskState.READY
 
 
 def _of_tasks(work: Work, constellation: Constellation) -> Iterator[ArmTimer]:
@@ -72,6 +74,11 @@ def _of_tasks(work: Work, constellation: Constellation) -> Iterator[ArmTimer]:
             kind, due = "fence", record.since_ms + settings.ttl_ms + fence + settings.grace_ms
         elif record.state is TaskState.READY and record.reason is None:
             kind, due = "waits_long", record.since_ms + constellation.specs[task].timeouts.schedule_to_start_s * 1000
+            off = off_devices.due(
+                constellation, work.shard.fleet, constellation.specs[task], record, record.since_ms
+            )
+            if off is not None:
+                yield off
         if kind:
             yield ArmTimer(
                 attempt=record.attempt,

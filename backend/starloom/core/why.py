@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from starloom.core import hedging
 from starloom.core.apply import load
 from starloom.core.model import Constellation, Shard
 from starloom.core.placement import Candidate, full, judge
+from starloom.core.secret_needs import missing, needs_of, set_line
 from starloom.core.story import called
-from starloom_protocol.entities import Device, Record, Selector, TaskSpec, decode_entity
+from starloom_protocol.entities import Device, Record, Secret, Selector, TaskSpec, decode_entity
 from starloom_protocol.presentation import Presentation, presentation
 from starloom_protocol.vocabulary import (
     CODES,
@@ -47,13 +49,19 @@ class Why:
     asleep: list[str] = field(default_factory=list)
 
 
-def shard_of(fleet: Mapping[str, bytes], constellation: str, entities: Mapping[str, bytes]) -> Shard:
-    """Return a shard holding the fleet and one constellation, from stored bytes.
+def shard_of(
+    fleet: Mapping[str, bytes],
+    constellation: str,
+    entities: Mapping[str, bytes],
+    secrets: Mapping[str, Secret] | None = None,
+) -> Shard:
+    """Return a shard holding the fleet, what is known of secrets and one constellation, from stored bytes.
 
     Slots are counted from this constellation alone: what others use of a device is not seen.
     """
     shard = Shard()
     load(shard, "fleet", 0, {key: decode_entity(key, raw) for key, raw in fleet.items()})
+    load(shard, "access", 0, {f"secret/{name}": record for name, record in (secrets or {}).items()})
     records: dict[str, Record] = {key: decode_entity(key, raw) for key, raw in entities.items()}
     load(shard, constellation, 0, records)
     return shard
@@ -90,7 +98,7 @@ def explain(shard: Shard, name: str, task: str) -> Why:
         waits = _waits(constellation, task)
         sentence = f"{task} waits{_for(waits)}."
     elif record.state is TaskState.READY:
-        candidates = [] if spec.person else candidates_of(shard, spec)
+        candidates = [] if spec.person else candidates_of(shard, constellation, spec)
         sentence, actions = _ready(shard, constellation, spec, reason, candidates)
         if reason is Reason.DEVICE_AWAY:
             asleep = [item.device for item in candidates if _sleeps(shard, item.device) and item.reason is reason]
@@ -102,7 +110,7 @@ def explain(shard: Shard, name: str, task: str) -> Why:
         device = shard.fleet.devices.get(attempt.device)
         where = device.name if device else attempt.device
         sentence = f"{task} is on {where} because {attempt.why}; attempt {record.attempt}."
-        candidates = candidates_of(shard, spec)
+        candidates = candidates_of(shard, constellation, spec)
         if record.state is TaskState.UNKNOWN:
             sentence = (
                 f"{task} was started on {where} and may have happened; it must not run twice by itself. "
@@ -114,11 +122,18 @@ def explain(shard: Shard, name: str, task: str) -> Why:
             asleep, actions = [attempt.device], ["open"]
         elif record.absent_since_ms:
             sentence = f"{task} is on {where}, which does not answer; its work {_absent_words(spec)}."
+        elif record.reason is Reason.MOVING:
+            sentence = f"{task} is moved away from {where}, which drains, to another device once it has stopped there."
         elif record.reason is Reason.OVERDUE:
             most_s = spec.timeouts.start_to_close_s
             sentence = f"{task} runs on {where} for longer than its {most_s} s; {where} was told to stop it."
         elif record.state is TaskState.CANCELLING:
             sentence = f"{task} is being stopped on {where}; it counts as cancelled once {where} confirms."
+        second = hedging.of(constellation, task, record)
+        if second is not None:
+            beside = shard.fleet.devices.get(second.device)
+            name = beside.name if beside else second.device
+            sentence = f"{sentence} It takes long, so a second attempt runs on {name}; the first result counts."
     sentence = sentence.replace(task, called(constellation, shard.fleet, task), 1)
     return Why(task, str(record.state), reason, shown, sentence, candidates, waits, actions, asleep)
 
@@ -163,18 +178,19 @@ def _joined_reason(shard: Shard, constellation: Constellation, spec: TaskSpec) -
         return Reason.APPROVAL
     if full(constellation, spec):
         return Reason.QUOTA
-    reasons = [candidate.reason for candidate in candidates_of(shard, spec)]
-    for reason in (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.MISSING_GRANT):
+    reasons = [candidate.reason for candidate in candidates_of(shard, constellation, spec)]
+    for reason in (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.MISSING_SECRET, Reason.MISSING_GRANT):
         if reason in reasons:
             return reason
     return Reason.NO_CAPABLE_DEVICE
 
 
-def candidates_of(shard: Shard, spec: TaskSpec) -> list[Candidate]:
+def candidates_of(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[Candidate]:
     """Return every device with whether it fits and why, the fitting ones first."""
     selector = spec.device or Selector()
+    needs = needs_of(shard.access, spec, constellation.head.recipe)
     found = [
-        judge(shard.fleet, device, spec.tool or "", selector)
+        judge(shard.fleet, device, spec.tool or "", selector, needs)
         for device in shard.fleet.devices.values()
         if not device.revoked
     ]
@@ -197,6 +213,9 @@ def _ready(
     near = "; ".join(f"{names[item.device]} {item.words}" for item in candidates if item.reason is reason)
     record = constellation.tasks[spec.id]
     match reason:
+        case Reason.PERSON if spec.person is None:
+            title = CODES[record.code].title if record.code else "it failed"
+            return f"{spec.id} failed ({title}) and waits for a person to say what becomes of it.", ["answer"]
         case Reason.PERSON:
             return f"{spec.id} waits for a person: {spec.person}", ["answer"]
         case Reason.HELD:
@@ -211,6 +230,10 @@ def _ready(
             return f"{spec.id} waits because its group runs as many at once as it may.", []
         case Reason.MISSING_GRANT:
             return f"{spec.id} waits for a grant: {near}.", [item.words for item in candidates if item.reason is reason]
+        case Reason.MISSING_SECRET:
+            names = missing(needs_of(shard.access, spec, constellation.head.recipe))
+            lines = [set_line(name) for name in names]
+            return f"{spec.id} waits for a secret that is not set: {', '.join(names)}.", lines
         case Reason.OWNER_ASKED:
             asked = constellation.attempt(spec.id, record.attempt)
             return f"{spec.id} waits for the owner of {names[asked.device]}: {asked.detail}.", []

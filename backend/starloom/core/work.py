@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from starloom.core.apply import full_key, put, undo
 from starloom.core.effects import DURABLE, Answer, AnyEffect
@@ -53,15 +54,16 @@ class Drafted:
         """Return the event, its bytes, and its puts as (stream, key, record bytes)."""
         raws: dict[str, msgspec.Raw | None] = {}
         flat: list[tuple[str, str, bytes | None]] = []
+        stream = self.stream
         for kind, key, record in self.puts:
-            name = full_key(kind, key)
+            name = f"{kind}/{key}" if key else full_key(kind, key)
             if record is None:
                 raws[name] = None
-                flat.append((self.stream, name, None))
+                flat.append((stream, name, None))
             else:
                 raw = encode_entity(record)
                 raws[name] = msgspec.Raw(raw)
-                flat.append((self.stream, name, raw))
+                flat.append((stream, name, raw))
         event = Event(
             about=self.about,
             at_ms=self.at_ms,
@@ -90,10 +92,12 @@ class Work:
         "roll",
         "rules_due",
         "shard",
+        "undone",
     )
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
+        self.undone = 0
         self.events: list[Drafted] = []
         self.effects: list[AnyEffect] = []
         self.answers: list[Answer] = []
@@ -141,7 +145,8 @@ class Work:
         self.ignored[reason] = self.ignored.get(reason, 0) + 1
 
     def back_to(self, marks: tuple[int, int, int]) -> None:
-        """Undo everything since `marks`."""
+        """Undo everything since `marks`; `undone` counts how often there was something, for queues keep its trace."""
+        self.undone += len(self.shard.journal) > marks[0]
         undo(self.shard, marks[0])
         del self.events[marks[1] :]
         del self.effects[marks[2] :]
@@ -150,6 +155,7 @@ class Work:
         self.shard.touched.clear()
         self.shard.settled.clear()
         self.shard.queued_now.clear()
+        self.shard.ended_stops.clear()
 
     def marks(self) -> tuple[int, int, int]:
         """Return where the batch stands, for `back_to`."""
@@ -173,16 +179,19 @@ def change_task(
 
 def moved(work: Work, record: TaskRecord, state: TaskState, **changes: Any) -> TaskRecord:
     """Return a task's record in a new state, its reason and waiting cleared unless given."""
-    fields: dict[str, Any] = {"reason": None, "not_before_ms": 0, "absent_since_ms": 0}
-    fields.update(changes)
-    return msgspec.structs.replace(record, state=state, since_ms=work.at_ms, **fields)
+    if changes:
+        changes = {"reason": None, "not_before_ms": 0, "absent_since_ms": 0, **changes}
+        return replace(record, state=state, since_ms=work.at_ms, **changes)
+    if record.reason is None and not record.not_before_ms and not record.absent_since_ms:
+        return replace(record, state=state, since_ms=work.at_ms)
+    return replace(record, state=state, since_ms=work.at_ms, reason=None, not_before_ms=0, absent_since_ms=0)
 
 
 def attend(work: Work, constellation: Constellation, reason: Attention, *, note: str = "") -> None:
     """Add a reason to a constellation's attention, once."""
     head = constellation.head
     if reason not in head.attention:
-        changed = msgspec.structs.replace(head, attention=sorted([*head.attention, reason]))
+        changed = replace(head, attention=sorted([*head.attention, reason]))
         work.emit(constellation, "attention_raised", reason, [("head", "", changed)], note=note, by="engine")
 
 
@@ -191,7 +200,7 @@ def close_question(work: Work, constellation: Constellation, task: str) -> bool:
     for key in constellation.open_questions:
         asked = constellation.questions[key]
         if asked.task == task:
-            closed = msgspec.structs.replace(asked, answer="", answered_by=work.by, answered_ms=work.at_ms)
+            closed = replace(asked, answer="", answered_by=work.by, answered_ms=work.at_ms)
             work.emit(constellation, "question_closed", key, [("question", key, closed)])
             if not constellation.open_questions:
                 unattend(work, constellation, Attention.QUESTION_OPEN)
@@ -203,5 +212,5 @@ def unattend(work: Work, constellation: Constellation, reason: Attention) -> Non
     """Take a reason out of a constellation's attention, if it is there."""
     head = constellation.head
     if reason in head.attention:
-        changed = msgspec.structs.replace(head, attention=[item for item in head.attention if item != reason])
+        changed = replace(head, attention=[item for item in head.attention if item != reason])
         work.emit(constellation, "attention_cleared", reason, [("head", "", changed)], by="engine")

@@ -15,7 +15,8 @@ from starlette.types import Message
 
 from starloom.access import secrets
 from starloom.access.callers import Caller, Means
-from starloom.access.guard import ROUTES, Door, Row
+from starloom.access.denials import Denied
+from starloom.access.guard import ROUTES, V1, Door, Row
 from starloom.access.limits import Limits
 from starloom.access.view import BEARER, SESSION, AccessView
 from starloom.edge.problems import Problem, answer_to
@@ -34,7 +35,7 @@ class Admission:
         access: AccessView,
         limits: Limits,
         device_of: Callable[[str], str | None],
-        cookie_name: Callable[[str], str],
+        cookie_name: Callable[[Request], str],
         rows: Mapping[tuple[str, str], Row] | None = None,
     ) -> None:
         self._access = access
@@ -74,6 +75,7 @@ class Admission:
                 return row
             case Door.CALLER:
                 caller = self._caller(request)
+                request.state.refused_to = caller.by
                 refusal = row.refusal(caller)
                 if refusal is not None:
                     raise Problem(Code.FORBIDDEN, refusal)
@@ -94,7 +96,7 @@ class Admission:
                 self._limits.wait_s("bad_token", address)
                 raise Problem(Code.BAD_TOKEN, "this token is unknown, expired or revoked")
             return caller
-        cookie = request.cookies.get(self._cookie_name(request.url.scheme))
+        cookie = request.cookies.get(self._cookie_name(request))
         if cookie is None:
             raise Problem(Code.NOT_SIGNED_IN, "no token and no session came with this request")
         caller = self._access.caller(cookie, SESSION)
@@ -150,8 +152,22 @@ def _bounded(request: Request, body_max: int) -> Request:
     return Request(request.scope, receive)
 
 
-def guarded_route(admission: Admission) -> type[APIRoute]:
-    """Return a route class that admits first, then bounds the body, then handles."""
+_NOTED = frozenset({Code.BAD_TOKEN, Code.CSRF, Code.FORBIDDEN})
+
+
+def _note_refusal(request: Request, path: str, error: Exception, denied: Callable[[Denied], None]) -> None:
+    """Have a refusal of somebody who showed something noted; that nobody is signed in yet is no deed."""
+    signing_in = path == V1 + "/sign-in"
+    if not isinstance(error, Problem) or not (error.code in _NOTED or (signing_in and error.status == 401)):
+        return
+    address = request.client.host if request.client else ""
+    reason = error.reason if signing_in else f"{request.method} {path}: {error.reason}"
+    who = str(getattr(request.state, "refused_to", ""))
+    denied(Denied("sign_in" if signing_in else "api", address, str(error.code), reason, who))
+
+
+def guarded_route(admission: Admission, denied: Callable[[Denied], None] = lambda _denied: None) -> type[APIRoute]:
+    """Return a route class that admits first, then bounds the body, then handles; `denied` hears of refusals."""
 
     class GuardedRoute(APIRoute):
         def get_route_handler(self) -> Handler:
@@ -163,6 +179,7 @@ def guarded_route(admission: Admission) -> type[APIRoute]:
                     row = admission.admit(request, path)
                     return await handle(_bounded(request, row.body_max))
                 except Exception as error:
+                    _note_refusal(request, path, error, denied)
                     # Answered here, inside the shield, so that a refusal carries its headers and request id too.
                     return answer_to(request, error)
 

@@ -20,12 +20,14 @@ from starloom.access.limits import Limits
 from starloom.access.refusals import Refusals
 from starloom.access.refusals import Refused as Turned
 from starloom.core import inputs
+from starloom.edge.agent_version import VERSION, is_older
 from starloom.edge.fanout import Fanout
 from starloom.edge.handshake import Gone, Handshake, Proved, Refused, Socket
 from starloom.edge.links import Link, Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.problems import Problem
 from starloom.edge.shield import refuse_socket
+from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.store.port import Unavailable
 from starloom_protocol import frames as f
@@ -56,6 +58,7 @@ class AipParts:
     """What the endpoint works with."""
 
     fanout: Fanout
+    given: Given
     handshake: Handshake
     inbox: Inbox
     limits: Limits
@@ -154,6 +157,7 @@ class Connection:
         self._device = proved.device.id
         self._by = f"device:{self._device}"
         self._link = Link(self._device, aip, socket.write)
+        self._name = f"{self._device}/{self._link.http_token[:8]}/"
         self._post = parts.inbox.post
         self._count = 0
         self._takes: dict[type[f.Frame], Callable[[Any], None]] = {
@@ -167,6 +171,7 @@ class Connection:
             f.LogChunk: self._log_chunk,
             f.Progress: self._progress,
             f.ConditionFrame: self._condition,
+            f.AsksFrame: self._asks,
             f.LedgerReport: self._ledger,
             f.FactsFrame: self._facts,
             f.Bye: self._bye,
@@ -225,7 +230,8 @@ class Connection:
         )
         # The welcome travels alone: the agent still reads with the small limit of an unproved hub.
         await self._socket.write(self._aip.send([welcome]).decode())
-        link.open([f.ResumePlan(entries=entries)])
+        newer = [f.UpdateAvailable(version=VERSION)] if is_older(hello.version, VERSION) else []
+        link.open([f.ResumePlan(entries=entries), *newer])
         _log.info("device %s (%s) connected, session %d", value["name"], self._device, link.session)
 
     async def _talk(self) -> None:
@@ -264,7 +270,7 @@ class Connection:
 
     def _id(self, what: str = "") -> str:
         self._count += 1
-        return f"{self._device}/{self._link.http_token[:8]}/{self._count}{what}"
+        return f"{self._name}{self._count}{what}"
 
     # -- reports
 
@@ -272,6 +278,7 @@ class Connection:
         self._post(inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
 
     def _result(self, frame: f.ResultFrame) -> None:
+        frame = self._parts.given.result(frame)
         self._post(inputs.ResultReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
 
     def _receipt(self, frame: f.Receipt) -> None:
@@ -319,6 +326,19 @@ class Connection:
             )
         )
 
+    def _asks(self, frame: f.AsksFrame) -> None:
+        self._post(
+            inputs.AsksReceived(
+                answers=frame.answers,
+                by=self._by,
+                device=self._device,
+                id=self._id(),
+                open=frame.open,
+                scope=SCOPE,
+                session=self._link.session,
+            )
+        )
+
     def _ledger(self, frame: f.LedgerReport) -> None:
         for entry in frame.entries:
             self._post(
@@ -328,6 +348,7 @@ class Connection:
             )
 
     def _facts(self, frame: f.FactsFrame) -> None:
+        frame = self._parts.given.facts(frame)
         self._post(inputs.FactsReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
 
     def _alive(self, frame: f.Alive) -> None:
@@ -335,11 +356,13 @@ class Connection:
         for at in frame.running:
             # What still runs may still write its log, however much its device was given since.
             self._parts.links.has(self._device, (at.constellation, at.task, at.attempt))
-        self._link.push([self._parts.inbox.alive(self._device, frame.running, frame.sent_ms)])
+        renew = self._parts.inbox.alive(self._device, frame.running, frame.sent_ms)
+        self._parts.inbox.when_proved(self._device, lambda: self._link.push([renew]))
 
     # -- beside the log
 
     def _log_chunk(self, frame: f.LogChunk) -> None:
+        frame = self._parts.given.log_chunk(frame)
         at = frame.at
         if not self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
             return
@@ -348,6 +371,7 @@ class Connection:
         self._beside("log", at, value)
 
     def _progress(self, frame: f.Progress) -> None:
+        frame = self._parts.given.progress(frame)
         at = frame.at
         if not self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
             return

@@ -8,10 +8,14 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.routing import WebSocketRoute
-from starlette.types import Lifespan
+from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
+from starloom.access.denials import Denials, Denied
 from starloom.access.guard import V1
+from starloom.access.secrets import new_id
+from starloom.core import inputs
 from starloom.edge import problems, sessions
+from starloom.edge.activity import Activity
 from starloom.edge.admission import Admission, guarded_route
 from starloom.edge.aip import AipEndpoint, AipParts, AipTimings
 from starloom.edge.approvals import Approvals
@@ -21,16 +25,20 @@ from starloom.edge.constellations import Constellations
 from starloom.edge.controls import Controls
 from starloom.edge.events import EventRoutes
 from starloom.edge.fleet import FleetRoutes
+from starloom.edge.forks import Forks
 from starloom.edge.handshake import Handshake
 from starloom.edge.hub import Hub
 from starloom.edge.joining import Joining
 from starloom.edge.lan_routes import LanRoutes
 from starloom.edge.live import LiveEndpoint, LiveParts
 from starloom.edge.model import ModelRoutes
+from starloom.edge.owner_asks import OwnerAsks
 from starloom.edge.page import Page
 from starloom.edge.recipes import Recipes
+from starloom.edge.relay import Relay
 from starloom.edge.replies import Repeats
 from starloom.edge.schedules import Schedules
+from starloom.edge.secrets import Secrets
 from starloom.edge.service import Gauge, Service
 from starloom.edge.sessions import Sessions
 from starloom.edge.shield import Shield
@@ -53,10 +61,22 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The application, and the socket endpoint that must drain before the process ends."""
+    """The application, the socket endpoint that must drain before the process ends, and what passes requests on."""
 
     app: FastAPI
     aip: AipEndpoint
+    relay: Relay | None = None
+
+
+class _Through:
+    """Puts a finished layer under the next one."""
+
+    def __init__(self, app: ASGIApp, relay: Relay) -> None:
+        relay.app = app
+        self._relay = relay
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._relay(scope, receive, send)
 
 
 def build(
@@ -79,14 +99,19 @@ def build(
         hub.access,
         hub.limits,
         hub.links.device_of,
-        lambda scheme: sessions.cookie_name(hub.settings.port, scheme),
+        lambda request: sessions.cookie_name(hub.settings.port, request),
     )
     router = app.router
-    router.route_class = guarded_route(admission)
+    denials = Denials(lambda denied: _note_denied(hub, denied), hub.monotonic_s)
+    hub.refusals.heard.append(
+        lambda item: denials.note(Denied(item.door, item.address, item.code, item.reason))
+    )
+    router.route_class = guarded_route(admission, denials.note)
     settings = hub.settings
     aip = AipEndpoint(
         AipParts(
             fanout=hub.fanout,
+            given=hub.given,
             handshake=Handshake(hub.key, hub.fleet.devices, hub.fleet.enrollments),
             inbox=hub.inbox,
             limits=hub.limits,
@@ -119,10 +144,14 @@ def build(
         BriefRoutes(hub, submit),
         Recipes(hub, repeats),
         Schedules(hub, repeats, submit, constellations),
+        Secrets(hub, repeats),
         WhyRoute(hub, constellations),
         EventRoutes(hub),
-        Controls(hub, repeats),
+        Activity(hub),
+        Forks(hub, repeats, constellations),
+        Controls(hub, repeats, constellations),
         Approvals(hub),
+        OwnerAsks(hub),
         FleetRoutes(hub, repeats, wheels),
         Joining(hub, wheels, files.join_script),
         LanRoutes(hub),
@@ -134,5 +163,25 @@ def build(
         part.add_to(router)
     problems.install(app)
     hub.access.on_revoked.append(hub.fanout.close_token)
-    app.add_middleware(Shield, reach=hub.reach)
-    return Edge(app, aip)
+    relay: Relay | None = None
+    if hub.standing is not None and hub.peers is not None:
+        # Starlette makes layers late; this one must be known, so that it can be cut.
+        relay = Relay(app.router, hub.standing, hub.peers, settings.port)
+        app.add_middleware(_Through, relay=relay)
+    app.add_middleware(Shield, reach=hub.reach, peers=hub.peers)
+    return Edge(app, aip, relay)
+
+
+def _note_denied(hub: Hub, denied: Denied) -> None:
+    """Have a refusal written into the log."""
+    hub.inbox.post(
+        inputs.RefusalNoted(
+            address=denied.address,
+            by=denied.who or "edge",
+            code=denied.code,
+            door=denied.door,
+            id=new_id(),
+            reason=denied.reason,
+            times=denied.times,
+        )
+    )

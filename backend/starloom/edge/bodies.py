@@ -50,8 +50,38 @@ class Create(Asked):
 
 
 class Edit(Body):
+    """A batch of operations; `{undo: {version: n}}` stands alone and takes back that version."""
+
     base_version: Annotated[int, Field(ge=0)]
     operations: list[Any]
+    reason: Reason = ""
+
+    @property
+    def undone_version(self) -> int | None:
+        """The version that is to be taken back, if that is what this is."""
+        if len(self.operations) != 1 or not isinstance(self.operations[0], dict):
+            return None
+        match self.operations[0]:
+            case {"undo": {"version": int(version), **rest}, **more} if not rest and not more and version is not True:
+                return version
+        return None
+
+
+class Fork(Body):
+    """From a version or a task; `inputs` are other arguments by task and name, `confirm` what may run again."""
+
+    from_version: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
+    from_task: Name | None = None
+    inputs: Annotated[dict[Name, dict[str, Any]], Field(max_length=100)] = {}
+    confirm: Annotated[list[Name], Field(max_length=10_000)] = []
+    name: Name = ""
+    reason: Reason = ""
+
+
+class UndoWork(Body):
+    """The tasks whose work is taken back; none named, all that say how."""
+
+    tasks: Annotated[list[Name], Field(max_length=1_000)] = []
     reason: Reason = ""
 
 
@@ -87,6 +117,31 @@ class Reasoned(Body):
     reason: Reason = ""
 
 
+class Judged(Body):
+    """`action` is the asking that the caller saw; another one is refused."""
+
+    action: Annotated[str, Field(max_length=200)] = ""
+    reason: Reason = ""
+
+
+class SetModel(Body):
+    """`key` absent: the one that is kept for just this address; "": none."""
+
+    url: Annotated[str, Field(min_length=1, max_length=500)]
+    model: Annotated[str, Field(min_length=1, max_length=200)]
+    wire: Literal["", "openai", "anthropic"] = ""
+    key: Annotated[str, Field(max_length=4096)] | None = None
+    dollars_per_day: Annotated[float, Field(ge=0, le=1_000_000)] | None = None
+    tokens_per_day: Annotated[int, Field(ge=0, le=10**12)] | None = None
+
+
+class TriedModel(SetModel):
+    """An empty body tries the model that is set."""
+
+    url: Annotated[str, Field(max_length=500)] = ""
+    model: Annotated[str, Field(max_length=200)] = ""
+
+
 class PatchDevice(Body):
     name: Name | None = None
     labels: Annotated[list[Name], Field(max_length=32)] | None = None
@@ -103,6 +158,12 @@ class PatchDevice(Body):
             if "," in _clean(label):
                 raise ValueError("a label has no comma")
         return value
+
+
+class DeviceControl(Reasoned):
+    """`deadline_s` belongs to a drain: when what may be repeated is moved away; 0 is at once, absent never."""
+
+    deadline_s: Annotated[int, Field(ge=0, le=7 * 86_400)] | None = None
 
 
 class Enroll(Body):

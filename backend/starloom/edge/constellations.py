@@ -106,7 +106,7 @@ class Constellations:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
         if version is None:
             return found
-        at = await asyncio.to_thread(fold_to_version, await self._events(constellation), version)
+        at = await asyncio.to_thread(fold_to_version, await self.log(constellation), version)
         if at is None:
             raise Problem(
                 Code.NOT_FOUND,
@@ -115,7 +115,8 @@ class Constellations:
             )
         return at
 
-    async def _events(self, constellation: str) -> list[bytes]:
+    async def log(self, constellation: str) -> list[bytes]:
+        """Return every event of a constellation."""
         events: list[bytes] = []
         while len(events) < EVENTS_MAX:
             page = await self._hub.reads.events(constellation, len(events), PAGE_EVENTS)
@@ -151,7 +152,7 @@ class Constellations:
     ) -> Response:
         """Compare the plans of two versions."""
         await self.entities(constellation)
-        events = await self._events(constellation)
+        events = await self.log(constellation)
 
         def make() -> dict[str, Any]:
             plans = []

@@ -5,7 +5,6 @@ Translates and passes on; what is possible in which state is the core's matter, 
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
@@ -17,14 +16,15 @@ from starloom.core import inputs
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
 from starloom.edge.bodies import Control, DraftOf, Edit, Reasoned
+from starloom.edge.constellations import Constellations
+from starloom.edge.forks import taken_back
 from starloom.edge.hub import Hub
 from starloom.edge.problems import accepted, problem_of_faults
 from starloom.edge.replies import Repeats, asked_once, json_reply
 from starloom.edge.submit import THREAD_ABOVE_BYTES, in_thread_if, known_devices, known_tools
-from starloom.edge.views import live_constellations
+from starloom_protocol.edits import EditOperation
 from starloom_protocol.plan import check_edit
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, DeviceLink
 
 _C = V1 + "/constellations/{constellation}"
 TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release"]
@@ -33,8 +33,9 @@ TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "r
 class Controls:
     """Routes that change what runs."""
 
-    def __init__(self, hub: Hub, repeats: Repeats) -> None:
+    def __init__(self, hub: Hub, repeats: Repeats, constellations: Constellations) -> None:
         self._hub = hub
+        self._constellations = constellations
         self._repeats = repeats
 
     def add_to(self, router: APIRouter) -> None:
@@ -45,6 +46,7 @@ class Controls:
         router.add_api_route(_C + "/resume", self.resume, methods=["POST"])
         router.add_api_route(_C + "/cancel", self.cancel, methods=["POST"], status_code=202)
         router.add_api_route(_C + "/tasks/{task}/{action}", self.task, methods=["POST"])
+        router.add_api_route(V1 + "/stop-all", self.stopped, methods=["GET"])
         router.add_api_route(V1 + "/stop-all", self.stop_all, methods=["POST"], status_code=202)
 
     # -- edits
@@ -53,7 +55,10 @@ class Controls:
         """Take version n to n + 1, or refuse the whole batch with every reason."""
 
         async def make() -> Response:
-            hub, caller = self._hub, caller_of(request)
+            hub = self._hub
+            undone = body.undone_version
+            if undone is not None:
+                return await self._take_back(request, constellation, undone, body.reason)
             large = len(await request.body()) > THREAD_ABOVE_BYTES
             devices, tools = known_devices(hub), known_tools(hub)
             faults, operations = await in_thread_if(
@@ -61,23 +66,42 @@ class Controls:
             )
             if faults:
                 raise problem_of_faults(faults, more=await self._current(constellation))
-            proposed = inputs.EditProposed(
-                base_version=body.base_version,
-                by=caller.by,
-                constellation=constellation,
-                id=new_id(),
-                idempotency=await asked_once(request),
-                operations=operations,
-                principal=caller.principal,
-                reason=body.reason,
-                scope=caller.role,
-            )
-            reply = await hub.inbox.ask(proposed)
-            if reply.faults:
-                raise problem_of_faults(reply.faults, more=await self._current(constellation))
-            return json_reply(reply.value)
+            return await self._propose(request, constellation, operations, body.base_version, body.reason, "edit")
 
         return await self._repeats.once(request, make)
+
+    async def _take_back(self, request: Request, constellation: str, version: int, reason: str) -> Response:
+        """Take back one version by an edit that is judged against that version."""
+        operations = await taken_back(self._constellations, constellation, version)
+        said = reason or f"version {version} is taken back"
+        return await self._propose(request, constellation, operations, version, said, f"undo:{version}")
+
+    async def _propose(
+        self,
+        request: Request,
+        constellation: str,
+        operations: list[EditOperation],
+        base_version: int,
+        reason: str,
+        trigger: str,
+    ) -> Response:
+        caller = caller_of(request)
+        proposed = inputs.EditProposed(
+            base_version=base_version,
+            by=caller.by,
+            constellation=constellation,
+            id=new_id(),
+            idempotency=await asked_once(request),
+            operations=operations,
+            principal=caller.principal,
+            reason=reason,
+            scope=caller.role,
+            trigger=trigger,
+        )
+        reply = await self._hub.inbox.ask(proposed)
+        if reply.faults:
+            raise problem_of_faults(reply.faults, more=await self._current(constellation))
+        return json_reply(reply.value)
 
     async def draft(self, request: Request, constellation: str, body: DraftOf) -> Response:
         """Say which tasks you are editing: for that long nobody else edits them. Sent again, it goes on."""
@@ -160,32 +184,24 @@ class Controls:
     # -- everything
 
     async def stop_all(self, request: Request, body: Reasoned | None = None) -> Response:
-        """Cancel every constellation that is not final; each device confirms by its receipts in the log."""
+        """Cancel everything that is live; the devices named have to confirm (GET tells which have)."""
         hub, caller = self._hub, caller_of(request)
         reason = (body.reason if body else "") or "stop-all"
-        stopped: list[str] = []
-        refused: list[dict[str, str]] = []
+        asked = inputs.StopAllRequested(by=caller.by, id=new_id(), reason=reason, scope=caller.role)
+        value = accepted(await hub.inbox.ask(asked))
+        return json_reply({"constellations": sorted(value["constellations"]), **self._confirmations()}, 202)
 
-        async def stop(constellation: str) -> None:
-            requested = inputs.ControlRequested(
-                action="cancel",
-                by=caller.by,
-                constellation=constellation,
-                id=new_id(),
-                reason=reason,
-                scope=caller.role,
-            )
-            reply = await hub.inbox.ask(requested)
-            found = await hub.headlines.of(constellation)
-            if not reply.faults:
-                stopped.append(constellation)
-            elif found is None or found[0].state not in FINAL_CONSTELLATION_STATES:
-                refused.append({"id": constellation, "reason": reply.faults[0].reason})
+    async def stopped(self) -> Response:
+        """Tell which devices confirmed the last stop-all, and which have not."""
+        return json_reply(self._confirmations())
 
-        await asyncio.gather(*(stop(constellation) for constellation in await live_constellations(hub.reads)))
-        devices = [
-            {"id": device.id, "name": device.name, "link": device.link}
-            for device in hub.fleet.devices.values()
-            if not device.revoked and device.link is DeviceLink.ONLINE
-        ]
-        return json_reply({"constellations": sorted(stopped), "refused": refused, "devices": devices}, 202)
+    def _confirmations(self) -> dict[str, Any]:
+        fleet = self._hub.fleet
+        rows = sorted(fleet.stopping.values(), key=lambda row: (row.confirmed_ms > 0, row.device))
+        first = rows[0] if rows else None
+        return {
+            "at": shapes.iso(first.at_ms) if first else None,
+            "by": first.by if first else None,
+            "reason": first.reason if first else "",
+            "devices": [shapes.stop_shape(row, fleet.devices.get(row.device)) for row in rows],
+        }

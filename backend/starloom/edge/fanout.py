@@ -43,6 +43,7 @@ class Fanout:
         self._changed: dict[str, dict[asyncio.Event, None]] = {}
         self.published = 0
         self.pos = 0
+        self.carry: Callable[[bytes], None] | None = None  # takes what is beside the log to the other hubs
 
     # -- LiveSink
 
@@ -75,10 +76,13 @@ class Fanout:
     def beside(self, item: Beside) -> None:
         """Pass on what is not an event: progress, log lines."""
         viewers = self._viewers.get(item.stream)
-        if viewers:
-            raw = _encoder.encode(item)
-            for viewer in list(viewers):
-                viewer.take_beside(item, raw)
+        if not viewers and self.carry is None:
+            return
+        raw = _encoder.encode(item)
+        for viewer in list(viewers or ()):
+            viewer.take_beside(item, raw)
+        if self.carry is not None:
+            self.carry(raw)
 
     # -- viewers
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import secrets
 from pathlib import Path
 
 from starloom.access import issue
@@ -19,6 +20,7 @@ from starloom.engine.ports import Inbox
 from starloom_protocol.vocabulary import Role
 
 LOCAL_FILE = Path("run") / "local.json"
+HUB_ID_FILE = Path("run") / "hub.id"
 BY = "engine"
 
 
@@ -42,6 +44,17 @@ async def ensure_local_token(home: Path, url: str, access: AccessView, inbox: In
         token = made.text
     write_private(path, {"token": token, "url": url})
     return token
+
+
+def hub_id(home: Path) -> str:
+    """Return the id of the hub on this folder: by it a restarted hub is known to be the same. Made at first start."""
+    path = home / HUB_ID_FILE
+    if path.exists() and (found := path.read_text(encoding="ascii").strip()):
+        return found
+    made = secrets.token_hex(6)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.write_text(made, encoding="ascii")
+    return made
 
 
 def _user_name() -> str:

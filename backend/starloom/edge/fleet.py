@@ -14,7 +14,7 @@ from starloom.core import inputs
 from starloom.core.why import sleeps
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
-from starloom.edge.bodies import Enroll, PatchDevice, Reasoned
+from starloom.edge.bodies import DeviceControl, Enroll, PatchDevice, Reasoned
 from starloom.edge.hub import Hub
 from starloom.edge.join_lines import ways
 from starloom.edge.problems import Problem, accepted
@@ -23,7 +23,7 @@ from starloom.edge.tab import open_again
 from starloom.edge.wheels import Wheels
 from starloom_protocol.entities import Device, Enrollment
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Effect
 
 Action = Literal["drain", "resume", "revoke"]
 
@@ -59,7 +59,10 @@ class FleetRoutes:
 
     def _device(self, device: Device) -> dict[str, object]:
         hub = self._hub
-        return shapes.device_shape(device, hub.fleet.offers.get(device.id), hub.links.running(device.id))
+        fleet = hub.fleet
+        return shapes.device_shape(
+            device, fleet.offers.get(device.id), hub.links.running(device.id), fleet.health.get(device.id)
+        )
 
     async def devices(self) -> Response:
         """List all devices."""
@@ -86,18 +89,26 @@ class FleetRoutes:
         found = self._hub.fleet.devices.get(found.id, found)
         return json_reply(self._device(found))
 
-    async def control(self, request: Request, device: str, action: Action, body: Reasoned | None = None) -> Response:
-        """Drain a device, let it work again, or revoke it."""
-        found = self._find(device)
-        await self._control(request, found.id, action, body.reason if body else "", "")
+    async def control(
+        self, request: Request, device: str, action: Action, body: DeviceControl | None = None
+    ) -> Response:
+        """Drain a device (with a deadline, what may move is moved), let it work again, or revoke it."""
+        found, given = self._find(device), body or DeviceControl()
+        if given.deadline_s is not None and action != "drain":
+            raise Problem(Code.BAD_REQUEST, f"only a drain has a deadline, not {action}")
+        deadline_s = -1 if given.deadline_s is None else given.deadline_s
+        await self._control(request, found.id, action, given.reason, "", deadline_s)
         found = self._hub.fleet.devices.get(found.id, found)
         return json_reply(self._device(found))
 
-    async def _control(self, request: Request, device: str, action: str, reason: str, value: str) -> None:
+    async def _control(
+        self, request: Request, device: str, action: str, reason: str, value: str, deadline_s: int = -1
+    ) -> None:
         caller = caller_of(request)
         controlled = inputs.DeviceControlled(
             action=action,
             by=caller.by,
+            deadline_s=deadline_s,
             device=device,
             id=secrets.new_id(),
             reason=reason,
@@ -107,7 +118,10 @@ class FleetRoutes:
         accepted(await self._hub.inbox.ask(controlled))
 
     async def capabilities(self) -> Response:
-        """List tools x devices: who offers what, and why one cannot now."""
+        """List tools x devices: who offers what, with which effects there, and why one cannot now.
+
+        The effects of a tool are those it has on any device; a browser's may differ from a computer's.
+        """
         fleet = self._hub.fleet
         items = []
         for tool, devices in sorted(fleet.tools().items()):
@@ -116,7 +130,7 @@ class FleetRoutes:
                 {
                     "tool": tool,
                     "title": first.title,
-                    "effects": list(first.effects),
+                    "effects": [e for e in Effect if any(e in offer.effects for offer in devices.values())],
                     "repeatability": first.repeatability,
                     "grant": first.grant,
                     "devices": [
@@ -124,6 +138,7 @@ class FleetRoutes:
                             "id": identity,
                             "name": fleet.devices[identity].name,
                             "link": fleet.devices[identity].link,
+                            "effects": list(offer.effects),
                             "unavailable": offer.unavailable,
                         }
                         for identity, offer in sorted(devices.items(), key=lambda pair: fleet.devices[pair[0]].name)

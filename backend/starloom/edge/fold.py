@@ -33,6 +33,27 @@ def fold_to_version(events: Iterable[bytes], version: int) -> tuple[int, dict[st
     return (seq, entities) if reached else None
 
 
+def fold_at_version(
+    events: Iterable[bytes], version: int, *, before: bool = False
+) -> tuple[int, dict[str, bytes]] | None:
+    """Return (seq, entities) right after the event that made a version, or just before it; None if there is none."""
+    entities: dict[str, bytes] = {}
+    seq, made = 0, f"version/{version}"
+    for raw in events:
+        event = decode_event(raw)
+        if before and made in event.puts:
+            return seq, entities
+        seq = event.seq
+        for key, record in event.puts.items():
+            if record is None:
+                entities.pop(key, None)
+            else:
+                entities[key] = bytes(record)
+        if made in event.puts:
+            return seq, entities
+    return None
+
+
 def difference(before: dict[str, bytes], after: dict[str, bytes]) -> dict[str, Any]:
     """Return what was added, removed and changed between two plans: specs, dependencies and rules."""
     old = {key: raw for key, raw in before.items() if key.startswith(_PLAN_KINDS)}

@@ -13,6 +13,7 @@ from starloom.access.limits import Limits
 from starloom.access.reach import Reach
 from starloom.access.refusals import Refusals
 from starloom.access.tickets import Tickets
+from starloom.access.vault import Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import Blobs
 from starloom.blobs.logs import AttemptLogs
@@ -21,7 +22,10 @@ from starloom.edge.keys import HubKey
 from starloom.edge.lan import Lan, NoLan
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
+from starloom.edge.peers import Peers
+from starloom.edge.standing import Standing
 from starloom.edge.views import FleetView, Headlines, QuestionsView
+from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox
 from starloom.planner.brief import Brief
 from starloom.planner.matching import Matched
@@ -72,5 +76,9 @@ class Hub:
     received: Callable[[str], int]
     settings: Settings
     tickets: Tickets
+    vault: Vault
+    given: Given = field(default_factory=Given)
     lan: Lan = field(default_factory=NoLan)
+    peers: Peers | None = None
+    standing: Standing | None = None
     refusals: Refusals = field(default_factory=Refusals)

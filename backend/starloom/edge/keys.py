@@ -39,11 +39,20 @@ def load_or_make(path: Path) -> HubKey:
     else:
         private = Ed25519PrivateKey.generate()
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        # Another hub may make it in the same folder at the same moment: the first one counts, whole.
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        part.unlink(missing_ok=True)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption()))
             file.flush()
             os.fsync(file.fileno())
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            return load_or_make(path)
+        finally:
+            part.unlink()
     public = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
     return HubKey(public, base64.b64encode(public).decode())
 

@@ -11,9 +11,10 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 
-from starloom_protocol.codec import MESSAGE_BYTES_MAX
+from starloom_protocol.codec import MESSAGE_BYTES_MAX, tag_of
 from starloom_protocol.frames import Dispatch, ErrorFrame, Frame, Goaway, HubFrame, PlanEntry, ResumePlan
 from starloom_protocol.session import ProtocolFault, Session
+from starloom_protocol.version import PROTOCOL_VERSIONS, knows
 from starloom_protocol.vocabulary import Code
 
 QUEUE_FRAMES_MAX = 20_000
@@ -29,7 +30,7 @@ Ref = tuple[str, str, int]
 def weight(frame: Frame) -> int:
     """Return about how many bytes a frame takes in a message; escaping may double what a dispatch carries."""
     if isinstance(frame, Dispatch):
-        values = sum(len(part.value or "") for item in frame.inputs for part in item.parts)
+        values = sum(len(part.value or "") for item in frame.inputs for part in item.parts) if frame.inputs else 0
         return _FRAME_BYTES + (len(frame.args) + values) * 5 // 4
     if isinstance(frame, ResumePlan):
         return _FRAME_BYTES + 256 * len(frame.entries)
@@ -63,7 +64,10 @@ class Link:
         """Queue frames; False if the link is closing or its queue is full, which closes it."""
         if self._last is not None:
             return False
+        older = self.aip.version < PROTOCOL_VERSIONS[-1]
         for frame in frames:
+            if older and not knows(tag_of(frame), self.aip.version):
+                continue
             size = weight(frame)
             self._queue.append((frame, size))
             self._bytes += size

@@ -40,8 +40,9 @@ class Service:
             router.add_api_route(V1 + "/lab/faults", self.fault, methods=["POST"], status_code=201)
 
     async def healthz(self) -> Response:
-        """Say that the process answers."""
-        return json_reply({"status": "ok"})
+        """Say that the process answers, and whether this hub owns the shard or stands by."""
+        standing = self._hub.standing
+        return json_reply({"status": "ok", "role": "owner" if standing is None or standing.owns else "standby"})
 
     async def readyz(self) -> Response:
         """Say whether the hub is able to do work, and if not, what it waits for."""

@@ -19,9 +19,13 @@ from starloom.edge.replies import Repeats, asked_once, json_reply
 from starloom_protocol.vocabulary import Code, Role
 
 
-def cookie_name(port: int, scheme: str) -> str:
-    """Return the session cookie's name: WebKit keeps no Secure cookie on a plain loopback listener."""
-    return "__Host-starloom" if scheme == "https" else f"starloom-{port}"
+def cookie_name(port: int, request: Request) -> str:
+    """Return the session cookie's name: WebKit keeps no Secure cookie on a plain loopback listener.
+
+    A cookie does not know ports, so its name does: that of the listener, which another hub may have passed on from.
+    """
+    passed = getattr(request.state, "relayed", None)
+    return "__Host-starloom" if request.url.scheme == "https" else f"starloom-{passed.port if passed else port}"
 
 
 class Sessions:
@@ -72,7 +76,7 @@ class Sessions:
         )
         scheme = request.url.scheme
         reply.set_cookie(
-            cookie_name(hub.settings.port, scheme),
+            cookie_name(hub.settings.port, request),
             made.text,
             max_age=hub.settings.session_ttl_s,
             path="/",
@@ -89,7 +93,7 @@ class Sessions:
         reply = json_reply({"signed_out": True})
         scheme = request.url.scheme
         reply.delete_cookie(
-            cookie_name(self._hub.settings.port, scheme), path="/", secure=scheme == "https", httponly=True
+            cookie_name(self._hub.settings.port, request), path="/", secure=scheme == "https", httponly=True
         )
         return reply
 
@@ -108,7 +112,7 @@ class Sessions:
             "lab": self._hub.settings.lab,
         }
         if caller.means is Means.SESSION:
-            cookie = request.cookies[cookie_name(self._hub.settings.port, request.url.scheme)]
+            cookie = request.cookies[cookie_name(self._hub.settings.port, request)]
             parts = split(cookie, SESSION_PREFIX)
             found["csrf"] = csrf_of(parts[1]) if parts else ""
         return json_reply(found)

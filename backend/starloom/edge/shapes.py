@@ -29,6 +29,7 @@ from starloom_protocol.entities import (
     decode_entity,
     dependency_id,
 )
+from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.presentation import presentation
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Reason, TaskState
@@ -111,6 +112,8 @@ def snapshot(found: Constellation, devices: Mapping[str, Device]) -> dict[str, A
     return {
         **row(head, found.answer),
         "seq": found.seq,
+        "origin": plain(head.origin) if head.origin else None,
+        "undone_from": head.undone_from,
         "params": value_of(head.params),
         "policy": plain(head.policy),
         "plan_hash": head.plan_hash,
@@ -154,9 +157,13 @@ def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -
         "checked": False,
         "since": None,
         "attempts": [],
+        "reused_from": None,
         "spec": plain(spec),
     }
     if record is not None:
+        last: Attempt | None = found.table("attempt").get(f"{name}/{record.attempt}")
+        if last is not None and last.origin is not None and last.round == record.round:
+            shape["reused_from"] = last.origin
         shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
         shape |= {
             "state": record.state,
@@ -216,6 +223,7 @@ def attempt_shape(number: int, attempt: Attempt, devices: Mapping[str, Device]) 
         "started_at": iso(attempt.started_ms),
         "ended_at": iso(attempt.ended_ms),
         "incarnation": attempt.incarnation,
+        "origin": attempt.origin,
     }
 
 
@@ -270,6 +278,8 @@ def question_shape(constellation: str, question: Question) -> dict[str, Any]:
         "text": question.text,
         "choices": [plain(choice) for choice in question.choices],
         "effects": list(question.effects),
+        "wider": list(question.wider),
+        "operations": parse(question.operations) if question.operations else [],
         "action": question.action,
         "version": question.version,
         "opened_at": iso(question.opened_ms),
@@ -320,7 +330,9 @@ def metrics(found: Constellation) -> dict[str, Any]:
     }
 
 
-def device_shape(device: Device, offer: Offer | None, running: int = 0) -> dict[str, Any]:
+def device_shape(
+    device: Device, offer: Offer | None, running: int = 0, health: Health | None = None
+) -> dict[str, Any]:
     return {
         "id": device.id,
         "name": device.name,
@@ -331,7 +343,11 @@ def device_shape(device: Device, offer: Offer | None, running: int = 0) -> dict[
         "link_since": iso(device.link_since_ms),
         "load": _load(device, offer, running),
         "draining": device.draining,
+        "drain_reason": device.drain_reason,
+        "drain_until": iso(device.drain_due_ms),
         "quarantined": device.quarantined,
+        "aside": device.aside,
+        "health": {"state": health.state, "faults": health.faults} if health else {"state": "ok", "faults": 0},
         "revoked": device.revoked,
         "demo": device.demo,
         "joined_at": iso(device.joined_ms),
@@ -343,6 +359,19 @@ def device_shape(device: Device, offer: Offer | None, running: int = 0) -> dict[
         "slots": offer.slots if offer else 0,
         "running": running,
         "tools": sorted(tool.name for tool in offer.tools if not tool.unavailable) if offer else [],
+    }
+
+
+def stop_shape(row: Stopping, device: Device | None) -> dict[str, Any]:
+    """Return what one device was told to end by the last stop-all, and whether it confirmed."""
+    return {
+        "id": row.device,
+        "name": device.name if device else row.device,
+        "link": "revoked" if device is None or device.revoked else device.link,
+        "link_since": iso(device.link_since_ms) if device else None,
+        "asked": row.asked,
+        "left": row.attempts,
+        "confirmed_at": iso(row.confirmed_ms),
     }
 
 

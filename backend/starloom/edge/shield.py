@@ -13,6 +13,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from starloom.access.reach import Reach
+from starloom.edge.peers import RELAY_HEADER, Peers, essence, target_of
 from starloom.edge.problems import Problem
 from starloom_protocol.vocabulary import Code
 
@@ -31,6 +32,7 @@ _FIXED = {
     b"permissions-policy": b"camera=(), microphone=(), geolocation=(), clipboard-read=(self)",
     b"cache-control": b"no-store",
 }
+RELAY = RELAY_HEADER.encode()
 _HSTS = b"max-age=31536000"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 
@@ -38,9 +40,10 @@ _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 class Shield:
     """Wraps the application."""
 
-    def __init__(self, app: ASGIApp, reach: Reach) -> None:
+    def __init__(self, app: ASGIApp, reach: Reach, peers: Peers | None = None) -> None:
         self.app = app
         self._reach = reach
+        self._peers = peers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -51,7 +54,8 @@ class Shield:
         given = [value for name, value in headers if name == b"x-request-id"]
         request_id = given[0].decode() if given and _REQUEST_ID.fullmatch(given[0]) else secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
-        problem = self._judge(scope, headers)
+        sealed = [value for name, value in headers if name == RELAY]
+        problem = self._judge_passed(scope, headers, sealed) if sealed else self._judge(scope, headers)
         if scope["type"] == "websocket":
             if problem is None:
                 await self.app(scope, receive, send)
@@ -83,6 +87,20 @@ class Shield:
             if proto and proto[-1].decode("latin-1").strip() in ("http", "https"):
                 scope["scheme"] = proto[-1].decode("latin-1").strip()
         return scope
+
+    def _judge_passed(
+        self, scope: MutableMapping[str, Any], headers: list[tuple[bytes, bytes]], sealed: list[bytes]
+    ) -> Problem | None:
+        """Take over what another hub of this shard has judged and seen; a seal of nobody's is refused."""
+        method = scope.get("method", "GET")
+        what = essence(method, target_of(scope["raw_path"], scope["query_string"]), headers)
+        passed = self._peers.unseal(sealed[0].decode("latin-1"), what) if self._peers and len(sealed) == 1 else None
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        if passed is None or (scope["type"] == "http" and hosts != [passed.host]):
+            return Problem(Code.FORBIDDEN, "this was not passed on by a hub of this shard")
+        scope["client"], scope["scheme"] = (passed.client, 0), passed.scheme
+        scope["state"]["relayed"] = passed
+        return None
 
     def _judge(self, scope: MutableMapping[str, Any], headers: list[tuple[bytes, bytes]]) -> Problem | None:
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]

@@ -20,6 +20,7 @@ from starloom.edge import shapes
 from starloom.edge.admission import caller_of
 from starloom.edge.bodies import Asked, Create
 from starloom.edge.hub import Hub
+from starloom.edge.model import model_is_set
 from starloom.edge.problems import Problem, accepted, problem_of_faults
 from starloom.edge.replies import body_hash, idempotency_key, json_reply
 from starloom.planner.matching import Match
@@ -169,7 +170,7 @@ class Submit:
         if understood.outcome is Match.EXACT:
             return None
         near = understood.outcome is Match.NEAR
-        if not near and hub.settings.llm_url is not None:
+        if not near and model_is_set(hub.settings):
             return None
         titles = ", ".join(candidate.title for candidate in understood.candidates)
         nearest = f"; nearest: {titles}" if titles else ""

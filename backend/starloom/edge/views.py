@@ -13,6 +13,7 @@ from starloom.access.view import AccessView
 from starloom.edge.fanout import Fanout
 from starloom.store.port import ReadPort
 from starloom_protocol.approval_records import Standing
+from starloom_protocol.ask_records import DeviceAsks
 from starloom_protocol.entities import (
     Answer,
     Device,
@@ -25,6 +26,7 @@ from starloom_protocol.entities import (
     decode_entity,
 )
 from starloom_protocol.feed import ACCESS, FLEET, Event
+from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
 
@@ -46,6 +48,9 @@ class FleetView:
         self.schedules: dict[str, Schedule] = {}
         self.scheduled_plans: dict[str, ScheduledPlan] = {}
         self.standing: dict[str, Standing] = {}
+        self.health: dict[str, Health] = {}
+        self.stopping: dict[str, Stopping] = {}
+        self.asks: dict[str, DeviceAsks] = {}
         self._by_code: dict[str, str] = {}
 
     def reset(self, seq: int, entities: Mapping[str, bytes]) -> None:
@@ -58,6 +63,9 @@ class FleetView:
         self.schedules.clear()
         self.scheduled_plans.clear()
         self.standing.clear()
+        self.health.clear()
+        self.stopping.clear()
+        self.asks.clear()
         self._by_code.clear()
         for key, raw in entities.items():
             self._put(key, raw)
@@ -89,6 +97,12 @@ class FleetView:
                 self.scheduled_plans.pop(identity, None)
             elif kind == "standing":
                 self.standing.pop(identity, None)
+            elif kind == "health":
+                self.health.pop(identity, None)
+            elif kind == "stopping":
+                self.stopping.pop(identity, None)
+            elif kind == "asks":
+                self.asks.pop(identity, None)
             return
         record = decode_entity(key, raw)
         if isinstance(record, Device):
@@ -106,6 +120,12 @@ class FleetView:
             self.scheduled_plans[identity] = record
         elif isinstance(record, Standing):
             self.standing[identity] = record
+        elif isinstance(record, Health):
+            self.health[identity] = record
+        elif isinstance(record, Stopping):
+            self.stopping[identity] = record
+        elif isinstance(record, DeviceAsks):
+            self.asks[identity] = record
 
     def enrollment_of(self, code_hash: str) -> Enrollment | None:
         """Return the enrollment of a code's hash."""
@@ -137,6 +157,11 @@ class QuestionsView:
     def __init__(self) -> None:
         self.open: dict[tuple[str, str], Question] = {}
         self.answered: dict[tuple[str, str], Question] = {}
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.open.clear()
+        self.answered.clear()
 
     def take(self, stream: str, entities: Mapping[str, bytes]) -> None:
         """Take the questions of one constellation as committed."""
@@ -187,6 +212,12 @@ class Headlines:
         self._bytes = 0
         self._passed = 0  # heads of constellations that are not known here
         self._known: OrderedDict[str, _Headline] = OrderedDict()
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self._known.clear()
+        self._bytes = 0
+        self._passed += 1
 
     def apply(self, event: Event) -> None:
         if event.stream in (FLEET, ACCESS) or not ("head" in event.puts or "answer" in event.puts):
@@ -279,7 +310,16 @@ class Others:
 
 
 async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet: FleetView, others: Others) -> None:
-    """Load the read models from committed state and let them follow; nothing that happens meanwhile is missed."""
+    """Load the read models from committed state and let them follow; nothing that happens meanwhile is missed.
+
+    It may be called again where the log went back: then they begin anew.
+    """
+    hear = (access.apply, fleet.apply, others.questions.apply, others.headlines.apply)
+    for apply in hear:
+        if apply in fanout.listeners:
+            fanout.listeners.remove(apply)
+    others.questions.reset()
+    others.headlines.reset()
     early: list[Event] = []
 
     def note(event: Event) -> None:
@@ -298,7 +338,6 @@ async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet:
     for stream, (_, entities) in read.items():
         if stream not in (ACCESS, FLEET):
             others.questions.take(stream, entities)
-    hear = (access.apply, fleet.apply, others.questions.apply, others.headlines.apply)
     for event in early:
         if event.seq > read.get(event.stream, (0, {}))[0]:
             for apply in hear:

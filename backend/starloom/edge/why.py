@@ -30,6 +30,8 @@ _ATTENTION = {
     Attention.REVIEW_WISHES: "The model would change the plan beyond what was approved.",
     Attention.PLANNING_FAILED: "No plan could be made.",
     Attention.MISSING_GRANT: "A grant is missing on a device.",
+    Attention.MISSING_SECRET: "A secret that the plan names is not set.",
+    Attention.UNDO_FAILED: "Something could not be undone; what came before it is left as it is. Look at the task.",
     Attention.OWNER_ASKED: "A device asks its owner before it does this; the answer is typed there.",
 }
 
@@ -48,7 +50,9 @@ class WhyRoute:
         """Say why a task, or everything that is not done, stands where it stands."""
         _, entities = await self._constellations.entities(constellation)
         fleet = await self._hub.reads.entities(FLEET)
-        found = await asyncio.to_thread(_explain, fleet[1] if fleet else {}, constellation, entities, task_id)
+        secrets = dict(self._hub.access.secrets)
+        shard = await asyncio.to_thread(shard_of, fleet[1] if fleet else {}, constellation, entities, secrets)
+        found = await asyncio.to_thread(_explain, shard, constellation, task_id)
         if found is None:
             raise Problem(Code.UNKNOWN_TASK, f"there is no task {task_id}", status=404)
         for item in found.get("items", [found]):
@@ -57,10 +61,7 @@ class WhyRoute:
         return json_reply(found)
 
 
-def _explain(
-    fleet: dict[str, bytes], constellation: str, entities: dict[str, bytes], task: str | None
-) -> dict[str, Any] | None:
-    shard = shard_of(fleet, constellation, entities)
+def _explain(shard: Shard, constellation: str, task: str | None) -> dict[str, Any] | None:
     found = shard.constellations[constellation]
     if task is not None:
         return _item(shard, explain(shard, constellation, task)) if task in found.specs else None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from starloom.core.inputs import AnyInput, ControlRequested, EditProposed, RequestReceived
 from starloom.engine.leases import Leases
+from starloom.engine.owning import Owning
 from starloom.engine.ports import Overloaded, Reply
 from starloom_protocol.frames import LeaseRef, Renew
 
@@ -26,8 +27,9 @@ Entry = tuple[AnyInput, "asyncio.Future[Reply] | None"]
 class EngineInbox:
     """Implements `ports.Inbox`; the loop takes batches from it."""
 
-    def __init__(self, leases: Leases) -> None:
+    def __init__(self, leases: Leases, owning: Owning) -> None:
         self._leases = leases
+        self._owning = owning
         self._queue: deque[Entry] = deque()
         self._filled = asyncio.Event()
         self.refusing: str | None = None
@@ -36,7 +38,7 @@ class EngineInbox:
     async def ask(self, item: AnyInput) -> Reply:
         """Queue an input and wait for its answer (see `ports.Inbox`)."""
         if self.closed:
-            raise Overloaded("the hub is stopping", 5)
+            raise Overloaded(self.refusing or "the hub is stopping", 1)
         if isinstance(item, _NEW_WORK) and self.refusing is not None:
             raise Overloaded(self.refusing, 2)
         if len(self._queue) >= QUEUE_MOST and not isinstance(item, _ALWAYS):
@@ -56,6 +58,17 @@ class EngineInbox:
             self.post(item)
         return renew
 
+    def when_proved(self, device: str, then: Callable[[], object]) -> None:
+        """Call `then` once the shard is known to have been ours after this call (see `ports.Inbox`)."""
+        self._owning.when_proved(device, then)
+
+    def close(self) -> list[Entry]:
+        """Take no more and return what is still queued: nobody will step it here."""
+        self.closed = True
+        left = list(self._queue)
+        self._queue.clear()
+        return left
+
     def _put(self, item: AnyInput, future: asyncio.Future[Reply] | None) -> None:
         self._queue.append((item, future))
         self._filled.set()
@@ -70,6 +83,9 @@ class EngineInbox:
 
     async def batch(self) -> list[Entry]:
         """Wait for at least one input and take all that queued, up to a bound."""
+        if self._queue:
+            # What the last commit decided is sent, and what has come meanwhile is read, before more is stepped.
+            await asyncio.sleep(0)
         while not self._queue:
             self._filled.clear()
             await self._filled.wait()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from starloom.core.model import Shard
+from starloom.engine.ports import Clock, JobSender
 from starloom_protocol.entities import Job
 from starloom_protocol.vocabulary import ConstellationState
 
@@ -18,3 +21,11 @@ def unworked(shard: Shard, now_ms: int) -> list[tuple[str, Job]]:
         for job in shard.constellations[name].jobs.values()
         if job.state != "done" and job.expires_ms <= now_ms and job.opened_ms + JOB_SWEEP_MS <= now_ms
     ]
+
+
+async def sweep_jobs(clock: Clock, shard: Callable[[], Shard], sender: JobSender) -> None:
+    """Wake a worker again for every job that nobody works on, for ever: a message may be lost."""
+    while True:
+        await clock.wait(JOB_SWEEP_MS)
+        for name, job in unworked(shard(), clock.now_ms()):
+            sender.wake(job.kind, name, job.id)

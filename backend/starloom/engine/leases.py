@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from starloom.core import timeouts
-from starloom.core.attempts import timer
 from starloom.core.effects import ArmTimer
+from starloom.core.fences import timer
 from starloom.core.inputs import LeaseExpired, TimerFired
 from starloom.core.model import Shard
 from starloom.engine.ports import Clock

@@ -12,7 +12,7 @@ import contextlib
 import logging
 import random
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import msgspec
@@ -31,12 +31,16 @@ from starloom.core.step import step
 from starloom.core.timers import due_moments, is_stale
 from starloom.core.work import Work
 from starloom.engine.acks import REPORTS, Acknowledgements
+from starloom.engine.committing import TAKEN_OVER, Committing
 from starloom.engine.counts import Counts, Measured
+from starloom.engine.giving import Given, Giving, NoSecrets, SecretSource
 from starloom.engine.inbox import EngineInbox, Entry
-from starloom.engine.jobs import JOB_SWEEP_MS, unworked
+from starloom.engine.jobs import sweep_jobs
 from starloom.engine.leases import Leases
+from starloom.engine.owning import Owning, gone_with_their_hub
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Reply, ValueStore
 from starloom.engine.pump import Pump
+from starloom.engine.recording import Recording
 from starloom.engine.remote import take_remote
 from starloom.engine.retiring import Retiring, decode_entities
 from starloom.engine.settings import EngineSettings
@@ -50,7 +54,6 @@ log = logging.getLogger("starloom.engine")
 SLOW_STEP_MS = 50
 LAG_MOST_MS = 2_000
 RETRY_MS = 200
-OWNER_RENEW_MS = 5_000
 RETIRE_SWEEP_MS = 1_000
 
 _encode_effect = msgspec.json.Encoder().encode
@@ -72,7 +75,8 @@ class Engine:
         values: ValueStore,
         settings: EngineSettings,
         chance: random.Random | None = None,
-        secret: Callable[[str], str | None] = lambda _name: None,
+        secrets: SecretSource | None = None,
+        given: Given | None = None,
         measure: Measured | None = None,
     ) -> None:
         self._store = store
@@ -85,24 +89,34 @@ class Engine:
         self._chance = chance or random.Random()  # noqa: S311 - jitter, no secret
         self._measure = measure
         self._leases = Leases(clock, ttl_ms=settings.lease_ttl_ms, grace_ms=settings.lease_grace_ms)
-        self.inbox = EngineInbox(self._leases)
+        self._owning = Owning(store, clock, settings)
+        self.inbox = EngineInbox(self._leases, self._owning)
         self._timers = Timers(clock, self.inbox.post, lambda timer: is_stale(self._shard, timer))
+        self.given = Given() if given is None else given
+        self._giving = Giving(secrets or NoSecrets(), self.given, self.inbox, clock)
         self._pump = Pump(
-            sender=sender, live=live, jobs=jobs, leases=self._leases, timers=self._timers, values=values, secrets=secret
+            sender=sender,
+            live=live,
+            jobs=jobs,
+            leases=self._leases,
+            timers=self._timers,
+            values=values,
+            giving=self._giving,
         )
         self._shard = Shard()
-        self._own: Ownership | None = None
         self._pos = 0
         self._sent_pos = 0
         self._watermark = 0
         self._now_ms = 0
         self._later: deque[tuple[int, list[AnyEffect], list[tuple[asyncio.Future[Reply], Reply]]]] = deque()
         self._acks = Acknowledgements(sender)
-        self.retiring = Retiring(store, clock, settings.keeping, self._acks)
+        self._recording = Recording()
+        self.retiring = Retiring(store, clock, settings.keeping, self._acks, self._recording)
         self._turn = asyncio.Lock()  # one at a time: a batch with its commit, or what leaves and comes back
         self._tasks: list[asyncio.Task[None]] = []
         self._committed = asyncio.Event()
         self.counts = Counts()
+        self._committing = Committing(store, clock, settings.owner, self._owning, self.inbox, self.counts, self)
         self.ready = False
 
     @property
@@ -116,15 +130,26 @@ class Engine:
 
     # -- start and stop
 
-    async def start(self) -> None:
-        """Take the shard, load it, arm its timers, open for inputs."""
-        await self._take_and_load()
+    async def start(self, loaded: Callable[[int], Awaitable[None]] | None = None) -> None:
+        """Take the shard, load it, arm its timers, open for inputs; `loaded` is awaited with the log's end before that.
+
+        Raises:
+            Refused: `held`, if it is to be taken politely and another hub has it.
+        """
+        settings = self._settings
+        own = await self._store.take(settings.owner, self._clock.now_ms(), polite=settings.polite)
+        await self.load(own)
+        if loaded is not None:
+            await loaded(self._pos)
+        for item in gone_with_their_hub(self._shard, own.term):
+            self.inbox.post(item)
         self._spawn(self._run(), "loop")
         self._spawn(self._follow_history(), "history")
         self._spawn(self._timers.run(), "timers")
         self._spawn(self._sweep_leases(), "leases")
-        self._spawn(self._sweep_jobs(), "jobs")
-        self._spawn(self._keep_owning(), "owner")
+        self._spawn(sweep_jobs(self._clock, lambda: self._shard, self._jobs), "jobs")
+        self._spawn(self._owning.keep(lambda: self.ready, self._look_after), "owner")
+        self._spawn(self._owning.prove(), "proofs")
         self._spawn(self._sweep_finished(), "finished")
         if self._remote is not None:
             self._spawn(take_remote(self._remote, self.inbox, self._clock, self._bring), "remote")
@@ -135,7 +160,7 @@ class Engine:
         self.ready = False
         self.inbox.closed = True
         for _ in range(50):
-            if not len(self.inbox) and not self._later:
+            if self.lost.is_set() or (not len(self.inbox) and not self._later):
                 break
             await self._clock.wait(100)
         for task in self._tasks:
@@ -144,6 +169,25 @@ class Engine:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
         self._tasks.clear()
+        try:
+            await self._store.leave(release=not self.lost.is_set())
+        except Unavailable as error:
+            log.warning("event=release_unavailable reason=%s", error)
+
+    @property
+    def lost(self) -> asyncio.Event:
+        """Set for good when another hub has the shard: this engine does nothing more and is to be stopped."""
+        return self._owning.lost
+
+    @property
+    def pos(self) -> int:
+        """The position of the last commit that was published."""
+        return self._pos
+
+    @property
+    def term(self) -> int:
+        """The term under which the shard is held; 0 before it was taken."""
+        return self._owning.own.term if self._owning.own else 0
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.get_running_loop().create_task(work, name=f"engine-{name}")
@@ -156,9 +200,8 @@ class Engine:
             self.inbox.refusing = f"the engine's {task.get_name()} has stopped"
             log.critical("event=engine_task_died task=%s", task.get_name(), exc_info=task.exception())
 
-    async def _take_and_load(self) -> None:
-        """Start of an owner, in the order of engine.md; also after the shard was lost."""
-        own = await self._store.take(self._settings.owner, self._clock.now_ms())
+    async def load(self, own: Ownership) -> None:
+        """Begin with what is live, in the order of engine.md; also where a replaced Redis has less than was held."""
         loaded = await self._store.load()
         settings = self._settings
         shard = Shard(
@@ -176,14 +219,16 @@ class Engine:
             load(shard, stream, loaded.heads.get(stream, 0), decode_entities(loaded.entities[stream]))
         shard.touched.clear()
         shard.settled.clear()
-        self._own = own
+        self._owning.own = own
         self._shard = self._leases.shard = self._pump.shard = shard
         self._pos = loaded.pos
         self._sent_pos = loaded.sent_pos
         self._watermark = own.watermark
         self.retiring.reload(shard, loaded.pos)
+        self._recording.taken(shard)
         self._leases.grant_all()
         self._timers.replace(due_moments(shard))
+        await self._giving.recall(shard)
         for _pos, raw in loaded.outbox:
             self._pump.act(_decode_effect.decode(raw))
         self._sent_pos = loaded.pos
@@ -198,7 +243,7 @@ class Engine:
     # -- the loop
 
     async def _run(self) -> None:
-        while True:
+        while not self.lost.is_set():
             batch = await self.inbox.batch()
             async with self._turn:
                 if away := missing(self._shard, (item for item, _future in batch)):
@@ -218,7 +263,9 @@ class Engine:
             if isinstance(item, DeviceConnected):
                 self._acks.note_ledger(item)
             begun = self._measure() if self._measure else 0.0
-            self._step_one(work, replace(item, at_ms=now, roll=self._chance.getrandbits(32)))
+            before, item = (len(work.events), work.undone), replace(item, at_ms=now, roll=self._chance.getrandbits(32))
+            self._step_one(work, item)
+            self._recording.stepped(item, decided=(len(work.events), work.undone) != before)
             if self._measure and (self._measure() - begun) * 1000 > SLOW_STEP_MS:
                 self.counts.slow_steps += 1
                 log.warning("event=slow_step input=%s ms=%d", type(item).__name__, (self._measure() - begun) * 1000)
@@ -244,7 +291,8 @@ class Engine:
             work.answers.append(Answer(input_id=item.id, faults=[fault]))
 
     async def _commit(self, work: Work, batch: list[Entry]) -> None:
-        assert self._own is not None  # noqa: S101 - the loop runs only after `start` took the shard
+        own = self._owning.own
+        assert own is not None  # noqa: S101 - the loop runs only after `start` took the shard
         published = []
         events: list[bytes] = []
         entities: dict[tuple[str, str], bytes | None] = {}
@@ -261,14 +309,15 @@ class Engine:
             entities=[(stream, key, raw) for (stream, key), raw in entities.items()],
             events=events,
             heads=list(heads.items()),
-            incarnation=self._own.incarnation,
+            incarnation=own.incarnation,
             outbox=[_encode_effect(effect) for effect in work.effects if not isinstance(effect, ArmTimer)],
             pos=self._pos + 1,
             sent_pos=self._sent_pos,
-            term=self._own.term,
+            term=own.term,
             waited_for=_is_waited_for(work),
+            inputs=self._recording.finished(),
         )
-        if not await self._make_durable_in_redis(commit):
+        if not await self._committing.commit(commit):
             self._drop(batch)
             return
         self._pos += 1
@@ -282,78 +331,46 @@ class Engine:
         self._act(work, batch)
         self._live.publish(self._pos, published)
 
-    async def _make_durable_in_redis(self, commit: Commit) -> bool:
-        """Commit, through outages; False if another owner has the shard and this batch is void."""
-        while True:
-            try:
-                await self._store.commit(commit)
-            except Unavailable as error:
-                self.inbox.refusing = "the store does not answer"
-                log.warning("event=commit_unavailable pos=%d reason=%s", commit.pos, error)
-                if await self._was_applied(commit):
-                    self.inbox.refusing = None
-                    return True
-            except Refused as refused:
-                log.warning("event=commit_refused pos=%d reason=%s", commit.pos, refused)
-                retaken = await self._retake(commit)
-                if retaken is None:
-                    return False
-                commit = retaken
-            else:
-                self.inbox.refusing = None
-                return True
+    # -- what `Committing` asks of what is held
 
-    async def _was_applied(self, commit: Commit) -> bool:
-        while True:
-            await self._clock.wait(RETRY_MS)
-            try:
-                pos, _term, _run = await self._store.position()
-            except Unavailable:
-                continue
-            return pos >= commit.pos
+    def held(self) -> list[str]:
+        """Return the constellations in memory."""
+        return list(self._shard.constellations)
 
-    async def _retake(self, commit: Commit) -> Commit | None:
-        """Take the shard again after a refusal; return the commit under the new term, or None if state moved on.
-
-        A replaced Redis was rebuilt from the history, which has every commit that this owner was told of: the
-        refused one follows on it. If another owner has committed meanwhile, what was stepped here is void.
-        """
-        own = await self._regain(commit.pos - 1)
-        if own is None:
-            return None
-        return replace(commit, incarnation=own.incarnation, term=own.term)
-
-    async def _regain(self, pos_here: int) -> Ownership | None:
-        """Take the shard again; None if the log is not at `pos_here`, and the shard was loaded anew."""
-        self.counts.retaken += 1
-        while True:
-            try:
-                held = list(self._shard.constellations)
-                own = await self._store.take(self._settings.owner, self._clock.now_ms(), held)
-                pos, _term, _run = await self._store.position()
-                break
-            except (Unavailable, Refused) as error:
-                # `Damaged` is not caught: Redis and history do not belong together, and only a person can say which.
-                log.warning("event=retake_failed reason=%s", error)
-                await self._clock.wait(RETRY_MS)
-        if pos != pos_here:
-            await self._take_and_load()
-            return None
-        self._own = own
+    def retaken(self, own: Ownership) -> None:
+        """Go on under a new term with what is held."""
         self._shard.incarnation = own.incarnation
+        self._recording.regained(self._shard)
         self.retiring.retaken(self._shard, own.heads)
         self._leases.grant_all()
-        return own
+
+    async def _look_after(self, renewed: bool) -> None:
+        if renewed and self._turn.locked():
+            return  # what commits finds out by itself
+        async with self._turn:
+            if not self.lost.is_set():
+                await self._committing.look(self._pos, renewed=renewed)
+
+    def lose(self) -> None:
+        """Another hub has the shard: nothing that is held here counts any more, and whoever waits is told."""
+        log.warning("event=shard_lost term=%d pos=%d", self.term, self._pos)
+        self.ready = False
+        self._owning.lost.set()
+        self.inbox.refusing = "another hub has taken over"
+        self._drop(self.inbox.close())
+        for _pos, _effects, answers in self._later:
+            for future, _reply in answers:
+                if not future.done():
+                    future.set_result(Reply(faults=[TAKEN_OVER]))
+        self._later.clear()
+        self.inbox.wake()
 
     def _drop(self, batch: list[Entry]) -> None:
-        lost = Fault(
-            code=Code.STORE_UNAVAILABLE,
-            reason="another hub took over before this was committed",
-            hint=CODES[Code.STORE_UNAVAILABLE].hint,
-        )
         for _item, future in batch:
             if future is not None and not future.done():
-                future.set_result(Reply(faults=[lost]))
+                future.set_result(Reply(faults=[TAKEN_OVER]))
+        if self.lost.is_set():
+            return
         # Nobody else will say these again while the connection stands.
         self.inbox.put_back([item for item, future in batch if future is None and isinstance(item, REPORTS)])
 
@@ -428,27 +445,6 @@ class Engine:
             for item in self._leases.expired():
                 self.inbox.post(item)
 
-    async def _sweep_jobs(self) -> None:
-        """Wake a worker again for every job that nobody works on: a message may be lost."""
-        while True:
-            await self._clock.wait(JOB_SWEEP_MS)
-            for name, job in unworked(self._shard, self._clock.now_ms()):
-                self._jobs.wake(job.kind, name, job.id)
-
-    async def _keep_owning(self) -> None:
-        while True:
-            await self._clock.wait(OWNER_RENEW_MS)
-            if self._own is None:
-                continue
-            try:
-                still = await self._store.renew(self._settings.owner, self._own.term, self._clock.now_ms())
-            except Unavailable as error:
-                log.warning("event=owner_renew_unavailable reason=%s", error)
-                continue
-            if not still:
-                # The next commit fails on its term and takes the shard again, or finds what the other did.
-                log.warning("event=owner_lost term=%d", self._own.term)
-
     # -- finished constellations
 
     async def _sweep_finished(self) -> None:
@@ -457,13 +453,13 @@ class Engine:
             await self._clock.wait(RETIRE_SWEEP_MS)
             self.inbox.put_back(self.retiring.take_waiting())
             some = True
-            while some:
+            while some and not self.lost.is_set():
                 async with self._turn:
                     try:
                         some = await self.retiring.let_go(self._shard, min(self._watermark, self._sent_pos))
                     except Refused as refused:
                         log.warning("event=retire_refused reason=%s", refused)
-                        some = refused.why != "term" and await self._regain(self._pos) is not None
+                        some = await self._committing.regain(self._pos) is not None
 
     async def _bring(self, name: str) -> None:
         async with self._turn:
@@ -475,7 +471,10 @@ class Engine:
             await self.retiring.bring(self._shard, away, self._pos)
         except Refused as refused:
             log.warning("event=recall_refused reason=%s", refused)
-            await self._regain(self._pos)
+            await self._committing.regain(self._pos)
+            if self.lost.is_set():
+                self._drop(batch)
+                return []
             batch = await self.retiring.bring_for(self._shard, batch, self._pos)
         except (Unavailable, Damaged) as error:
             batch = self.retiring.without(self._shard, batch, error)

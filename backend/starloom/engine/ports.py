@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -45,7 +45,14 @@ class Inbox(Protocol):
         ...
 
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
-        """Renew the leases that this device still has; not an event, answered at once from memory."""
+        """Renew the leases that this device still has; not an event, made at once from memory.
+
+        It may be sent when it is proved that this hub still owns the shard, see `when_proved`.
+        """
+        ...
+
+    def when_proved(self, device: str, then: Callable[[], object]) -> None:
+        """Call `then` once this hub was seen to own the shard at a moment after this call; never, if it does not."""
         ...
 
 

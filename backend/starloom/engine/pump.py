@@ -6,8 +6,6 @@ An effect is judged against state once more before it leaves: an order about a c
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable
 from typing import Any
 
 from starloom.core.effects import (
@@ -17,21 +15,34 @@ from starloom.core.effects import (
     CloseToken,
     InputPlan,
     InputSource,
+    SendAnswer,
     SendCancel,
     SendDispatch,
+    SendDrain,
     SendFetch,
+    SendQuery,
     SendResume,
     StartJob,
 )
 from starloom.core.model import Constellation, Shard
+from starloom.engine.giving import Giving, placed
 from starloom.engine.leases import Leases
 from starloom.engine.ports import DeviceSender, JobSender, LiveSink, ValueStore
 from starloom.engine.timers import Timers
-from starloom_protocol.frames import Cancel, Dispatch, DispatchInput, FetchFacts, InputPart, PlanEntry, ResumePlan
+from starloom_protocol.frames import (
+    Cancel,
+    Dispatch,
+    DispatchInput,
+    DrainFrame,
+    FetchFacts,
+    InputPart,
+    OwnerAnswer,
+    PlanEntry,
+    Query,
+    ResumePlan,
+)
 from starloom_protocol.values import MISSING, canonical, parse, point
-from starloom_protocol.vocabulary import Code
 
-log = logging.getLogger("starloom.engine")
 DISPATCH_VALUES_BYTES_MAX = 256 * 1024
 
 
@@ -47,7 +58,7 @@ class Pump:
         leases: Leases,
         timers: Timers,
         values: ValueStore,
-        secrets: Callable[[str], str | None] = lambda _name: None,
+        giving: Giving,
     ) -> None:
         self._sender = sender
         self._live = live
@@ -55,7 +66,7 @@ class Pump:
         self._leases = leases
         self._timers = timers
         self._values = values
-        self._secrets = secrets
+        self._giving = giving
         self._tasks: set[asyncio.Task[None]] = set()
         self.shard: Shard | None = None
 
@@ -71,6 +82,12 @@ class Pump:
             case SendResume():
                 entry = PlanEntry(action=effect.action, at=effect.at)
                 self._sender.send(effect.device, [ResumePlan(entries=[entry])])
+            case SendAnswer():
+                self._answer(effect)
+            case SendDrain():
+                self._sender.send(effect.device, [DrainFrame(draining=effect.draining, reason=effect.reason)])
+            case SendQuery():
+                self._sender.send(effect.device, [Query(attempts=effect.attempts)])
             case ArmTimer():
                 self._timers.arm(effect)
             case StartJob():
@@ -80,6 +97,10 @@ class Pump:
             case CloseToken():
                 self._live.close_token(effect.token)
 
+    def _answer(self, order: SendAnswer) -> None:
+        answer = OwnerAnswer(action=order.action, allow=order.allow, ask=order.ask, by=order.by, reason=order.reason)
+        self._sender.send(order.device, [answer])
+
     # -- dispatches
 
     def _dispatch(self, order: SendDispatch) -> None:
@@ -88,16 +109,24 @@ class Pump:
         if constellation is None or attempt is None or attempt.end is not None:
             return
         inputs = [self._input(constellation, item) for item in order.inputs]
-        size = sum(len(part.value or "") for item in inputs for part in item.parts)
-        if size + len(order.args) > DISPATCH_VALUES_BYTES_MAX:
-            task = asyncio.get_running_loop().create_task(self._dispatch_big(order, inputs))
+        size = sum(len(part.value or "") for item in inputs for part in item.parts) if inputs else 0
+        big = size + len(order.args) > DISPATCH_VALUES_BYTES_MAX
+        if big or order.secrets:
+            task = asyncio.get_running_loop().create_task(self._dispatch_later(order, inputs, big=big))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             return
         self._send(order, inputs)
 
-    async def _dispatch_big(self, order: SendDispatch, inputs: list[DispatchInput]) -> None:
-        """Put inputs that no frame can carry into the artifact store first."""
+    async def _dispatch_later(self, order: SendDispatch, inputs: list[DispatchInput], *, big: bool) -> None:
+        """Put inputs that no frame can carry into the artifact store first, and take secrets out of theirs last."""
+        if big:
+            inputs = await self._moved(inputs)
+        secrets = await self._giving.values(order, lambda: self.shard) if order.secrets else {}
+        if secrets is not None:
+            self._send(order, inputs, secrets)
+
+    async def _moved(self, inputs: list[DispatchInput]) -> list[DispatchInput]:
         moved = []
         for item in inputs:
             parts = []
@@ -108,15 +137,15 @@ class Pump:
                 else:
                     parts.append(part)
             moved.append(DispatchInput(name=item.name, many=item.many, flatten=item.flatten, parts=parts))
-        self._send(order, moved)
+        return moved
 
-    def _send(self, order: SendDispatch, inputs: list[DispatchInput]) -> None:
+    def _send(self, order: SendDispatch, inputs: list[DispatchInput], values: dict[str, str] | None = None) -> None:
         args = order.args
         secrets: dict[str, str] = {}
-        if '"each"' in args or '"secret"' in args:
+        if values or '"each"' in args:
             item = parse(order.item) if order.item is not None else None
-            filled = self._fill(parse(args), item, secrets)
-            args = canonical(filled)
+            named, secrets = placed(parse(args), values or {})
+            args = canonical(_fill(named, item))
         frame = Dispatch(
             args=args,
             at=order.at,
@@ -153,20 +182,13 @@ class Pump:
             return InputPart(value="null" if found is MISSING else canonical(found))
         return InputPart(value=text, output=source.output)
 
-    def _fill(self, value: Any, item: Any, secrets: dict[str, str]) -> Any:
-        if isinstance(value, dict):
-            if value.keys() == {"each"}:
-                found = point(item, value["each"])
-                return None if found is MISSING else found
-            if value.keys() == {"secret"}:
-                name = value["secret"]
-                known = self._secrets(name)
-                if known is None:
-                    log.warning("event=secret_missing name=%s code=%s", name, Code.NOT_FOUND)
-                    return None
-                secrets[name] = known
-                return known
-            return {key: self._fill(part, item, secrets) for key, part in value.items()}
-        if isinstance(value, list):
-            return [self._fill(part, item, secrets) for part in value]
-        return value
+
+def _fill(value: Any, item: Any) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {"each"}:
+            found = point(item, value["each"])
+            return None if found is MISSING else found
+        return {key: _fill(part, item) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_fill(part, item) for part in value]
+    return value

@@ -1,4 +1,4 @@
-"""Inputs that other processes post: each is stepped like any other and settled with its answer.
+"""Inputs between processes: what others post is stepped like any other and settled with its answer.
 
 A delivery that was taken and not settled is taken again by the next owner; handlers answer a repeated one the same.
 What a repeated request made may be over and retired by then, so it is brought back before the request is stepped.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -16,12 +16,17 @@ from starloom.core.inputs import AnyInput, RequestReceived
 from starloom.engine.ports import Clock, Inbox, Overloaded, Reply
 from starloom.store.port import Damaged, InboxPort, Refused, Unavailable
 from starloom_protocol.entities import Fault
+from starloom_protocol.frames import LeaseRef, Renew
 from starloom_protocol.vocabulary import CODES, Code
 
 log = logging.getLogger("starloom.engine")
 RETRY_MS = 200
+ANSWER_WITHIN_S = 15.0
+SENDING_MOST = 100
 _decode_input = msgspec.json.Decoder(AnyInput)
 _encode_reply = msgspec.json.Encoder().encode
+_encode_input = msgspec.json.Encoder().encode
+_decode_reply = msgspec.json.Decoder(Reply)
 
 
 Bring = Callable[[str], Awaitable[None]]
@@ -61,3 +66,43 @@ async def _one(remote: InboxPort, inbox: Inbox, delivery: str, raw: bytes, bring
 
 def _fault(code: Code, reason: str) -> Fault:
     return Fault(code=code, reason=reason, hint=CODES[code].hint)
+
+
+class RemoteInbox:
+    """`ports.Inbox` of a hub that does not own the shard: what is asked goes by the store to the owner.
+
+    It has no devices: their sockets end at the owner.
+    """
+
+    def __init__(self, remote: InboxPort, *, answer_within_s: float = ANSWER_WITHIN_S) -> None:
+        self._remote = remote
+        self._answer_within_s = answer_within_s
+        self._sending: set[asyncio.Task[None]] = set()
+
+    async def ask(self, item: AnyInput) -> Reply:
+        """Step an input at the owner and wait for its answer (see `ports.Inbox`)."""
+        raw = await self._remote.post(_encode_input(item), answer_within_s=self._answer_within_s)
+        if raw is None:
+            raise Unavailable("the owner of the shard gave no answer")
+        return _decode_reply.decode(raw)
+
+    def post(self, item: AnyInput) -> None:
+        """Send an input to the owner without an answer; too many at once, and those to an absent store, are lost."""
+        if len(self._sending) >= SENDING_MOST:
+            log.warning("event=input_dropped input=%s", type(item).__name__)
+            return
+        task = asyncio.get_running_loop().create_task(self._send(item))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _send(self, item: AnyInput) -> None:
+        try:
+            await self._remote.post(_encode_input(item), answer_within_s=None)
+        except Unavailable as error:
+            log.warning("event=input_dropped input=%s reason=%s", type(item).__name__, error)
+
+    def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
+        raise TypeError(f"device {device} is not connected here ({len(running)} attempts at {sent_ms})")
+
+    def when_proved(self, device: str, then: Callable[[], object]) -> None:
+        raise TypeError(f"device {device} is not connected here, so nothing can be said to it by {then}")

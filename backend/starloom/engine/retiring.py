@@ -18,6 +18,7 @@ from starloom.engine.acks import REPORTS, Acknowledgements
 from starloom.engine.finished import Finished, Keeping
 from starloom.engine.inbox import Entry
 from starloom.engine.ports import Clock, Reply
+from starloom.engine.recording import Recording
 from starloom.store.port import CommitPort, Damaged, Refused, Unavailable
 from starloom_protocol.entities import Fault, Record, decode_entity
 from starloom_protocol.feed import ACCESS, FLEET
@@ -30,7 +31,15 @@ log = logging.getLogger("starloom.engine")
 class Retiring:
     """Follows what is finished; `retired` and `recalled` count what has left and come back."""
 
-    def __init__(self, store: CommitPort, clock: Clock, keeping: Keeping, acks: Acknowledgements) -> None:
+    def __init__(
+        self,
+        store: CommitPort,
+        clock: Clock,
+        keeping: Keeping,
+        acks: Acknowledgements,
+        recording: Recording,
+    ) -> None:
+        self._recording = recording
         self._acks = acks
         self._waiting: dict[tuple[str, int], AnyInput] = {}
         self._store = store
@@ -69,6 +78,7 @@ class Retiring:
         if not self._leaving:
             return False
         prune_demands(shard)
+        self._recording.pruned()
         try:
             await self._store.retire(list(self._leaving.items()))
         except Unavailable as error:
@@ -91,6 +101,7 @@ class Retiring:
             self._leaving.pop(name, None)
             self._finished.note(shard, (name,), pos, self._clock.now_ms())
             self.recalled += 1
+            self._recording.brought(name)
         shard.touched.clear()
         shard.settled.clear()
         shard.queued_now.clear()
@@ -132,5 +143,5 @@ class Retiring:
 
 
 def decode_entities(raws: dict[str, bytes]) -> dict[str, Record]:
-    """Return the records of a stream's entities."""
-    return {key: decode_entity(key, raw) for key, raw in raws.items()}
+    """Return the records of a stream's entities, in one order whatever order the store gave them in."""
+    return {key: decode_entity(key, raws[key]) for key in sorted(raws)}

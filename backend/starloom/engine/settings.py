@@ -9,9 +9,14 @@ from starloom.engine.finished import Keeping
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Durations in milliseconds; `check_every` commits the whole shard is checked against its invariants, 0 never."""
+    """Durations in milliseconds; `check_every` commits the whole shard is checked against its invariants, 0 never.
+
+    `polite`: the shard is only taken if no other hub holds it.
+    """
 
     owner: str
+    polite: bool = False
+    renew_ms: int = 1_250
     lease_ttl_ms: int = 15_000
     lease_grace_ms: int = 5_000
     backoff_first_ms: int = 1_000

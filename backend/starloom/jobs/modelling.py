@@ -10,12 +10,14 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from starloom.core.inputs import ModelUsed
 from starloom.core.spending import DAY_MS
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, endpoint_from
+from starloom.planner.model.kept import in_force
 from starloom.planner.model.port import Model, Reply
 from starloom.planner.model.spending import Budget, Spent, budget_from
 from starloom.store.port import InboxPort, ReadPort
@@ -36,15 +38,20 @@ class Owned:
 
 
 class ModelJobs:
-    """What a worker needs of a model; `connect` is the wire, replaced where a test has none."""
+    """What a worker needs of a model; `connect` is the wire, replaced where a test has none.
+
+    `folder` has the model of the page, which counts where the variables name none.
+    """
 
     def __init__(
         self,
         environment: Mapping[str, str],
+        folder: Path | None = None,
         connect: Callable[[Endpoint], Model] = connect,
         now_s: Callable[[], float] = time.time,
     ) -> None:
         self._environment = environment
+        self._folder = folder
         self._connect = connect
         self.now_s = now_s
 
@@ -54,11 +61,12 @@ class ModelJobs:
         Raises:
             ModelFault: it is set wrongly.
         """
-        endpoint = endpoint_from(self._environment)
+        told = in_force(self._environment, self._folder)
+        endpoint = endpoint_from(told)
         if endpoint is None:
             return None
         _log.info("the model %s at %s is asked", endpoint.model, endpoint.host)
-        return Owned(self._connect(endpoint), budget_from(self._environment))
+        return Owned(self._connect(endpoint), budget_from(told))
 
 
 class Purse:

@@ -66,6 +66,7 @@ class ReviewJobs:
 
     def _proposal(self, constellation: str, job: str, version: int, review: Review) -> ReviewProposed:
         return ReviewProposed(
+            ask=review.ask,
             base_version=version,
             by=f"worker:{self._worker}",
             constellation=constellation,

@@ -29,6 +29,7 @@ from starloom.jobs.planning import PlanJobs
 from starloom.jobs.poking import PokeJobs, add_poke
 from starloom.jobs.reviewing import ReviewJobs
 from starloom.jobs.running import ClaimedJobs
+from starloom.planner.model.kept import folder_of
 
 SILENCE_S = 30.0
 PING_S = 5.0
@@ -154,7 +155,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=SecurityWarning)
     places = WorkerPlaces.from_environment(os.environ)
     app = make_celery(places.broker_url)
-    models = ModelJobs(os.environ)
+    models = ModelJobs(os.environ, folder_of(os.environ))
     name = worker_name()
     claimed = ClaimedJobs(places.redis_url, places.database_url, name, CLAIM_TTL_S / places.time_scale)
     add_tasks(app, claimed, PlanJobs(name, models=models), ReviewJobs(name, models))

@@ -40,6 +40,7 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
       device?: {name: NAME} | {labels: [..]} | {os: linux} | {tools: [..]} | {any: [..]}   # absent: any device that can
       for_each?: {devices: {..as in device..}} | {from: ID, output: POINTER of a list, max_parallel?: 4} | {same: ID}
                                             # with need?: all | any | best_effort | {at_least: 2}
+                                            # over devices, when it only reads: when_off?: report (else it waits)
       files_out?: [{output: POINTER, to: "folder/name"}]    # saves a file on the task's device
       checks?: [{output: POINTER, op: OP, value: ..} | {exit_code: 0}]     # else the task has failed
       retry?: {max_attempts: 3}    timeouts?: {start_to_close_s: 600}    optional?: true
@@ -61,7 +62,7 @@ starloom: 1
 name: Free room everywhere
 tasks:
   - id: usage
-    for_each: {devices: {tools: [disk.usage]}, need: best_effort}
+    for_each: {devices: {tools: [disk.usage]}, need: best_effort, when_off: report}
     tool: disk.usage
     args: {path: /, device_name: {each: /name}}
   - id: table

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from starloom_protocol.approval_records import Standing
-from starloom_protocol.entities import Device, Offer, ToolOffer
+from starloom_protocol.entities import Device, Offer, Secret, ToolOffer
 from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -53,16 +53,21 @@ class FleetView:
     records: Mapping[str, Device] = field(default_factory=dict)
     offers: Mapping[str, Offer] = field(default_factory=dict)
     standing: Mapping[str, Standing] = field(default_factory=dict)
+    secrets: Mapping[str, Secret] = field(default_factory=dict)
 
     @staticmethod
     def of(
-        devices: Mapping[str, Device], offers: Mapping[str, Offer], standing: Mapping[str, Standing] | None = None
+        devices: Mapping[str, Device],
+        offers: Mapping[str, Offer],
+        standing: Mapping[str, Standing] | None = None,
+        secrets: Mapping[str, Secret] | None = None,
     ) -> FleetView:
         """Take the picture from entities by id."""
         records = {device.id: device for device in devices.values() if not device.revoked}
         seen = [_seen(device, offers.get(device.id)) for device in records.values()]
         kept = {name: offer for name, offer in offers.items() if name in records}
-        return FleetView(tuple(sorted(seen, key=lambda device: device.name)), records, kept, dict(standing or {}))
+        ordered = tuple(sorted(seen, key=lambda device: device.name))
+        return FleetView(ordered, records, kept, dict(standing or {}), dict(secrets or {}))
 
     @cached_property
     def by_name(self) -> Mapping[str, DeviceSeen]:

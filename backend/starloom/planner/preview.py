@@ -12,12 +12,15 @@ from typing import Any
 
 from starloom.core.approvals import needs_approval
 from starloom.core.conduct import effects_of_call
-from starloom.core.model import Fleet
+from starloom.core.model import Access, Fleet
+from starloom.core.off_devices import REPORT, is_off
 from starloom.core.placement import Candidate, judge, selects
+from starloom.core.secret_needs import Needs
 from starloom.core.why import TAB_OS
 from starloom.planner.fleet import FleetView
+from starloom.planner.secret_flow import SecretFlow, access_of, secret_flows, secret_warnings, set_needs
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Dependency, Device, Selector, TaskSpec, ToolOffer
+from starloom_protocol.entities import Dependency, Device, ForEach, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -59,7 +62,10 @@ class MissingGrant:
 
 @dataclass(frozen=True)
 class TaskPreview:
-    """One task. `device` is a name, or None where none fits; `devices` are all of a group over devices."""
+    """One task. `device` is a name, or None where none fits; `devices` are all of a group over devices.
+
+    `off` are sentences on devices of such a group that are off.
+    """
 
     id: str
     tool: str | None
@@ -77,6 +83,8 @@ class TaskPreview:
     takes: tuple[tuple[str, str], ...] = ()
     missing: tuple[MissingGrant, ...] = ()
     left_out: tuple[MissingGrant, ...] = ()
+    off: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,7 @@ class Preview:
     asks_approval: bool
     seconds: int
     warnings: tuple[str, ...] = field(default=())
+    secrets: tuple[SecretFlow, ...] = field(default=())
 
     @property
     def missing(self) -> tuple[MissingGrant, ...]:
@@ -105,6 +114,7 @@ class Preview:
             "plan_hash": self.plan.hash,
             "tasks": [_plain_task(task) for task in self.tasks],
             "missing_grants": [_plain_grant(item) for item in self.missing],
+            "secrets": [item.plain() for item in self.secrets],
             "effects": list(self.effects),
             "asks_approval": self.asks_approval,
             "results": [{"title": item.title, "from": item.source, "show": item.show} for item in self.plan.results],
@@ -136,6 +146,7 @@ def _plain_task(task: TaskPreview) -> dict[str, Any]:
         "after": list(task.after),
         "takes": [{"from": source, "output": output} for source, output in task.takes],
         "missing": [_plain_grant(item) for item in task.missing],
+        "secrets": list(task.secrets),
     }
 
 
@@ -147,7 +158,9 @@ def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
         if dependency.source in after and dependency.source not in after[dependency.target]:
             after[dependency.target].append(dependency.source)
     specs = {spec.id: spec for spec in plan.specs}
-    tasks = tuple(_task(spec, specs, after[spec.id], placed) for spec in plan.specs)
+    access = access_of(fleet.secrets)
+    needs = {spec.id: set_needs(access, spec, plan.recipe) for spec in plan.specs if spec.secrets}
+    tasks = tuple(_task(spec, specs, after[spec.id], placed, needs.get(spec.id)) for spec in plan.specs)
     effects = tuple(effect for effect in Effect if any(effect in task.effects for task in tasks))
     asks = needs_approval(placed, plan, asked_in_words=False)
     return Preview(
@@ -156,8 +169,17 @@ def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
         effects=effects,
         asks_approval=asks,
         seconds=_seconds(plan.specs, plan.dependencies),
-        warnings=tuple(_warnings(tasks, fleet)),
+        warnings=(*_warnings(tasks, fleet), *_about_secrets(plan, tasks, placed, access)),
+        secrets=secret_flows(((spec, task.devices) for spec, task in zip(plan.specs, tasks, strict=True)), access),
     )
+
+
+def _about_secrets(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet, access: Access) -> Iterable[str]:
+    for spec, task in zip(plan.specs, tasks, strict=True):
+        if spec.secrets:
+            devices = [device for device in fleet.devices.values() if device.name in task.devices]
+            offered = [tools[spec.tool] for tools in fleet.tools.values() if spec.tool in tools]
+            yield from secret_warnings(spec, plan.recipe, devices, offered, access)
 
 
 def _core_fleet(fleet: FleetView) -> Fleet:
@@ -170,7 +192,9 @@ def _core_fleet(fleet: FleetView) -> Fleet:
     return made
 
 
-def _task(spec: TaskSpec, specs: Mapping[str, TaskSpec], after: list[str], fleet: Fleet) -> TaskPreview:
+def _task(
+    spec: TaskSpec, specs: Mapping[str, TaskSpec], after: list[str], fleet: Fleet, needs: Needs | None = None
+) -> TaskPreview:
     takes = tuple((item.source, item.output) for item in spec.inputs)
     each = _each(spec, specs)
     if spec.tool is None:
@@ -185,8 +209,10 @@ def _task(spec: TaskSpec, specs: Mapping[str, TaskSpec], after: list[str], fleet
             after=tuple(after),
             takes=takes,
         )
-    group = _device_group(spec, specs)
-    chosen, why, devices, looked = _over_devices(spec.tool, group, fleet) if group else _one(spec, fleet)
+    over = _device_group(spec, specs)
+    group = over.devices if over is not None else None
+    placed = _over_devices(spec.tool, over, group, fleet) if over and group else _one(spec, fleet, needs)
+    chosen, why, devices, looked = placed
     left_out = tuple(_left_out(spec, group, devices, fleet)) if group and devices else ()
     offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(spec.tool)) is not None]
     offers = offers or [tools[spec.tool] for tools in fleet.tools.values() if spec.tool in tools][:1]
@@ -212,6 +238,8 @@ def _task(spec: TaskSpec, specs: Mapping[str, TaskSpec], after: list[str], fleet
         takes=takes,
         missing=tuple(_missing(spec, spec.tool, looked if group or not devices else [], devices, fleet)),
         left_out=left_out,
+        off=tuple(_off(over, fleet)) if over is not None else (),
+        secrets=tuple(spec.secrets),
     )
 
 
@@ -225,27 +253,28 @@ def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
     return f"item of {root.for_each.source}{root.for_each.output}"
 
 
-def _device_group(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector | None:
+def _device_group(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> ForEach | None:
     root = specs.get(spec.family or spec.id, spec)
-    return root.for_each.devices if spec.for_each is not None and root.for_each is not None else None
+    over_devices = spec.for_each is not None and root.for_each is not None and root.for_each.devices is not None
+    return root.for_each if over_devices else None
 
 
 def _capable(candidate: Candidate) -> bool:
     return candidate.reason in (None, Reason.BUSY)
 
 
-def _look(fleet: Fleet, tool: str, selector: Selector) -> list[Candidate]:
+def _look(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[Candidate]:
     """Judge every device that the plan allows; if there is none, all, so that the reason is seen."""
     ordered = sorted(fleet.devices.values(), key=lambda device: (device.demo, device.name))
-    judged = [(device, judge(fleet, device, tool, selector)) for device in ordered]
+    judged = [(device, judge(fleet, device, tool, selector, needs)) for device in ordered]
     asked = [found for device, found in judged if selects(selector, device, dict(fleet.tools.get(device.id, {})))]
     return asked or [found for _, found in judged]
 
 
-def _one(spec: TaskSpec, fleet: Fleet) -> tuple[str | None, str, list[str], list[Candidate]]:
+def _one(spec: TaskSpec, fleet: Fleet, needs: Needs | None) -> tuple[str | None, str, list[str], list[Candidate]]:
     """Return the chosen device's name, why, its id in a list, and all that were looked at."""
     selector = spec.device or _ANY
-    looked = _look(fleet, spec.tool or "", selector)
+    looked = _look(fleet, spec.tool or "", selector, needs)
     able = [item for item in looked if _capable(item)]
     if able:
         best = able[0]
@@ -261,14 +290,33 @@ def _one(spec: TaskSpec, fleet: Fleet) -> tuple[str | None, str, list[str], list
     return None, f"no device can do {spec.tool} now", [], looked
 
 
-def _over_devices(tool: str, selector: Selector, fleet: Fleet) -> tuple[str | None, str, list[str], list[Candidate]]:
-    looked = _look(fleet, tool, selector)
-    chosen = [
+def _fitting(over: ForEach, fleet: Fleet) -> list[Device]:
+    """Return the devices that a group would be made for, those that are off too; ordered by name."""
+    fitting = [
         device
         for device in sorted(fleet.devices.values(), key=lambda device: device.name)
-        if device.link is DeviceLink.ONLINE and selects(selector, device, dict(fleet.tools.get(device.id, {})))
+        if not device.revoked
+        and over.devices is not None
+        and selects(over.devices, device, dict(fleet.tools.get(device.id, {})))
     ]
-    chosen = [device for device in chosen if not device.demo] or chosen
+    counted = fitting if over.when_off == REPORT else [device for device in fitting if not is_off(device)]
+    # Demonstration devices stand in only where there is no other.
+    return [device for device in fitting if not device.demo] if any(not item.demo for item in counted) else fitting
+
+
+def _off(over: ForEach, fleet: Fleet) -> Iterable[str]:
+    """Yield what becomes of the devices that a group would be made for if they were not off."""
+    becomes = "the answer says since when" if over.when_off == REPORT else "it is left out"
+    for device in _fitting(over, fleet):
+        if is_off(device):
+            yield f"{device.name} is off; {becomes}."
+
+
+def _over_devices(
+    tool: str, over: ForEach, selector: Selector, fleet: Fleet
+) -> tuple[str | None, str, list[str], list[Candidate]]:
+    looked = _look(fleet, tool, selector)
+    chosen = [device for device in _fitting(over, fleet) if not is_off(device)]
     if not chosen:
         return None, "no device that is online fits", [], looked
     unable = [item for item in looked if item.device in {device.id for device in chosen} and not _capable(item)]
@@ -363,6 +411,7 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
             yield f"{task.id} is not repeated by itself if it is interrupted."
         if RISKY_EFFECTS & set(task.effects) and task.device is not None:
             yield f"{task.id} may be asked about on {task.device} too; the answer is typed there."
+    yield from dict.fromkeys(words for task in tasks for words in task.off)
     used = {name for task in tasks for name in task.devices}
     for device in fleet.devices:
         if device.name in used and not device.online:

@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 READERS: Final = 3
 SQLITE_BUSY_MS: Final = 5_000
+POSTGRES_IDLE_MS: Final = 3_000
 
 
 class Database(Protocol):
@@ -121,7 +122,11 @@ class PostgresDatabase:
         self.place = f"PostgreSQL {url.host or url.query.get('host', '')}/{url.database}"
         self._read_only = read_only
         self._engine: AsyncEngine = create_async_engine(
-            url.set(drivername="postgresql+asyncpg"), pool_size=READERS + 1, pool_pre_ping=False
+            url.set(drivername="postgresql+asyncpg"),
+            pool_size=READERS + 1,
+            pool_pre_ping=False,
+            # A hub that is stopped in the middle of a write must not keep the next owner from the history.
+            connect_args={"server_settings": {"idle_in_transaction_session_timeout": str(POSTGRES_IDLE_MS)}},
         )
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -11,9 +11,10 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Dialect, Table, bindparam, func, insert, or_, select, tuple_, update
+from sqlalchemy import Connection, Dialect, Executable, Table, bindparam, func, insert, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from starloom.store.chain import BEGINNING, digest_of, link_of
 from starloom.store.port import Commit, StreamRow
 from starloom.store.scripts import LogEntry
 from starloom.store.tables import META_ID, CommitRow, ConstellationDeviceRow, ConstellationRow, EventRow, MetaRow
@@ -70,11 +71,12 @@ EventTuple = tuple[str, int, str, int, bytes, str, str, int, int]
 
 
 class Projected(msgspec.Struct, frozen=True):
-    """The rows of a batch of commits, made outside the transaction."""
+    """The rows of a batch of commits, made outside the transaction; `digests` are what the audit chain binds."""
 
     answers: list[dict[str, Any]]
     commits: list[dict[str, Any]]
     devices: list[dict[str, str]]
+    digests: list[bytes]
     events: list[EventTuple]
     heads: list[dict[str, Any]]
     first: int
@@ -91,6 +93,7 @@ class PastCommit(msgspec.Struct, frozen=True, kw_only=True):
     pos: int
     sent_pos: int
     term: int
+    inputs: Sequence[bytes] = ()
 
 
 def past_of(commit: Commit | LogEntry) -> PastCommit:
@@ -103,6 +106,7 @@ def past_of(commit: Commit | LogEntry) -> PastCommit:
         pos=commit.pos,
         sent_pos=commit.sent_pos,
         term=commit.term,
+        inputs=commit.inputs,
     )
 
 
@@ -118,7 +122,9 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
             {
                 "pos": commit.pos,
                 "at_ms": commit.at_ms,
+                "chain": None,
                 "incarnation": commit.incarnation,
+                "inputs": _outbox_encoder.encode(commit.inputs) if commit.inputs else None,
                 "outbox": _outbox_encoder.encode(commit.outbox) if commit.outbox else None,
                 "sent_pos": commit.sent_pos,
                 "term": commit.term,
@@ -144,6 +150,7 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
         answers=[{"stream": stream, "answer": answer} for stream, answer in answers.items()],
         commits=commits,
         devices=[{"constellation": stream, "device": device} for stream, device in devices],
+        digests=[digest_of(commit) for commit in batch],
         events=events,
         heads=[_head_row(raw) for raw in heads.values()],
         first=batch[0].pos,
@@ -184,36 +191,60 @@ def write_commits(connection: Connection, rows: Projected, term: int) -> None:
     Raises:
         Superseded: the history is at another term or position.
     """
-    moved = connection.execute(
-        update(META)
-        .where(META.c.id == META_ID, META.c.term == term, META.c.watermark == rows.first - 1)
-        .values(watermark=rows.last)
-    )
+    reach = {"of_term": term, "before": rows.first - 1, "reached": rows.last}
+    moved = connection.execute(_REACH, reach)
     if moved.rowcount != 1:
         found = read_meta(connection)
         raise Superseded(
             f"commits {rows.first}..{rows.last} of term {term} do not follow the history, "
             f"which is at {found.watermark} in term {found.term}"
         )
-    connection.execute(insert(COMMITS), rows.commits)
+    _chain(connection, rows)
+    connection.execute(_ADD_COMMITS, rows.commits)
     if rows.events:
         # Given straight to the driver: these are nearly all rows there are, and binding each by name costs twice as
         # much as writing it.
         connection.exec_driver_sql(_insert_events(connection.dialect), rows.events)
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     if rows.heads:
-        upsert = dialect.insert(CONSTELLATIONS)
-        changed = {name: upsert.excluded[name] for name in rows.heads[0] if name != "id"}
-        connection.execute(upsert.on_conflict_do_update(index_elements=["id"], set_=changed), rows.heads)
+        connection.execute(_put_heads(connection.dialect.name, tuple(rows.heads[0])), rows.heads)
     if rows.answers:
         connection.execute(_SET_ANSWER, rows.answers)
     if rows.devices:
-        connection.execute(dialect.insert(DEVICES).on_conflict_do_nothing(), rows.devices)
+        connection.execute(_add_devices(connection.dialect.name), rows.devices)
 
 
+def _chain(connection: Connection, rows: Projected) -> None:
+    link = connection.execute(_LINK_AT, {"at": rows.first - 1}).scalar()
+    link = BEGINNING if link is None else bytes(link)
+    for row, digest in zip(rows.commits, rows.digests, strict=True):
+        link = row["chain"] = link_of(link, digest)
+
+
+# Made once: building a statement costs several times what it costs to run it again.
+_ADD_COMMITS: Final = insert(COMMITS)
+_LINK_AT: Final = select(COMMITS.c.chain).where(COMMITS.c.pos == bindparam("at"))
+_REACH: Final = (
+    update(META)
+    .where(META.c.id == META_ID, META.c.term == bindparam("of_term"), META.c.watermark == bindparam("before"))
+    .values(watermark=bindparam("reached"))
+)
 _SET_ANSWER: Final = (
     update(CONSTELLATIONS).where(CONSTELLATIONS.c.id == bindparam("stream")).values(answer=bindparam("answer"))
 )
+
+
+@cache
+def _put_heads(dialect: str, names: tuple[str, ...]) -> Executable:
+    upsert = (postgresql if dialect == "postgresql" else sqlite).insert(CONSTELLATIONS)
+    changed = {name: upsert.excluded[name] for name in names if name != "id"}
+    made: Executable = upsert.on_conflict_do_update(index_elements=["id"], set_=changed)
+    return made
+
+
+@cache
+def _add_devices(dialect: str) -> Executable:
+    made: Executable = (postgresql if dialect == "postgresql" else sqlite).insert(DEVICES).on_conflict_do_nothing()
+    return made
 
 
 @cache
@@ -325,6 +356,7 @@ def read_commits(connection: Connection, after: int, limit: int) -> list[LogEntr
             row.pos,
             row.sent_pos,
             row.term,
+            _outbox_decoder.decode(row.inputs) if row.inputs else [],
         )
         for row in commits
     }

@@ -23,7 +23,8 @@ from starloom.store.scripts import POST, SETTLE_DELIVERY
 INBOX_MOST: Final = 10_000
 ANSWER_KEPT_MS: Final = 60_000
 TAKE_MOST: Final = 200
-TAKE_BLOCK_MS: Final = 5_000
+TAKE_BLOCK_MS: Final = 1_000
+LOOK_AGAIN_S: Final = 1.0  # an owner that was stopped may have been given what is now ours to do
 REPLY_WITHIN_S: Final = 5.0
 PAUSE_S: Final = 0.05
 PAUSE_MOST_S: Final = 2.0
@@ -63,9 +64,14 @@ class RedisInbox:
         given = self._given = set()
         pause = PAUSE_S
         after: bytes | None = b"0"  # first what an earlier owner left unsettled, then (None) what is new
+        now_s = asyncio.get_running_loop().time
+        looked_s = now_s()
         while True:
+            if after is None and now_s() - looked_s >= LOOK_AGAIN_S:
+                after = b"0"
             try:
                 if after == b"0":
+                    looked_s = now_s()
                     await self._ensure_group()
                 async with asyncio.timeout(TAKE_BLOCK_MS / 1000 + REPLY_WITHIN_S):
                     entries = await self._read(after)

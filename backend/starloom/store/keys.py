@@ -19,6 +19,7 @@ OWNER: Final = PREFIX + "owner"
 LOG: Final = PREFIX + "log"
 HEADS: Final = PREFIX + "heads"
 INBOX: Final = PREFIX + "inbox"
+BESIDE: Final = PREFIX + "beside"
 
 INBOX_GROUP: Final = "engine"
 INBOX_CONSUMER: Final = "owner"
@@ -32,6 +33,11 @@ def entities(stream: str) -> str:
 def answer(token: str) -> str:
     """Return the key of the list on which the answer to one posted input arrives."""
     return f"{PREFIX}answer:{token}"
+
+
+def hub(identity: str) -> str:
+    """Return the key under which a hub says where other hubs reach it."""
+    return f"{PREFIX}hub:{identity}"
 
 
 def log_id(pos: int) -> str:

@@ -12,14 +12,27 @@ from typing import Final
 
 import msgspec
 
+from starloom.store.audit import fits
+from starloom.store.chain import Kept
 from starloom.store.history import PastCommit, Superseded, past_of
 from starloom.store.inbox import INBOX_MOST
 from starloom.store.memory_servers import CommitFailure, Gone, MemoryHistory, MemoryRedis, Rebuilt, whole_of
-from starloom.store.port import Commit, Damaged, Loaded, Ownership, Refused, StreamRow, Unavailable
+from starloom.store.port import (
+    ActivityPage,
+    Commit,
+    Damaged,
+    Followed,
+    Loaded,
+    Ownership,
+    Refused,
+    StreamRow,
+    Unavailable,
+    Wanted,
+)
 from starloom.store.projector import Projector, Sleep
 from starloom_protocol.feed import decode_event, fold
 
-__all__ = ["CommitFailure", "MemoryHistory", "MemoryInbox", "MemoryRedis", "MemoryStore"]
+__all__ = ["CommitFailure", "MemoryHistory", "MemoryInbox", "MemoryLog", "MemoryRedis", "MemoryStore"]
 
 
 class MemoryInbox:
@@ -73,8 +86,66 @@ class MemoryInbox:
             future.set_result(answer)
 
 
+class MemoryLog:
+    """`LogPort` in memory. Nothing runs out by itself: a test or a simulator empties `redis.owner`."""
+
+    def __init__(self, redis: MemoryRedis, sleep: Sleep) -> None:
+        self._redis = redis
+        self._sleep = sleep
+
+    async def end(self) -> tuple[int, int]:
+        self._redis.reach()
+        return self._redis.pos, self._redis.incarnation
+
+    async def read_on(self, after: int, wait_ms: int) -> list[Followed]:
+        self._redis.reach()
+        if self._redis.pos <= after:
+            await self._sleep(wait_ms / 1000)
+            self._redis.reach()
+        return [_followed(commit) for commit in self._redis.log if commit.pos > after][:200]
+
+    async def commit_at(self, pos: int) -> Followed | None:
+        self._redis.reach()
+        return next((_followed(commit) for commit in self._redis.log if commit.pos == pos), None)
+
+    async def holder(self) -> str | None:
+        self._redis.reach()
+        return self._redis.owner.partition("@")[0] if self._redis.owner else None
+
+
+def _followed(commit: Commit) -> Followed:
+    return Followed(events=commit.events, incarnation=commit.incarnation, pos=commit.pos)
+
+
+class MemoryCiphertexts:
+    """`CiphertextPort` over the history in memory."""
+
+    def __init__(self, history: MemoryHistory) -> None:
+        self._history = history
+
+    async def put(self, identity: str, sealed: bytes, at_ms: int) -> None:
+        self._history.reach()
+        self._history.sealed[identity] = (sealed, at_ms)
+
+    async def get(self, identity: str) -> bytes | None:
+        self._history.reach()
+        found = self._history.sealed.get(identity)
+        return found[0] if found else None
+
+    async def remove(self, identity: str) -> None:
+        self._history.reach()
+        self._history.sealed.pop(identity, None)
+
+    async def sweep(self, named: Collection[str], before_ms: int) -> int:
+        self._history.reach()
+        old = [key for key, (_, at_ms) in self._history.sealed.items() if at_ms < before_ms and key not in named]
+        for key in old:
+            del self._history.sealed[key]
+        return len(old)
+
+
 class MemoryStore:
-    """`CommitPort` and `ReadPort` over the two; `inbox` is the `InboxPort`."""
+    """`CommitPort` and `ReadPort` over the two; `inbox` is the `InboxPort`, `ciphertexts` the `CiphertextPort`."""
 
     def __init__(
         self,
@@ -86,11 +157,15 @@ class MemoryStore:
         self.redis: Final = redis or MemoryRedis()
         self.history: Final = history or MemoryHistory()
         self.inbox: Final = MemoryInbox(self.redis)
+        self.ciphertexts: Final = MemoryCiphertexts(self.history)
+        self.log: Final = MemoryLog(self.redis, sleep)
         self._own: Ownership | None = None
         self._doubt: Commit | None = None
         self._projector = Projector(self._project, sleep=sleep)
 
-    async def take(self, owner: str, at_ms: int, keep: Collection[str] = ()) -> Ownership:
+    async def take(
+        self, owner: str, at_ms: int, keep: Collection[str] = (), *, over: int | None = None, polite: bool = False
+    ) -> Ownership:
         if self._own is not None:
             if self._projector.runs:
                 await self._projector.drained()
@@ -99,6 +174,7 @@ class MemoryStore:
         redis, history = self.redis, self.history
         redis.reach()
         history.reach()
+        self._may_take(owner, over, polite=polite)
         redis.term = max(redis.term, history.meta.term) + 1
         redis.owner = f"{owner}@{at_ms}"
         meta = history.meta = msgspec.structs.replace(history.meta, term=redis.term)
@@ -129,6 +205,26 @@ class MemoryStore:
         self._doubt = None
         self._projector.start(history.meta.watermark)
         return self._own
+
+    def _may_take(self, owner: str, over: int | None, *, polite: bool) -> None:
+        redis = self.redis
+        term = max(redis.term, self.history.meta.term)
+        holder = redis.owner.partition("@")[0]
+        if (term > over) if over is not None else (polite and holder not in ("", owner)):
+            raise Refused("held", found_pos=redis.pos, found_term=term)
+
+    async def owns(self, term: int) -> bool:
+        self.redis.reach()
+        return self.redis.term == term
+
+    async def leave(self, *, release: bool) -> None:
+        own, self._own = self._own, None
+        await self._projector.stop()
+        self._doubt = None
+        if own is not None and release:
+            self.redis.reach()
+            if self.redis.term == own.term:
+                self.redis.owner = "@released"
 
     async def renew(self, owner: str, term: int, at_ms: int) -> bool:
         self.redis.reach()
@@ -276,6 +372,47 @@ class MemoryStore:
             and (before is None or (row.created_ms, row.id) < before)
         ]
         return sorted(fitting, key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
+
+    async def kept(self, after: int, limit: int) -> list[Kept]:
+        self.history.reach()
+        return self.history.kept(after, limit)
+
+    async def position_of(self, stream: str, seq: int) -> int | None:
+        self.history.reach()
+        found = None
+        for commit in self.history.commits:
+            for raw in commit.events:
+                event = decode_event(raw)
+                if event.stream == stream and (seq in (0, event.seq)):
+                    found = commit.pos
+        return found
+
+    async def owned_since(self, pos: int) -> int:
+        self.history.reach()
+        term = self.history.commits[pos - 1].term
+        return next(commit.pos for commit in self.history.commits if commit.term == term)
+
+    async def standing(self, pos: int) -> dict[str, int]:
+        at_ms = self.history.commits[pos - 1].at_ms
+        ended = [row.id for row in self.history.rows.values() if 0 < row.ended_ms < at_ms]
+        names = [name for name in self.history.streams if name not in ended]
+        return {name: seq for name in names if (seq := await self.last_before(name, pos))}
+
+    async def last_before(self, stream: str, pos: int) -> int:
+        self.history.reach()
+        before = (raw for commit in self.history.commits[: pos - 1] for raw in commit.events)
+        return sum(1 for raw in before if decode_event(raw).stream == stream)
+
+    async def activity(self, wanted: Wanted, before: tuple[int, int] | None, limit: int) -> ActivityPage:
+        self.history.reach()
+        rows = [
+            (commit.pos, place, raw)
+            for commit in reversed(self.history.commits)
+            for place, raw in reversed(list(enumerate(commit.events)))
+            if before is None or (commit.pos, place) < before
+        ]
+        found = [row for row in rows if fits(decode_event(row[2]), row[2], wanted)]
+        return ActivityPage(events=found[:limit], next=found[limit - 1][:2] if len(found) > limit else None)
 
     def _apply(self, commit: Commit, term: int, incarnation: int) -> None:
         redis = self.redis

@@ -14,6 +14,8 @@ from enum import StrEnum
 
 import msgspec
 
+from starloom.store.audit import kept_of
+from starloom.store.chain import BEGINNING, Kept, link_of
 from starloom.store.history import Meta, PastCommit, Projected, Superseded, rows_of
 from starloom.store.port import Commit, StreamRow, Unavailable
 from starloom_protocol.feed import decode_event, fold
@@ -148,9 +150,11 @@ class MemoryHistory:
         self.down = False
         self.meta = Meta(0, "", 0, 0)
         self.commits: list[PastCommit] = []
+        self.links: list[bytes] = []
         self.streams: dict[str, list[bytes]] = {}
         self.rows: dict[str, StreamRow] = {}
         self.devices: dict[str, set[str]] = {}
+        self.sealed: dict[str, tuple[bytes, int]] = {}
 
     def reach(self) -> None:
         if self.down:
@@ -163,10 +167,16 @@ class MemoryHistory:
             raise Superseded(f"commit {batch[0].pos} of term {term} does not follow {self.meta}")
         rows = rows_of(batch)
         self.commits.extend(batch)
+        for digest in rows.digests:
+            self.links.append(link_of(self.links[-1] if self.links else BEGINNING, digest))
         for event in rows.events:
             self.streams.setdefault(event[0], []).append(event[4])
         self._list(rows)
         self.meta = msgspec.structs.replace(self.meta, watermark=rows.last)
+
+    def kept(self, after: int, limit: int) -> list[Kept]:
+        """Return commits as `audit.read_kept` does."""
+        return [kept_of(self.commits[at], self.links[at]) for at in range(after, min(after + limit, len(self.commits)))]
 
     def live(self, keep: Collection[str]) -> list[str]:
         """Return every stream that is no finished constellation, and those in `keep`."""
@@ -207,4 +217,5 @@ def whole_of(past: PastCommit) -> Commit:
         pos=past.pos,
         sent_pos=past.sent_pos,
         term=past.term,
+        inputs=list(past.inputs),
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from starloom.store.database import open_database
-from starloom.store.redis import RedisStore
+from starloom.store.redis import OWNER_TTL_MS, RedisStore
 
 
-async def open_store(redis_url: str, database_url: str, *, owner: bool = True) -> RedisStore:
+async def open_store(
+    redis_url: str, database_url: str, *, owner: bool = True, owner_ttl_ms: int = OWNER_TTL_MS
+) -> RedisStore:
     """Return the store. An owner brings the history's schema up to date first; everyone else opens it read-only and
     must not call what belongs to `CommitPort`.
 
@@ -21,4 +23,4 @@ async def open_store(redis_url: str, database_url: str, *, owner: bool = True) -
     except BaseException:
         await database.close()
         raise
-    return RedisStore(redis_url, database)
+    return RedisStore(redis_url, database, owner_ttl_ms=owner_ttl_ms)

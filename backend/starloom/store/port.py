@@ -11,11 +11,14 @@ from typing import Protocol
 
 import msgspec
 
+from starloom.store.chain import Kept
+
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
     """One commit. `events` are encoded events in order; `entities` (stream, key, record bytes or null to remove);
     `outbox` encoded `OutboxEffect`s. `sent_pos`: all outbox entries up to this position have been handed over.
     `waited_for`: an answer or an effect waits until it is durable; else the history may gather it with others.
+    `inputs` are the encoded inputs that decided its events, by which they can be decided again.
     """
 
     at_ms: int
@@ -28,13 +31,14 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     sent_pos: int
     term: int
     waited_for: bool = True
+    inputs: list[bytes] = []
 
 
 class Refused(Exception):
     """The commit was not applied: another owner has the shard, Redis was replaced, or the position is taken.
 
-    `why` is `term`, `incarnation`, `pos`, `link` (a newer connection of the owner stands), `replaced` (another run id)
-    or `not_taken`.
+    `why` is `term`, `incarnation`, `pos`, `link` (a newer connection of the owner stands), `replaced` (another run id),
+    `not_taken`, or `held`: taking was refused, because another hub has the shard.
     """
 
     def __init__(self, why: str, *, found_pos: int, found_term: int) -> None:
@@ -78,8 +82,13 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
 class CommitPort(Protocol):
     """The engine's own port."""
 
-    async def take(self, owner: str, at_ms: int, keep: Collection[str] = ()) -> Ownership:
+    async def take(
+        self, owner: str, at_ms: int, keep: Collection[str] = (), *, over: int | None = None, polite: bool = False
+    ) -> Ownership:
         """Take the shard: term + 1; incarnation + 1 (first in SQL) if Redis's run id changed or it lost commits.
+
+        With `over` only if nobody has taken it since that term; `polite`: only if no other hub holds it. Which hub
+        `owner` is, is its text up to the first `@`. Else `Refused("held")`, and nothing has changed.
 
         Before it returns, commits that Redis has and SQL lacks are projected, and a Redis that lacks what SQL has
         is rebuilt from SQL, so that both reach equally far. Finished constellations are not rebuilt but for those in
@@ -89,6 +98,18 @@ class CommitPort(Protocol):
 
     async def renew(self, owner: str, term: int, at_ms: int) -> bool:
         """Prolong the ownership lease; False if another term has the shard."""
+        ...
+
+    async def owns(self, term: int) -> bool:
+        """Say whether the shard was still this term's at some moment since the call; proof for what is not a commit.
+
+        Raises:
+            Unavailable: if Redis does not answer.
+        """
+        ...
+
+    async def leave(self, *, release: bool) -> None:
+        """Own nothing any more: no commit is taken or projected. `release` lets the next hub have it at once."""
         ...
 
     async def load(self) -> Loaded: ...
@@ -148,6 +169,25 @@ class CommitPort(Protocol):
         ...
 
 
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which events: of kinds with these beginnings (all, if there are none), by whom, about what, with which words."""
+
+    about: str = ""
+    by: str = ""
+    starts: list[str] = []
+    stream: str = ""
+    text: str = ""
+    without: list[str] = []
+    without_starts: list[str] = []
+
+
+class ActivityPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Events with their (pos, place), newest first; `next` is where to go on, None at the beginning of the log."""
+
+    events: list[tuple[int, int, bytes]]
+    next: tuple[int, int] | None
+
+
 class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the list of constellations."""
 
@@ -192,6 +232,49 @@ class ReadPort(Protocol):
         ...
 
 
+    async def kept(self, after: int, limit: int) -> list[Kept]:
+        """Return durable commits above a position, whole and in order, for verifying and deciding again."""
+        ...
+
+    async def position_of(self, stream: str, seq: int) -> int | None:
+        """Return the durable position of the commit that has event `seq` of a stream; the newest event for 0."""
+        ...
+
+    async def owned_since(self, pos: int) -> int:
+        """Return the position of the first commit of the ownership (term) to which the commit at `pos` belongs."""
+        ...
+
+    async def standing(self, pos: int) -> dict[str, int]:
+        """Return, with its last seq, every stream that may have been live just before the commit at `pos`."""
+        ...
+
+    async def last_before(self, stream: str, pos: int) -> int:
+        """Return the number of a stream's last event before the commit at `pos`, 0 if it has none."""
+        ...
+
+    async def activity(self, wanted: Wanted, before: tuple[int, int] | None, limit: int) -> ActivityPage:
+        """Return durable events that fit, newest first; `before` is the (pos, place) cursor. Looks at a part."""
+        ...
+
+
+class CiphertextPort(Protocol):
+    """Where the ciphertext of secrets lies, beside the log; every call raises `Unavailable` if SQL does not answer."""
+
+    async def put(self, identity: str, sealed: bytes, at_ms: int) -> None:
+        """Keep ciphertext under a new id; durable when it returns, so that an event may name it then."""
+        ...
+
+    async def get(self, identity: str) -> bytes | None: ...
+
+    async def remove(self, identity: str) -> None:
+        """Forget it; no fault if it is not there."""
+        ...
+
+    async def sweep(self, named: Collection[str], before_ms: int) -> int:
+        """Forget what was stored before this time and that nothing names: its event was never committed."""
+        ...
+
+
 class InboxPort(Protocol):
     """How other processes reach the engine: encoded inputs in, encoded answers out."""
 
@@ -209,6 +292,62 @@ class InboxPort(Protocol):
 
     async def settle(self, delivery: str, answer: bytes) -> None:
         """Mark a delivery done and publish its answer."""
+        ...
+
+
+class Followed(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit as the log has it, for whoever follows: its encoded events."""
+
+    events: list[bytes]
+    incarnation: int
+    pos: int
+
+
+class LogPort(Protocol):
+    """The shard's log as a hub follows that does not own it, and who owns it."""
+
+    async def end(self) -> tuple[int, int]:
+        """Return the position of the last commit and the incarnation, 0 while a replaced Redis is not taken yet.
+
+        Raises:
+            Unavailable: if Redis does not answer; so do all others here.
+        """
+        ...
+
+    async def read_on(self, after: int, wait_ms: int) -> list[Followed]:
+        """Return commits after a position, in order and without a gap; none, if none came within `wait_ms`."""
+        ...
+
+    async def commit_at(self, pos: int) -> Followed | None:
+        """Return one commit, None if the log does not reach so far."""
+        ...
+
+    async def holder(self) -> str | None:
+        """Return the hub that holds the shard, "" if it was given up, None if nobody has renewed it in time."""
+        ...
+
+
+class HubsPort(Protocol):
+    """What hubs of one shard tell each other beside the log: good for moments, bounded, and free to be lost."""
+
+    async def announce(self, hub: str, card: bytes, ttl_ms: int) -> None:
+        """Say where other hubs reach this one; forgotten unless said again.
+
+        Raises:
+            Unavailable: if Redis does not answer; so do all others here.
+        """
+        ...
+
+    async def card(self, hub: str) -> bytes | None:
+        """Return what a hub said of itself, None if it has been silent."""
+        ...
+
+    async def say_beside(self, raw: bytes) -> int:
+        """Give what is not an event to the hubs that follow; return how many there are."""
+        ...
+
+    def hear_beside(self) -> AsyncIterator[bytes]:
+        """Yield what the owner gives, until the connection ends."""
         ...
 
 

@@ -14,10 +14,11 @@ import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
-from starloom.store import history, keys
+from starloom.store import audit, history, keys
+from starloom.store.chain import Kept
 from starloom.store.database import Database
 from starloom.store.link import place_of
-from starloom.store.port import Damaged, StreamRow, Unavailable
+from starloom.store.port import ActivityPage, Damaged, StreamRow, Unavailable, Wanted
 from starloom.store.scripts import Arg, Script, decode_entry
 
 PAGE_EVENTS: Final = 5_000
@@ -106,6 +107,24 @@ class Reads:
         limit: int,
     ) -> list[StreamRow]:
         return await self._database.read(history.list_constellations, state, text, device, before, limit)
+
+    async def kept(self, after: int, limit: int) -> list[Kept]:
+        return await self._database.read(audit.read_kept, after, limit)
+
+    async def position_of(self, stream: str, seq: int) -> int | None:
+        return await self._database.read(audit.read_position, stream, seq)
+
+    async def owned_since(self, pos: int) -> int:
+        return await self._database.read(audit.read_owned_since, pos)
+
+    async def standing(self, pos: int) -> dict[str, int]:
+        return await self._database.read(audit.read_standing, pos)
+
+    async def last_before(self, stream: str, pos: int) -> int:
+        return await self._database.read(audit.read_last_before, stream, pos)
+
+    async def activity(self, wanted: Wanted, before: tuple[int, int] | None, limit: int) -> ActivityPage:
+        return await self._database.read(audit.read_activity, wanted, before, limit)
 
     async def _events(self, stream: str, after: int, limit: int) -> list[bytes] | None:
         """Return events, or None if the log was trimmed between the two looks."""

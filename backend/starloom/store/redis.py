@@ -17,14 +17,16 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from starloom.store import history, keys, scripts
+from starloom.store.ciphertexts import SqlCiphertexts
 from starloom.store.database import Database
+from starloom.store.following import RedisLog
 from starloom.store.history import PastCommit, Superseded, past_of
 from starloom.store.inbox import RedisInbox
 from starloom.store.link import Link, ReplyError, open_link
 from starloom.store.port import Commit, Loaded, Ownership, Refused, Unavailable
 from starloom.store.projector import Projector, Sleep
 from starloom.store.reads import PAGE_COMMITS, Reads, fold_stream, reaching, run_script
-from starloom.store.takeover import take_over
+from starloom.store.takeover import how_of, take_over
 
 TRIM_MARGIN: Final = 256
 TRIM_EVERY: Final = 64
@@ -33,10 +35,11 @@ LOAD_PIPELINE: Final = 64
 RETIRE_AT_ONCE: Final = 100
 READ_CONNECTIONS: Final = 16
 INBOX_CONNECTIONS: Final = 256
+OWNER_TTL_MS: Final = 5_000
 
 
 class RedisStore(Reads):
-    """`CommitPort` and `ReadPort`; `inbox` is the `InboxPort`. One per process; `close` ends its tasks."""
+    """`CommitPort` and `ReadPort`; `inbox` is the `InboxPort`, `ciphertexts` the `CiphertextPort`. One per process; `close` ends its tasks."""
 
     def __init__(
         self,
@@ -45,7 +48,7 @@ class RedisStore(Reads):
         *,
         connect_within_s: float = 2.0,
         reply_within_s: float = 10.0,
-        owner_ttl_ms: int = 15_000,
+        owner_ttl_ms: int = OWNER_TTL_MS,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         # Pools that wait for a free connection: redis-py's plain one fails a burst of readers instead.
@@ -71,6 +74,8 @@ class RedisStore(Reads):
         )
         super().__init__(self._client, url, database)
         self.inbox = RedisInbox(self._blocking, url)
+        self.ciphertexts = SqlCiphertexts(database)
+        self.log = RedisLog(self._blocking, url, database)
         self._url = url
         self._database = database
         self._connect_within_s = connect_within_s
@@ -86,7 +91,9 @@ class RedisStore(Reads):
 
     # -- ownership
 
-    async def take(self, owner: str, at_ms: int, keep: Collection[str] = ()) -> Ownership:
+    async def take(
+        self, owner: str, at_ms: int, keep: Collection[str] = (), *, over: int | None = None, polite: bool = False
+    ) -> Ownership:
         async with self._opening:
             if self._own is not None:
                 # An owner that takes its shard again still has commits that perhaps only its projector holds.
@@ -106,6 +113,7 @@ class RedisStore(Reads):
                     token=self._token,
                     write=self._write,
                     keep=keep,
+                    how=how_of(owner, over, polite),
                 )
             except ReplyError as error:
                 self._drop_link()
@@ -123,6 +131,21 @@ class RedisStore(Reads):
                 self._client, scripts.RENEW, [keys.TERM, keys.OWNER], [term, f"{owner}@{at_ms}", self._owner_ttl_ms]
             )
         return bool(renewed == 1)
+
+    async def owns(self, term: int) -> bool:
+        async with reaching(self._place, "the term of the shard"):
+            found = await self._client.get(keys.TERM)
+        return bool(found is not None and int(found) == term)
+
+    async def leave(self, *, release: bool) -> None:
+        async with self._opening:
+            own, self._own = self._own, None
+            await self._projector.stop()
+            self._doubt = None
+            self._drop_link()
+        if own is not None and release:
+            async with reaching(self._place, "the shard back"):
+                await run_script(self._client, scripts.RELEASE, [keys.TERM, keys.OWNER], [own.term])
 
     async def load(self) -> Loaded:
         async with reaching(self._place, "what is live"):

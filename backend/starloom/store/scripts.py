@@ -123,15 +123,34 @@ return 1
 )
 
 # Takes the shard: the term rises above both what Redis and what SQL has seen; whoever held the link loses it.
-# KEYS: term owner link pos sent_pos.  ARGV: floor owner ttl_ms link
+# `free`: only if no other hub holds it (ARGV[6] names this one); `again`: only if nobody took it since term ARGV[6].
+# KEYS: term owner link pos sent_pos.  ARGV: floor owner ttl_ms link how known
 TAKE: Final = _script(
     """
-local term = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), tonumber(ARGV[1])) + 1
+local before = tonumber(redis.call('GET', KEYS[1]) or '0')
+local held = false
+if ARGV[5] == 'free' then
+  local holder = string.match(redis.call('GET', KEYS[2]) or '', '^(.-)@') or ''
+  held = holder ~= '' and holder ~= ARGV[6]
+elseif ARGV[5] == 'again' then
+  held = before > tonumber(ARGV[6])
+end
+if held then return {'held', redis.call('GET', KEYS[4]) or '0', string.format('%.0f', before)} end
+local term = math.max(before, tonumber(ARGV[1])) + 1
 local text = string.format('%.0f', term)
 redis.call('SET', KEYS[1], text)
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 redis.call('SET', KEYS[3], ARGV[4])
 return {text, redis.call('GET', KEYS[4]) or '0', redis.call('GET', KEYS[5]) or '0'}
+"""
+)
+
+# Gives the shard up: whoever asks next may have it at once.  KEYS: term owner.  ARGV: term
+RELEASE: Final = _script(
+    """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[2], '@released')
+return 1
 """
 )
 
@@ -235,6 +254,7 @@ class LogEntry(msgspec.Struct, frozen=True, array_like=True):
     pos: int
     sent_pos: int
     term: int
+    inputs: list[bytes] = []
 
 
 _encode_entry = msgspec.msgpack.Encoder().encode
@@ -253,6 +273,7 @@ def encode_entry(commit: Commit) -> bytes:
             commit.pos,
             commit.sent_pos,
             commit.term,
+            commit.inputs,
         )
     )
 

@@ -26,13 +26,18 @@ class MetaRow(SQLModel, table=True):
 
 
 class CommitRow(SQLModel, table=True):
-    """One commit; `outbox` is MessagePack of its encoded effects, null if it has none."""
+    """One commit; `outbox` is MessagePack of its encoded effects, null if it has none; `inputs` of its encoded inputs.
+
+    `chain` is its link of the audit chain; null in commits that were written before there was one.
+    """
 
     __tablename__: ClassVar[Any] = "commits"
 
     pos: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
     at_ms: int = Field(sa_type=BigInteger)
+    chain: bytes | None = Field(default=None, sa_type=LargeBinary)
     incarnation: int = Field(sa_type=BigInteger)
+    inputs: bytes | None = Field(default=None, sa_type=LargeBinary)
     outbox: bytes | None = Field(default=None, sa_type=LargeBinary)
     sent_pos: int = Field(sa_type=BigInteger)
     term: int = Field(sa_type=BigInteger)
@@ -85,3 +90,16 @@ class ConstellationDeviceRow(SQLModel, table=True):
 
     constellation: str = Field(primary_key=True, sa_type=Text)
     device: str = Field(primary_key=True, index=True, sa_type=Text)
+
+
+class SecretValueRow(SQLModel, table=True):
+    """The ciphertext of one value of a secret, stored before the event that names it; `at_ms` is when.
+
+    The only table beside the log that is no view of it.
+    """
+
+    __tablename__: ClassVar[Any] = "secret_values"
+
+    id: str = Field(primary_key=True, sa_type=Text)
+    at_ms: int = Field(sa_type=BigInteger)
+    sealed: bytes = Field(sa_type=LargeBinary)

@@ -25,6 +25,23 @@ SCAN_COUNT: Final = 1_000
 Write = Callable[[Sequence[PastCommit], int], Awaitable[None]]
 
 
+class How(msgspec.Struct, frozen=True):
+    """On what condition the shard is taken: none, `free` for the hub `known`, or `again` by the owner of that term."""
+
+    kind: str
+    known: str
+
+
+ANYHOW: Final = How("", "")
+
+
+def how_of(owner: str, over: int | None, polite: bool) -> How:
+    """Return the condition that `CommitPort.take` was asked for."""
+    if over is not None:
+        return How("again", str(over))
+    return How("free", owner) if polite else ANYHOW
+
+
 class Found(msgspec.Struct, frozen=True):
     """What Redis has at the moment of taking."""
 
@@ -42,17 +59,20 @@ async def take_over(
     token: str,
     write: Write,
     keep: Collection[str] = (),
+    how: How = ANYHOW,
 ) -> tuple[Ownership, int]:
     """Take the shard and return the ownership and the `sent_pos` found; `write(commits, term)` projects, `keep` is
     what the owner holds and Redis must have afterwards.
 
     Raises:
-        Refused: another owner took it at the same moment with a higher term.
+        Refused: another owner took it at the same moment with a higher term, or (`held`) it may not be taken so.
         Damaged: Redis and SQL lack commits of each other.
         Unavailable: either does not answer; nothing is lost by trying again.
     """
     before = await database.read(history.read_meta)
-    found = await _take_term(link, before, owner=owner, owner_ttl_ms=owner_ttl_ms, token=token)
+    if how.kind == "again" and before.term > int(how.known):
+        raise Refused("held", found_pos=before.watermark, found_term=before.term)
+    found = await _take_term(link, before, how, owner=owner, owner_ttl_ms=owner_ttl_ms, token=token)
     if not await database.write(history.take_term, found.term):
         raise Refused("term", found_pos=found.pos, found_term=found.term)
     # Read again: an owner that is just being replaced may have projected until the line above shut it out.
@@ -82,12 +102,14 @@ async def take_over(
     return ownership, sent_pos
 
 
-async def _take_term(link: Link, meta: Meta, *, owner: str, owner_ttl_ms: int, token: str) -> Found:
+async def _take_term(link: Link, meta: Meta, how: How, *, owner: str, owner_ttl_ms: int, token: str) -> Found:
     term, pos, sent_pos = await link.run(
         scripts.TAKE,
         [keys.TERM, keys.OWNER, keys.LINK, keys.POS, keys.SENT_POS],
-        [meta.term, owner, owner_ttl_ms, token],
+        [meta.term, owner, owner_ttl_ms, token, how.kind, how.known],
     )
+    if term == b"held":
+        raise Refused("held", found_pos=int(pos), found_term=int(sent_pos))
     return Found(pos=int(pos), sent_pos=int(sent_pos), term=int(term))
 
 

@@ -39,7 +39,10 @@ class Layer(StrEnum):
 
 @dataclass(frozen=True)
 class Cage:
-    """One caged program: `workdir` is the only place that is always writable. Sizes and counts are for all of it."""
+    """One caged program: `workdir` is the only place that is always writable. Sizes and counts are for all of it.
+
+    `variables` names what it may have of the environment beside the usual; their values are never part of this.
+    """
 
     layer: Layer
     workdir: str
@@ -48,6 +51,7 @@ class Cage:
     write: tuple[str, ...] = ()
     memory_bytes_max: int = 0
     processes_max: int = 256
+    variables: tuple[str, ...] = ()
 
     @property
     def temporary(self) -> str:
@@ -96,5 +100,6 @@ def within(path: str, roots: Iterable[str]) -> bool:
 
 def environment(cage: Cage, before: dict[str, str]) -> dict[str, str]:
     """Return the variables of a caged program: what it had, with every place moved into the cage."""
-    kept = {name: value for name, value in before.items() if name in ("PATH", "LANG", "LC_ALL", "STARLOOM_FENCE", "TZ")}
+    named = ("PATH", "LANG", "LC_ALL", "STARLOOM_FENCE", "TZ", *cage.variables)
+    kept = {name: value for name, value in before.items() if name in named}
     return {**kept, "HOME": cage.workdir, "TMPDIR": cage.temporary, "USER": "starloom", "LOGNAME": "starloom"}

@@ -263,7 +263,8 @@ class Rotate(Args, frozen=True, kw_only=True):
     """Keep the newest `keep` archives of each series that `files` name; older ones go to the trash.
 
     A series is the archives of one device and folder, as `archive.pack` names them. Only what carries such a name is
-    touched, and nothing is deleted: `fs.restore` brings it back.
+    touched, and nothing is deleted: `fs.restore` brings it back. A new archive that equals the one before it takes its
+    place among the kept ones: a folder that nobody changed does not push out older states.
     """
 
     files: tuple[FileRef, ...]
@@ -286,7 +287,9 @@ def rotate(context: ToolContext, args: Rotate) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for name, archives in sorted(series.items()):
         archives.sort(key=lambda item: (item[0], item[1].name), reverse=True)
-        old = {path for _, path in archives[args.keep :]}
+        twin = _twin_before([path for _, path in archives], new)
+        old = {path for _, path in [item for item in archives if item[1] != twin][args.keep :]}
+        old |= {twin} if twin is not None else set()
         sizes = {path: path.stat().st_size for _, path in archives}
         gone = trash(context, Trash(paths=[os.fspath(path) for path in sorted(old)]))
         tickets = {item["path"]: item["ticket"] for item in gone["items"]}
@@ -297,16 +300,41 @@ def rotate(context: ToolContext, args: Rotate) -> dict[str, Any]:
                 "archive": path.name,
                 "made_s": int(datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC).timestamp()),
                 "bytes": sizes[path],
-                "state": "in the trash" if path in old else "new" if path.name in new else "kept",
+                "state": _state(path, old, new, twin),
                 "ticket": tickets.get(os.fspath(path), ""),
             }
             for stamp, path in archives
         )
     return {
         "rows": rows,
-        "kept": sum(row["state"] != "in the trash" for row in rows),
-        "trashed": sum(row["state"] == "in the trash" for row in rows),
+        "kept": sum(not row["ticket"] for row in rows),
+        "trashed": sum(bool(row["ticket"]) for row in rows),
     }
+
+
+def _state(path: Path, old: set[Path], new: set[str], twin: Path | None) -> str:
+    if path in old:
+        return "same as the new one, in the trash" if path == twin else "in the trash"
+    return "new" if path.name in new else "kept"
+
+
+def _twin_before(archives: list[Path], new: set[str]) -> Path | None:
+    """Return the archive before the newest if that is new and both are equal; their bytes are one file from then on.
+
+    So a folder that stays as it is fills neither the kept places nor, night by night, the disk.
+    """
+    if len(archives) < 2 or archives[0].name not in new:
+        return None
+    newest, before = archives[:2]
+    if newest.stat().st_size != before.stat().st_size or sha256_of(newest) != sha256_of(before):
+        return None
+    linked = before.with_name(f".{before.name[:80]}.{os.getpid()}.part")
+    try:
+        os.link(newest, linked)
+        linked.replace(before)
+    except OSError:
+        linked.unlink(missing_ok=True)  # a file system without links keeps both; nothing else depends on it
+    return before
 
 
 TOOLS = (

@@ -10,7 +10,7 @@ import msgspec
 
 from starloom_agent.tools.durations import seconds_of
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import Ran, run_program
+from starloom_agent.tools.programs import Ran, needed, run_program, said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _RUNTIMES = ("docker", "podman")
@@ -42,13 +42,10 @@ def _runtime() -> str | None:
 
 
 def _run(argv: list[str], kept_bytes: int) -> Ran:
-    runtime = _runtime()
-    if runtime is None:
-        raise ToolFailed(Code.TOOL_UNAVAILABLE, _probe() or "the container runtime is gone", effect=False)
+    runtime = needed(_runtime(), _probe())
     ran = run_program([runtime, *argv], timeout_s=30, kept_bytes=kept_bytes)
     if ran.exit_code:
-        said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-400:]
-        raise ToolFailed(Code.TOOL_FAILED, f"{runtime} does not answer: {said}", effect=False)
+        raise ToolFailed(Code.TOOL_FAILED, f"{runtime} does not answer: {said_by(ran)}", effect=False)
     return ran
 
 

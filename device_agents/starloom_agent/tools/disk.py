@@ -1,14 +1,19 @@
-"""`disk.usage`: free room on a disk, whether it is enough, and the biggest folders; sizes only, never contents."""
+"""`disk.usage`: free room on a disk, whether it is enough, when it will be full, and the biggest folders.
+
+Sizes only, never contents. It notes what was free in a file of the agent's own, to tell how fast a disk fills up.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
+from starloom_agent.tools import filling
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext
 from starloom_protocol.vocabulary import Effect, Repeatability
@@ -95,6 +100,23 @@ class _Sizes:
         return total
 
 
+def _now_s() -> int:
+    return int(time.time())
+
+
+def _outlook(context: ToolContext, start: Path, total: int, free: int) -> dict[str, Any]:
+    """Return in how many days the disk is full, from what this device measured before; nothing where it keeps none."""
+    if context.notes is None:
+        return {}
+    try:
+        with plain(start, "measuring"):
+            disk = str(start.stat().st_dev)
+        return filling.outlook(filling.noted(context.notes, disk, total=total, free=free, now_s=_now_s()))
+    except OSError as error:
+        context.log(f"what was measured could not be noted: {error}")
+        return {"days_left": None, "outlook": "earlier measurements could not be kept"}
+
+
 def usage(context: ToolContext, args: Usage) -> dict[str, Any]:
     start = _existing(_start(context, args.path))
     with plain(start, "measuring"):
@@ -111,6 +133,7 @@ def usage(context: ToolContext, args: Usage) -> dict[str, Any]:
         "need_bytes": needed,
         "enough": disk.free >= needed,
     }
+    result |= _outlook(context, start, disk.total, disk.free)
     if args.device_name:
         result["device"] = args.device_name
     if args.top:

@@ -19,6 +19,7 @@ from starloom_agent.tools.scaling import shrink
 from starloom_protocol.vocabulary import Code, Repeatability
 
 _PICTURE_BYTES_MOST = 256 * 1024 * 1024
+_ORIGINAL_BYTES_MOST = 16 * 1024 * 1024
 
 
 class Info(Args, frozen=True, kw_only=True):
@@ -56,11 +57,13 @@ def info(context: ToolContext, args: Info) -> dict[str, Any]:
 
 
 class Resize(Args, frozen=True, kw_only=True):
-    """Make the longer side at most `longest_px`. With `unreadable: fail` a file that must be skipped fails the task."""
+    """Make the longer side at most `longest_px`. With `unreadable: fail` a file that must be skipped fails the task;
+    with `original` a JPEG that cannot be made smaller here stays as it is, if it has at most 16 MiB.
+    """
 
     files: list[FileRef]
     longest_px: Annotated[int, msgspec.Meta(ge=8, le=4096)] = 160
-    unreadable: Literal["list", "fail"] = "list"
+    unreadable: Literal["list", "fail", "original"] = "list"
 
 
 def _small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
@@ -82,6 +85,22 @@ def _small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
     return png.encode(small), "image/png", small.width, small.height
 
 
+def _as_it_is(data: bytes) -> tuple[bytes, str, int, int] | None:
+    """Return a JPEG whole, as `_small_version` would a small one: every browser can show it smaller."""
+    measured = headers.measure(data) if data[:2] == b"\xff\xd8" and len(data) <= _ORIGINAL_BYTES_MOST else None
+    return None if measured is None else (data, "image/jpeg", measured.width, measured.height)
+
+
+def _stored(
+    context: ToolContext, number: int, file: FileRef, data: bytes, media: str, width: int, height: int
+) -> dict[str, Any]:
+    target = context.workdir / f"small-{number}"
+    with plain(target, "writing"):
+        target.write_bytes(data)
+    stored = context.put(target, name=file.shown_name, media=media)
+    return {**stored, "source": file.hash, "width": width, "height": height}
+
+
 def resize(context: ToolContext, args: Resize) -> dict[str, Any]:
     made: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
@@ -92,13 +111,13 @@ def resize(context: ToolContext, args: Resize) -> dict[str, Any]:
         except png.NotReadable as reason:
             if args.unreadable == "fail":
                 raise ToolFailed(Code.TOOL_FAILED, f"{file.shown_name} cannot be made smaller: {reason}") from reason
+            kept = _as_it_is(data) if args.unreadable == "original" else None
+            if kept is not None:
+                made.append(_stored(context, number, file, *kept))
+                continue
             skipped.append({"name": file.shown_name, "source": file.hash, "reason": str(reason)})
             continue
-        target = context.workdir / f"small-{number}"
-        with plain(target, "writing"):
-            target.write_bytes(small)
-        stored = context.put(target, name=file.shown_name, media=media)
-        made.append({**stored, "source": file.hash, "width": width, "height": height})
+        made.append(_stored(context, number, file, small, media, width, height))
         context.progress(fraction=(number + 1) / len(args.files), note=file.shown_name)
     return {"files": made, "skipped": skipped}
 

@@ -6,6 +6,7 @@ is imported at the start of every tool process, so it stays small.
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 from collections.abc import Callable, Mapping
@@ -15,7 +16,18 @@ from typing import Any, Protocol
 
 import msgspec
 
+from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
+
+SECRET = msgspec.Meta(extra_json_schema={"writeOnly": True})
+"""Marks an argument in which a secret may stand: it goes to no command line, no file and no path."""
+
+
+@functools.cache
+def takes_secrets(kind: type[msgspec.Struct]) -> frozenset[str]:
+    """Return the arguments of a tool in which a secret may stand."""
+    properties = msgspec.json.schema(kind)["$defs"][kind.__name__].get("properties", {})
+    return frozenset(name for name, part in properties.items() if part.get("writeOnly"))
 
 
 class ToolFailed(Exception):
@@ -58,6 +70,21 @@ class OutputPort(Protocol):
     def log(self, text: str) -> None: ...
 
 
+_PART_BYTES = 1 << 20
+
+
+def file_holds(path: Path, hidden: Scrubber) -> bool:
+    """Whether a file holds a value that must not leave, in any form that a scrubber knows."""
+    overlap = 4 * hidden.form_chars_max
+    with path.open("rb") as file:
+        tail = b""
+        while part := file.read(_PART_BYTES):
+            if hidden.finds(tail + part):
+                return True
+            tail = (tail + part)[-overlap:]
+    return False
+
+
 def _inside(path: Path, roots: tuple[Path, ...]) -> bool:
     return any(path == root or root in path.parents for root in roots)
 
@@ -87,9 +114,10 @@ class ToolContext:
     """What one call may use. `workdir` is this attempt's own directory: empty at the start, gone after the end.
 
     `fence` is `INCARNATION.ATTEMPT` (also in the environment as STARLOOM_FENCE). `hosts` are those that the owner
-    lists for `net:reach`; `*` is any. `secrets` are scrubbed by value from everything that leaves. `cage` names the
-    sandbox layer for programs of the request's own making, `none` where the owner allows to do without, empty where
-    such a program may not run.
+    lists for `net:reach`; `*` is any. `notes` is a folder of the agent for what tools remember, None where nothing is.
+    `secrets` (values by handle) are scrubbed by value from everything that leaves. `cage` names the sandbox layer for
+    programs of the request's own making, `none` where the owner allows to do without, empty where such a program may
+    not run.
     """
 
     workdir: Path
@@ -101,6 +129,12 @@ class ToolContext:
     hosts: tuple[str, ...] = ()
     network: bool = False
     cage: str = ""
+    notes: Path | None = None
+
+    @functools.cached_property
+    def hidden(self) -> Scrubber:
+        """What takes the secrets of this call out of a text. A tool that cuts text does this before it cuts."""
+        return Scrubber(self.secrets.values())
 
     def resolve_read(self, path: str | os.PathLike[str]) -> Path:
         """Return the real path (links followed) of something readable; it need not exist.
@@ -162,7 +196,12 @@ class ToolContext:
 
         Resumes where an earlier attempt was cut; bytes that the hub already has are not sent again.
         """
-        return self.artifacts.put(path, name=name or path.name, media=media)
+        if self.secrets and file_holds(path, self.hidden):
+            raise ToolFailed(
+                Code.SECRET_IN_FILE,
+                f"{self.hidden.text(path.name)} holds the value of a secret that this task was given; it was not sent",
+            )
+        return self.artifacts.put(path, name=self.hidden.text(name or path.name), media=media)
 
     def progress(self, *, done_bytes: int = 0, fraction: float | None = None, note: str = "") -> None:
         """Say how far the call is; cheap, may be called often, the latest wins."""
@@ -187,7 +226,8 @@ class Tool:
     whose programs reserve much more than they use. `caged` tools run programs that come with the request: without a
     cage on this device they are not available, unless the owner grants `python:unconfined`. `asks_by` names the
     arguments that an answer of the owner is bound to (none: all), `never_asks` a tool that asks the person by itself.
-    `effects_by` narrows `effects` by the value of one argument: argument -> value -> effects.
+    `effects_by` narrows `effects` by the value of one argument: argument -> value -> effects. `schema` is the text of
+    the JSON schema where it is not made from `args`; `told` what its module needs to make this tool in its process.
     """
 
     name: str
@@ -206,6 +246,8 @@ class Tool:
     asks_by: tuple[str, ...] = ()
     never_asks: bool = False
     effects_by: Mapping[str, Mapping[str, tuple[Effect, ...]]] = field(default_factory=dict)
+    schema: str = ""
+    told: str = ""
 
     @property
     def asks_first(self) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext
+from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext
 from starloom_protocol.vocabulary import Repeatability
 
 
 class Echo(Args, frozen=True, kw_only=True):
     """`value` comes back as it is; `inputs` of the task may be named `value` as well."""
 
-    value: Any = None
+    value: Annotated[Any, SECRET] = None
 
 
 def echo(_context: ToolContext, args: Echo) -> dict[str, Any]:

@@ -14,11 +14,10 @@ from typing import Annotated, Any
 
 import msgspec
 
+from starloom_agent.tools import display
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import quiet_environment, run_program
+from starloom_agent.tools.programs import needed, run_program, said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-
-_DESKTOP_NAMES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 
 
 class Notify(Args, frozen=True, kw_only=True):
@@ -29,14 +28,6 @@ class Notify(Args, frozen=True, kw_only=True):
     count: int | None = None
 
 
-def _desktop_environment() -> dict[str, str]:
-    return {**quiet_environment(), **{name: os.environ[name] for name in _DESKTOP_NAMES if name in os.environ}}
-
-
-def _has_desktop() -> bool:
-    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in _DESKTOP_NAMES[:2])
-
-
 def _notice_argv(title: str, text: str) -> list[str] | None:
     """Return the program that shows a notice here; texts are arguments of their own, never parts of a script."""
     if sys.platform == "darwin" and shutil.which("osascript"):
@@ -44,7 +35,7 @@ def _notice_argv(title: str, text: str) -> list[str] | None:
         return ["osascript", "-e", script, title, text]
     if shutil.which("termux-notification"):
         return ["termux-notification", "--title", title, "--content", text]
-    if _has_desktop() and shutil.which("notify-send"):
+    if display.session() and shutil.which("notify-send"):
         return ["notify-send", "--app-name=Starloom", "--", title, text]
     return None
 
@@ -55,7 +46,7 @@ def notify(context: ToolContext, args: Notify) -> dict[str, Any]:
     argv = _notice_argv(args.title, text)
     if argv is None:
         return {"text": text, "shown": "log", "reason": "this device has no desktop to show a notice on"}
-    ran = run_program(argv, timeout_s=10, environment=_desktop_environment())
+    ran = run_program(argv, timeout_s=10, environment=display.environment())
     if ran.exit_code:
         return {"text": text, "shown": "log", "reason": f"{argv[0]} failed: {ran.stderr.strip()[:200]}"}
     return {"text": text, "shown": argv[0], "reason": ""}
@@ -84,7 +75,7 @@ def _question_argv(args: Ask) -> list[str]:
 
 
 def ask(_context: ToolContext, args: Ask) -> dict[str, Any]:
-    ran = run_program(_question_argv(args), timeout_s=args.within_s, environment=_desktop_environment())
+    ran = run_program(_question_argv(args), timeout_s=args.within_s, environment=display.environment())
     answer = ran.stdout.strip()
     if ran.exit_code or answer == "false" or not answer:
         raise ToolFailed(Code.DECLINED, f"the person at the device closed the question: {args.text}")
@@ -94,7 +85,7 @@ def ask(_context: ToolContext, args: Ask) -> dict[str, Any]:
 def _ask_probe() -> str | None:
     if sys.platform == "darwin":
         return None
-    if not _has_desktop():
+    if not display.session():
         return "this device has no desktop to ask on; a `person:` task asks on the page instead"
     return None if shutil.which("zenity") else "zenity is not installed"
 
@@ -107,7 +98,7 @@ class Open(Args, frozen=True, kw_only=True):
 
 def _opener() -> str | None:
     names = {"darwin": "open", "win32": "explorer"}
-    return shutil.which(names.get(sys.platform, "xdg-open")) if _has_desktop() else shutil.which("termux-open")
+    return shutil.which(names.get(sys.platform, "xdg-open")) if display.session() else shutil.which("termux-open")
 
 
 def open_target(context: ToolContext, args: Open) -> dict[str, Any]:
@@ -118,12 +109,10 @@ def open_target(context: ToolContext, args: Open) -> dict[str, Any]:
         if not real.exists():
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.target} does not exist on this device", effect=False)
         target = os.fspath(real)
-    opener = _opener()
-    if opener is None:
-        raise ToolFailed(Code.TOOL_UNAVAILABLE, _open_probe() or "the opener is gone", effect=False)
-    ran = run_program([opener, target], timeout_s=15, environment=_desktop_environment())
+    opener = needed(_opener(), _open_probe())
+    ran = run_program([opener, target], timeout_s=15, environment=display.environment())
     if ran.exit_code:
-        raise ToolFailed(Code.TOOL_FAILED, f"{opener} could not open {args.target}: {ran.stderr.strip()[:200]}")
+        raise ToolFailed(Code.TOOL_FAILED, f"{opener} could not open {args.target}: {said_by(ran)}")
     return {"opened": args.target}
 
 

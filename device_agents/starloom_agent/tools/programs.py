@@ -6,6 +6,7 @@ so a program started here never outlives its attempt.
 
 from __future__ import annotations
 
+import codecs
 import os
 import subprocess
 import threading
@@ -15,10 +16,12 @@ from pathlib import Path
 from typing import IO
 
 from starloom_agent.tools.interface import ToolFailed
+from starloom_protocol.scrubbing import Scrubber, Stream
 from starloom_protocol.vocabulary import Code
 
 KEPT_BYTES = 64 * 1024
 _CHUNK_BYTES = 16 * 1024
+_NOTHING = Scrubber(())
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,22 @@ def quiet_environment() -> dict[str, str]:
     return {**passed, "LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
 
 
-def _drain(stream: IO[bytes], kept: _Kept, tell: Callable[[str], None] | None) -> None:
+def _drain(stream: IO[bytes], kept: _Kept, tell: Callable[[str], None] | None, hidden: Scrubber) -> None:
+    decoder, clean = codecs.getincrementaldecoder("utf-8")("replace"), Stream(hidden)
     with stream:
-        while data := os.read(stream.fileno(), _CHUNK_BYTES):
-            kept.add(data)
-            if tell is not None:
-                tell(data.decode("utf-8", "replace"))
+        while True:
+            data = os.read(stream.fileno(), _CHUNK_BYTES)
+            if not hidden:
+                kept.add(data)
+                text = data.decode("utf-8", "replace")
+            else:
+                # Before anything is cut: half of a secret would not be known again.
+                text = clean.take(decoder.decode(data, not data), final=not data)
+                kept.add(text.encode())
+            if tell is not None and text:
+                tell(text)
+            if not data:
+                return
 
 
 def run_program(
@@ -78,8 +91,9 @@ def run_program(
     stdin: bytes = b"",
     tell: Callable[[str], None] | None = None,
     kept_bytes: int = KEPT_BYTES,
+    hidden: Scrubber = _NOTHING,
 ) -> Ran:
-    """Run a program to its end; `tell` gets its output as it comes.
+    """Run a program to its end; `tell` gets its output as it comes; what is `hidden` is in neither.
 
     Raises:
         ToolFailed: `tool_unavailable` if there is no such program, `timed_out` after `timeout_s`.
@@ -105,8 +119,8 @@ def run_program(
     assert process.stdin is not None  # noqa: S101 - PIPE above
     out, err = _Kept(kept_bytes), _Kept(kept_bytes)
     readers = [
-        threading.Thread(target=_drain, args=(process.stdout, out, tell), daemon=True),
-        threading.Thread(target=_drain, args=(process.stderr, err, tell), daemon=True),
+        threading.Thread(target=_drain, args=(process.stdout, out, tell, hidden), daemon=True),
+        threading.Thread(target=_drain, args=(process.stderr, err, tell, hidden), daemon=True),
     ]
     for reader in readers:
         reader.start()
@@ -127,6 +141,22 @@ def run_program(
     for reader in readers:
         reader.join(2)  # a grandchild that kept the pipe open must not hold the answer back
     return Ran(exit_code=code, stdout=out.text(), stderr=err.text(), lost_bytes=out.lost_bytes + err.lost_bytes)
+
+
+def needed(program: str | None, why_not: str | None) -> str:
+    """Return a program that was looked for.
+
+    Raises:
+        ToolFailed: `tool_unavailable` with the reason, if there is none (any more).
+    """
+    if program is None:
+        raise ToolFailed(Code.TOOL_UNAVAILABLE, why_not or "the program that does it is gone", effect=False)
+    return program
+
+
+def said_by(ran: Ran, most_chars: int = 300) -> str:
+    """Return the end of what a program said of its failure."""
+    return (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-most_chars:]
 
 
 def _last(out: _Kept, err: _Kept) -> str:

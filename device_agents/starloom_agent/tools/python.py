@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -19,9 +20,10 @@ from starloom_agent.sandbox.cage import Cage, Layer
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import run_program
+from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.programs import quiet_environment, run_program
 from starloom_agent.tools.refs import FileRef, media_of
+from starloom_agent.tools.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _SHOWN_BYTES = 12 * 1024
@@ -33,12 +35,14 @@ class Run(Args, frozen=True, kw_only=True):
     """`code` runs with `files` in its directory and `input` as JSON in `input.json`.
 
     What it writes to `result.json` is the `value`; every file that it leaves in `out/` becomes an artifact.
+    `env` is for credentials: see `variables`.
     """
 
     code: Annotated[str, msgspec.Meta(min_length=1, max_length=1024 * 1024)]
     argv: tuple[str, ...] = ()
     files: tuple[FileRef, ...] = ()
     input: Any = None
+    env: Annotated[dict[str, str], SECRET] = msgspec.field(default_factory=dict)
     any_exit: bool = False
     timeout_s: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 600
     device_name: str = ""
@@ -58,7 +62,7 @@ def _lay_out(context: ToolContext, home: Path, args: Run) -> None:
             context.fetch(file.artifact).replace(home / name)
 
 
-def _command(context: ToolContext, home: Path, argv: tuple[str, ...]) -> list[str]:
+def _command(context: ToolContext, home: Path, argv: tuple[str, ...], names: Iterable[str]) -> list[str]:
     # isolated: no user site, no PYTHON* variables, not the agent's own modules from its directory
     program = [sys.executable, "-I", "-X", "utf8", "program.py", *argv]
     if context.cage == UNCONFINED:
@@ -72,6 +76,7 @@ def _command(context: ToolContext, home: Path, argv: tuple[str, ...]) -> list[st
         read=tuple(map(str, context.folders.read)),
         write=tuple(map(str, context.folders.write)),
         memory_bytes_max=MEMORY_BYTES_MAX,
+        variables=tuple(names),
     )
     return cages.command(cage, program)
 
@@ -109,13 +114,16 @@ def _files_out(context: ToolContext, root: Path) -> list[dict[str, Any]]:
 
 def run(context: ToolContext, args: Run) -> dict[str, Any]:
     home = context.workdir / "program"
+    env = checked(args.env)
     _lay_out(context, home, args)
     ran = run_program(
-        _command(context, home, args.argv),
+        _command(context, home, args.argv, env),
         timeout_s=args.timeout_s,
         cwd=home,
+        environment={**quiet_environment(), **env},
         tell=context.log,
         kept_bytes=_SHOWN_BYTES,
+        hidden=context.hidden,
     )
     if ran.exit_code and not args.any_exit:
         said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-800:]

@@ -1,13 +1,16 @@
-"""`shell.run`: one program by its argument list, as the device's command rules allow; never a string for a shell."""
+"""`shell.run`: one program by its argument list, as the device's command rules allow; never a string for a shell.
+`shell.script`: a script for a shell, off on every device until its owner grants it, and asked about whole each time.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import run_program
+from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.programs import quiet_environment, run_program
+from starloom_agent.tools.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _SHOWN_BYTES = 12 * 1024
@@ -15,15 +18,44 @@ _SHOWN_BYTES = 12 * 1024
 
 class Run(Args, frozen=True, kw_only=True):
     """`argv` is the program and its arguments. A program that ends with another code than 0 fails the task, unless
-    `any_exit` is set. Without `cwd` it runs in the attempt's own directory.
+    `any_exit` is set. Without `cwd` it runs in the attempt's own directory. `env` is for credentials: see `variables`.
     """
 
     argv: Annotated[list[Annotated[str, msgspec.Meta(max_length=8192)]], msgspec.Meta(min_length=1, max_length=256)]
     cwd: str = ""
-    stdin: str = ""
+    stdin: Annotated[str, SECRET] = ""
+    env: Annotated[dict[str, str], SECRET] = msgspec.field(default_factory=dict)
     any_exit: bool = False
     timeout_s: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 600
     device_name: str = ""
+
+
+class Script(Args, frozen=True, kw_only=True):
+    """`text` is handed to the shell on its standard input; the rest is as for `shell.run`."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=32_768)]
+    shell: Literal["sh", "bash"] = "sh"
+    cwd: str = ""
+    env: Annotated[dict[str, str], SECRET] = msgspec.field(default_factory=dict)
+    any_exit: bool = False
+    timeout_s: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 600
+    device_name: str = ""
+
+
+def script(context: ToolContext, args: Script) -> dict[str, Any]:
+    if "\x00" in args.text:
+        raise ToolFailed(Code.BAD_ARGUMENTS, "a script holds no NUL", effect=False)
+    # `-s` reads the script from the input: it is no argument, so nobody who lists processes sees it.
+    whole = Run(
+        argv=[args.shell, "-s"],
+        stdin=args.text,
+        cwd=args.cwd,
+        env=args.env,
+        any_exit=args.any_exit,
+        timeout_s=args.timeout_s,
+        device_name=args.device_name,
+    )
+    return run(context, whole)
 
 
 def run(context: ToolContext, args: Run) -> dict[str, Any]:
@@ -33,7 +65,9 @@ def run(context: ToolContext, args: Run) -> dict[str, Any]:
         args.argv,
         timeout_s=args.timeout_s,
         cwd=context.resolve_read(args.cwd) if args.cwd else context.workdir,
+        environment={**quiet_environment(), **checked(args.env)},
         stdin=args.stdin.encode(),
+        hidden=context.hidden,
         tell=context.log,
         kept_bytes=_SHOWN_BYTES,
     )
@@ -61,6 +95,16 @@ TOOLS = (
         effects=(Effect.READ, Effect.WRITE, Effect.CHANGE, Effect.DESTROY, Effect.REACH),
         repeatability=Repeatability.NEVER,
         grant="shell:run",
-        asks_by=("argv", "cwd", "stdin"),
+        asks_by=("argv", "cwd", "env", "stdin"),
+    ),
+    Tool(
+        name="shell.script",
+        title="Run a script in a shell",
+        args=Script,
+        run=script,
+        effects=tuple(Effect),
+        repeatability=Repeatability.NEVER,
+        grant="shell:script",
+        asks_by=("text", "shell", "cwd", "env"),
     ),
 )

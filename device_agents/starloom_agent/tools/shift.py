@@ -124,7 +124,8 @@ def trash(context: ToolContext, args: Trash) -> dict[str, Any]:
             (home / "from.json").write_bytes(msgspec.json.encode({"path": os.fspath(at)}))
             at.replace(home / at.name)
         items.append({"path": path, "ticket": ticket, **({"device": file.device} if file.device else {})})
-    return {"items": items, "missing": missing, "count": len(items)}
+    tickets = [item["ticket"] for item in items]
+    return {"items": items, "missing": missing, "count": len(items), "tickets": tickets}
 
 
 class Restore(Args, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _INLINE_BYTES = 256 * 1024
@@ -24,9 +24,9 @@ class Request(Args, frozen=True, kw_only=True):
 
     url: str
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "GET"
-    headers: dict[str, str] = msgspec.field(default_factory=dict)
-    json: Any = None
-    text: str | None = None
+    headers: Annotated[dict[str, str], SECRET] = msgspec.field(default_factory=dict)
+    json: Annotated[Any, SECRET] = None
+    text: Annotated[str | None, SECRET] = None
     accept: tuple[int, ...] = ()
     timeout_s: Annotated[float, msgspec.Meta(gt=0, le=300)] = 30
 
@@ -105,7 +105,8 @@ def request(context: ToolContext, args: Request) -> dict[str, Any]:
     finally:
         connection.close()
     if status not in args.accept if args.accept else not 200 <= status < 400:
-        raise ToolFailed(Code.TOOL_FAILED, f"{host} answered {status}: {str(value.get('text', ''))[:300]}")
+        said = context.hidden.text(str(value.get("text", "")))
+        raise ToolFailed(Code.TOOL_FAILED, f"{host} answered {status}: {said[:300]}")
     return {"status": status, "headers": shown, **value}
 
 

@@ -15,6 +15,7 @@ const ICONS: Record<string, IconName> = {
   retry: "retry",
   "retry-from": "retry",
   skip: "skip",
+  undo: "undo",
   "mark-done": "check",
   "mark-failed": "close",
 };
@@ -34,6 +35,9 @@ export function useDoing(): Doing {
   if (!doing) throw new Error("an action was offered outside of its provider");
   return doing;
 }
+
+/** The tasks that a refusal names: `would run again: copy, send`. */
+const namesIn = (reason: string): string[] => reason.slice(reason.indexOf(":") + 1).split(",").map((name) => name.trim());
 
 interface Question {
   action: Action;
@@ -58,9 +62,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
         setProblem(null);
       } catch (error) {
         if (error instanceof Problem && error.code === "needs_confirm" && !confirm) {
-          const names = error.faults
-            .map((fault) => fault.place || fault.reason)
-            .filter((name): name is string => Boolean(name));
+          const names = error.faults.flatMap((fault) => namesIn(fault.reason ?? "")).filter(Boolean);
           setQuestion({ action, names });
           return;
         }

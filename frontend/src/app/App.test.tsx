@@ -240,6 +240,24 @@ describe("Fleet", () => {
     await waitFor(() => expect(hub.entities("fleet").get("device/d-server")?.name).toBe("cellar"));
     await userEvent.click(await screen.findByRole("button", { name: "Drain" }));
     expect(await screen.findByRole("button", { name: "Take work again" })).toBeTruthy();
+    expect(screen.getByText(/It drains: it gets no new work/)).toBeTruthy();
+  });
+
+  it("says why a device is set aside, and stops everything with the confirmations of each device", async () => {
+    const hub = open("/devices?device=d-server");
+    await screen.findByRole("complementary", { name: "Device demo-server" });
+    const held = hub.entities("fleet").get("device/d-server") ?? {};
+    const aside = { ...held, aside: "6 of its tasks failed", quarantined: true };
+    act(() => hub.publish("fleet", "device_quarantined", { "device/d-server": aside }));
+    expect(await screen.findByText(/It is set aside: 6 of its tasks failed/)).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Take work again" })).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Stop everything" }));
+    const asking = await screen.findByRole("dialog", { name: "Stop everything" });
+    await userEvent.click(within(asking).getByRole("button", { name: "Stop everything" }));
+    const told = await screen.findByRole("region", { name: "Stop everything" });
+    expect(within(told).getByText("Stopping: 1 of 2 devices confirmed")).toBeTruthy();
+    expect(within(told).getByText("confirmed, 1 task ended")).toBeTruthy();
+    expect(within(told).getByText("send.3")).toBeTruthy();
   });
 });
 

@@ -2,6 +2,7 @@
 import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { Route, Switch } from "wouter";
 import type { Problem } from "../link/rest.ts";
+import { ActivityPage } from "../pages/Activity.tsx";
 import { ConstellationPage } from "../pages/Constellation.tsx";
 import { ConstellationsPage } from "../pages/Constellations.tsx";
 import { FleetPage } from "../pages/Fleet.tsx";
@@ -111,6 +112,7 @@ export function App() {
           <Route path="/recipes/:name">{({ name }) => <RecipePage key={name} name={name} />}</Route>
           <Route path="/schedules">{() => <SchedulesPage />}</Route>
           <Route path="/inbox">{() => <InboxPage />}</Route>
+          <Route path="/activity">{() => <ActivityPage />}</Route>
           <Route path="/settings">{() => <SettingsPage />}</Route>
           <Route>{() => <MissingPage />}</Route>
         </Switch>

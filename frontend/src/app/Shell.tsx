@@ -10,6 +10,7 @@ import { useDoing } from "./Actions.tsx";
 import { useLink, usePhone, useWorkspace } from "./context.ts";
 import { type Key, useKeys } from "./keys.ts";
 import { useNeeds } from "./needs.ts";
+import { useWaiting } from "./waiting.ts";
 import { turnTheme, useLook } from "./theme.ts";
 
 const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] = [
@@ -18,6 +19,7 @@ const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] =
   { path: "/devices", label: "Fleet", icon: "fleet", keys: "g f" },
   { path: "/recipes", label: "Recipes", icon: "recipe" },
   { path: "/inbox", label: "Inbox", icon: "inbox", keys: "g i" },
+  { path: "/activity", label: "Activity", icon: "clock", keys: "g a" },
   { path: "/settings", label: "Settings", icon: "settings" },
 ];
 
@@ -45,7 +47,7 @@ export const useOpened = () => useContext(Opened);
 export function Shell(props: ShellProps) {
   const [path, go] = useLocation();
   const { say } = useDoing();
-  const needs = useNeeds();
+  const needs = { count: useNeeds().count + useWaiting().count };
   const [over, setOver] = useState<"palette" | "keys" | null>(null);
   const phone = usePhone();
   useEffect(() => {

@@ -1,6 +1,7 @@
 /** What waits for a person, over all constellations: questions and approvals, read every few seconds. */
 import { create } from "zustand";
 import type { Need } from "../link/endpoints.ts";
+import { readStopped } from "./waiting.ts";
 import type { Workspace } from "./workspace.ts";
 
 interface Needs {
@@ -24,15 +25,19 @@ export function answeredHere(constellation: string, id: string): void {
 }
 
 const EVERY_MS = 4000;
+const STOPPED_EVERY = 3;
 
 /** Keeps the list fresh while the page is seen. Returns what stops it. */
 export function watchNeeds(workspace: Workspace): () => void {
   let wanted = true;
+  let times = 0;
   const read = async () => {
     if (document.hidden || workspace.live.status.state === "offline") return;
     try {
       const items = await workspace.hub.approvals();
       if (wanted) useStore.getState().set(items);
+      // What lacks a grant or sleeps stands for longer than a question: it is looked at less often.
+      if (wanted && times++ % STOPPED_EVERY === 0) await readStopped(workspace);
     } catch {
       // The link's pill already says that the hub does not answer; the list keeps what it has.
     }

@@ -11,6 +11,8 @@ import {
   type Block,
   FAMILY_HEAD,
   type Family,
+  FOLDED_PITCH,
+  FOLDED_TOP,
   isDense,
   type Member,
   OPEN_WIDTH,
@@ -26,6 +28,7 @@ const DONE = new Set(["tick", "double_tick"]);
 interface Column {
   member: Member;
   x: number;
+  y: number;
   width: number;
   open: boolean;
 }
@@ -36,11 +39,23 @@ function columnsOf(family: Family, openMember: string | undefined, dense: boolea
   return family.members.map((member, index) => {
     const open = member.id === openId;
     const width = dense ? 160 : open ? OPEN_WIDTH : SHUT_WIDTH;
-    const column = { member, x, width, open };
+    const column = { member, x, y: FOLDED_TOP, width, open };
     // One wider gap after the first column keeps the matrix as wide whichever column is open.
     x += width + (index === 0 && !dense ? 24 : 12);
     return column;
   });
+}
+
+/** A folded family: a head a member, one below the other, and no rows. */
+function foldedColumns(block: Block, family: Family): Column[] {
+  const width = block.width - 24;
+  return family.members.map((member, index) => ({
+    member,
+    x: 12,
+    y: FOLDED_TOP + index * FOLDED_PITCH,
+    width,
+    open: false,
+  }));
 }
 
 const Pip = memo(function Pip(props: {
@@ -70,7 +85,7 @@ export function FamilyBlock({ block }: { block: Block }) {
   const { model, open } = useScene();
   if (!family) return null;
   const dense = isDense(family);
-  const columns = columnsOf(family, open.get(family.root), dense);
+  const columns = block.folded ? foldedColumns(block, family) : columnsOf(family, open.get(family.root), dense);
   const root = model.one<TaskSpec>(`spec/${family.root}`);
   const rows = [...family.keys, ...family.dropped.keys()];
   return (
@@ -80,9 +95,9 @@ export function FamilyBlock({ block }: { block: Block }) {
         <span className="cut">{subtitleOf(family)}</span>
       </header>
       {columns.map((column) => (
-        <MemberHead key={column.member.id} column={column} root={family.root} />
+        <MemberHead key={column.member.id} column={column} root={family.root} folded={block.folded} />
       ))}
-      {dense ? (
+      {block.folded ? null : dense ? (
         columns.map((column) => (
           <DenseRows key={column.member.id} keys={family.keys} member={column.member} x={column.x} />
         ))
@@ -94,7 +109,11 @@ export function FamilyBlock({ block }: { block: Block }) {
           ))}
         </>
       )}
-      {rows.length === 0 && <p className="later small dim">{waitsFor(root, model.one(`group/${family.root}`))}</p>}
+      {rows.length === 0 && (
+        <p className={`later small dim ${block.folded ? "low" : ""}`}>
+          {waitsFor(root, model.one(`group/${family.root}`))}
+        </p>
+      )}
     </section>
   );
 }
@@ -121,9 +140,9 @@ function waitsFor(root: TaskSpec | undefined, group: { state?: string } | undefi
     : "Unfolds when the list is known.";
 }
 
-function MemberHead({ column, root }: { column: Column; root: string }) {
+function MemberHead({ column, root, folded }: { column: Column; root: string; folded: boolean }) {
   const { model, fleet, onOpen, selected, onSelect } = useScene();
-  const { member, x, width, open } = column;
+  const { member, x, y, width, open } = column;
   const views: TaskView[] = [];
   for (const child of member.children.values()) {
     const view = taskView(model, fleet, child);
@@ -134,7 +153,9 @@ function MemberHead({ column, root }: { column: Column; root: string }) {
   const tags = [...new Set(views.map((view) => view.deviceTag).filter(Boolean))];
   const spec = model.one<TaskSpec>(`spec/${member.id}`);
   const wide = width > 120;
-  const now = all.find((count) => count.shown.tone === "vermilion") ?? all.find((count) => count.shown.tone === "blue");
+  const of = (tone: string) => all.find((count) => count.shown.tone === tone);
+  // Folded rows show no trouble of their own, so the head tells it.
+  const now = of("vermilion") ?? (folded ? of("amber") : undefined) ?? of("blue");
   const limit = spec?.for_each?.max_parallel ? `${spec.for_each.max_parallel} at once` : "";
   const place = views.find((view) => view.deviceName)?.deviceName ?? spec?.device?.name ?? "";
   const note = now
@@ -147,9 +168,9 @@ function MemberHead({ column, root }: { column: Column; root: string }) {
       type="button"
       tabIndex={-1}
       className={`member ${open ? "open" : ""} ${selected === member.id ? "selected" : ""}`}
-      style={{ left: x, width }}
-      title={open ? member.id : `Open ${member.id}`}
-      onClick={() => (open ? onSelect(member.id) : onOpen(root, member.id))}
+      style={{ left: x, top: y, width }}
+      title={open || folded ? member.id : `Open ${member.id}`}
+      onClick={() => (open || folded ? onSelect(member.id) : onOpen(root, member.id))}
     >
       <span className="row">
         <span className="strong cut">{member.id}</span>
@@ -167,7 +188,11 @@ function MemberHead({ column, root }: { column: Column; root: string }) {
           </span>
         ))}
         <span className="cut">
-          {wide ? [tags.length > 1 ? "" : place, limit].filter(Boolean).join(", ") : views.length ? note : ""}
+          {wide && !folded
+            ? [tags.length > 1 ? "" : place, limit].filter(Boolean).join(", ")
+            : views.length
+              ? note
+              : ""}
         </span>
       </span>
     </button>

@@ -23,7 +23,7 @@ import { type Block, type Drawing, isDense, drawing as makeDrawing } from "./blo
 import { ChainBlock, SingleBlock } from "./cards.tsx";
 import { GraphContext, type GraphScene, useScene } from "./context.ts";
 import { FamilyBlock } from "./FamilyCard.tsx";
-import { layout, type Placed, pathOf } from "./layout.ts";
+import { layout, layoutDown, type Placed, pathOf } from "./layout.ts";
 import { Mirror } from "./Mirror.tsx";
 import { Overview, tilesOf } from "./Overview.tsx";
 
@@ -44,6 +44,8 @@ export interface GraphProps {
   minimap: boolean;
   /** The least zoom of a fit; below it only a part is shown. 0 fits all of it always. */
   readable: number;
+  /** Drawn from top to bottom with folded families, for a narrow screen. */
+  down: boolean;
 }
 
 type BlockNode = Node<{ block: Block }, "block">;
@@ -55,14 +57,14 @@ const BlockView = memo(function BlockView({ data }: NodeProps<BlockNode>) {
 const NODE_TYPES = { block: BlockView };
 
 export default function Graph(props: GraphProps) {
-  const { model, fleet, selected, overlay, ghosts, onSelect, covered, readable } = props;
+  const { model, fleet, selected, overlay, ghosts, onSelect, covered, readable, down } = props;
   const { structure } = model;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model is one object; `structure` says when it changed.
   const drawing = useMemo(
-    () => makeDrawing(specs(model), dependencies(model).values(), overlay.removed, ghosts),
-    [model, structure, overlay, ghosts],
+    () => makeDrawing(specs(model), dependencies(model).values(), overlay.removed, ghosts, down),
+    [model, structure, overlay, ghosts, down],
   );
-  const placed = usePlaces(drawing);
+  const placed = usePlaces(drawing, down);
   const [open, setOpen] = useState<ReadonlyMap<string, string>>(new Map());
   const onOpen = useCallback(
     (family: string, member: string) => setOpen((held) => new Map(held).set(family, member)),
@@ -79,6 +81,15 @@ export default function Graph(props: GraphProps) {
       const element = box.current;
       if (!element || !flow.current) return;
       const free = { width: element.clientWidth - 32, height: element.clientHeight - covered.top - covered.bottom };
+      if (down) {
+        const zoom = Math.max(readable, Math.min(1, free.width / placed.width));
+        const at = placed.at.get(firstToSee(drawing, model, fleet)) ?? { x: 0, y: 0 };
+        const [over, below] = [placed.width * zoom - free.width, placed.height * zoom - free.height];
+        const x = over <= 0 ? (element.clientWidth - placed.width * zoom) / 2 : 16 - Math.min(at.x * zoom, over);
+        const y = covered.top + (below <= 0 ? -below / 2 : -Math.min(at.y * zoom, below));
+        void flow.current.setViewport({ x, y, zoom }, { duration });
+        return;
+      }
       const zoom = Math.max(0.02, Math.min(1, free.width / placed.width, free.height / placed.height));
       if (zoom < readable) {
         // Too small to read here: rather a part of it, beginning where something is to be looked at.
@@ -93,7 +104,7 @@ export default function Graph(props: GraphProps) {
       const y = covered.top + (free.height - placed.height * zoom) / 2;
       void flow.current.setViewport({ x, y, zoom }, { duration });
     },
-    [covered.top, covered.bottom, placed, drawing, readable, model, fleet],
+    [covered.top, covered.bottom, placed, drawing, readable, down, model, fleet],
   );
 
   useEffect(() => {
@@ -162,7 +173,7 @@ export default function Graph(props: GraphProps) {
           maxZoom={1.6}
           proOptions={{ hideAttribution: true }}
         >
-          <Layers drawing={drawing} placed={placed} selected={selected} />
+          <Layers drawing={drawing} placed={placed} selected={selected} down={down} />
           {props.minimap && (
             <MiniMap<BlockNode>
               className="minimap"
@@ -215,7 +226,8 @@ function ZoomText() {
 }
 
 /** Links below the cards; or, when too many cards would be in view, the canvas above them. */
-function Layers({ drawing, placed, selected }: { drawing: Drawing; placed: Placed; selected: string | null }) {
+function Layers(props: { drawing: Drawing; placed: Placed; selected: string | null; down: boolean }) {
+  const { drawing, placed, selected, down } = props;
   const many = useStore((state) => {
     const [dx, dy, zoom] = state.transform;
     let cards = 0;
@@ -224,7 +236,7 @@ function Layers({ drawing, placed, selected }: { drawing: Drawing; placed: Place
       if (!at) continue;
       const [x, y] = [at.x * zoom + dx, at.y * zoom + dy];
       if (x > state.width || y > state.height || x + block.width * zoom < 0 || y + block.height * zoom < 0) continue;
-      cards += block.family ? (isDense(block.family) ? 4 : block.family.keys.length * 1.6) : block.tasks.length;
+      cards += cardsOf(block);
     }
     return cards > CARDS_MAX || zoom < 0.3;
   });
@@ -241,13 +253,19 @@ function Layers({ drawing, placed, selected }: { drawing: Drawing; placed: Place
           return (
             <g key={`${link.from}>${link.to}`} className={on ? "chosen" : chosen.size ? "back" : ""}>
               <path d={pathOf(points)} />
-              <path className="tip" d={`M${end.x} ${end.y}l-6 -3.5v7z`} />
+              <path className="tip" d={`M${end.x} ${end.y}${down ? "l-3.5 -6h7z" : "l-6 -3.5v7z"}`} />
             </g>
           );
         })}
       </svg>
     </ViewportPortal>
   );
+}
+
+/** About how many cards a block is drawn as. */
+function cardsOf({ family, folded, tasks }: Block): number {
+  if (!family) return tasks.length;
+  return folded ? family.members.length : isDense(family) ? 4 : family.keys.length * 1.6;
 }
 
 /** The links on the way to and from the selection. */
@@ -301,7 +319,7 @@ function MiniBlock({ id, x, y, width, height }: MiniMapNodeProps) {
   );
 }
 
-/** The block of the first task in trouble, else of the first that is not settled, else the first of all. */
+/** The block of the first task in trouble, else of the first that runs; empty when all of it rests. */
 function firstToSee(drawing: Drawing, model: StreamModel, fleet: StreamModel): string {
   let open = "";
   for (const [task, block] of drawing.place) {
@@ -309,7 +327,7 @@ function firstToSee(drawing: Drawing, model: StreamModel, fleet: StreamModel): s
     if (shown && inTrouble(shown)) return block;
     if (shown?.tone === "blue" && !open) open = block;
   }
-  return open || (drawing.blocks[0]?.id ?? "");
+  return open;
 }
 
 function worstTone(block: Block, model: StreamModel, fleet: StreamModel): string {
@@ -326,11 +344,11 @@ function worstTone(block: Block, model: StreamModel, fleet: StreamModel): string
   return tone;
 }
 
-function usePlaces(drawing: Drawing): Placed {
-  const quick = useMemo(() => layout(drawing), [drawing]);
+function usePlaces(drawing: Drawing, down: boolean): Placed {
+  const quick = useMemo(() => (down ? layoutDown(drawing) : layout(drawing)), [drawing, down]);
   const [refined, setRefined] = useState<{ drawing: Drawing; placed: Placed } | null>(null);
   useEffect(() => {
-    if (drawing.blocks.length < ELK_FROM) return;
+    if (down || drawing.blocks.length < ELK_FROM) return;
     let wanted = true;
     void import("./elk.ts")
       .then((elk) => elk.elkLayout(drawing))
@@ -340,7 +358,7 @@ function usePlaces(drawing: Drawing): Placed {
     return () => {
       wanted = false;
     };
-  }, [drawing]);
+  }, [drawing, down]);
   return refined?.drawing === drawing ? refined.placed : quick;
 }
 

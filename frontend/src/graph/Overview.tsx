@@ -2,7 +2,17 @@
 import { useStore } from "@xyflow/react";
 import { type MouseEvent, useEffect, useRef } from "react";
 import { taskView } from "../model/selectors.ts";
-import { type Block, type Drawing, denseCell, FAMILY_HEAD, isDense, NODE_HEIGHT, ROW_PITCH } from "./blocks.ts";
+import {
+  type Block,
+  type Drawing,
+  denseCell,
+  FAMILY_HEAD,
+  FOLDED_PITCH,
+  FOLDED_TOP,
+  isDense,
+  NODE_HEIGHT,
+  ROW_PITCH,
+} from "./blocks.ts";
 import { useScene } from "./context.ts";
 import type { Placed } from "./layout.ts";
 import { paintTile, readPaint } from "./paint.ts";
@@ -36,6 +46,11 @@ export function tilesOf(block: Block): Tile[] {
     family.keys.forEach((key, row) => {
       const id = member.children.get(key);
       if (!id) return;
+      if (block.folded) {
+        const [step, y] = [(block.width - 24) / family.keys.length, FOLDED_TOP + column * FOLDED_PITCH];
+        tiles.push({ id, x: 12 + row * step, y, width: Math.max(1, step - 1), height: FOLDED_PITCH - 12 });
+        return;
+      }
       if (dense) {
         const [left, top] = [(row % across) * cell, Math.floor(row / across) * cell];
         tiles.push({ id, x: 12 + column * 172 + left, y: FAMILY_HEAD + top, width: cell - 1, height: cell - 1 });

@@ -24,6 +24,8 @@ export interface Block {
   /** Ids of the single tasks in their order; empty for a family. */
   tasks: string[];
   family: Family | null;
+  /** A family as its members only, one below the other: on a narrow screen. */
+  folded: boolean;
   width: number;
   height: number;
 }
@@ -41,6 +43,8 @@ export interface Drawing {
 }
 
 export const NODE_HEIGHT = 44;
+/** The device's tag and the longest usual word, "Done, checked", fit into it. */
+const CARD_LEAST = 160;
 export const ROW_PITCH = 52;
 export const FAMILY_ROWS_MAX = 24;
 const CHAIN_MAX = 12;
@@ -48,6 +52,9 @@ const REDUCE_MAX = 400;
 export const OPEN_WIDTH = 184;
 export const SHUT_WIDTH = 104;
 export const FAMILY_HEAD = 100;
+export const FOLDED_WIDTH = 288;
+export const FOLDED_TOP = 28;
+export const FOLDED_PITCH = 72;
 const natural = new Intl.Collator("en", { numeric: true });
 
 export const isDense = (family: Family): boolean => family.keys.length + family.dropped.size > FAMILY_ROWS_MAX;
@@ -58,15 +65,16 @@ export function denseCell(count: number): number {
 }
 
 function widthOf(id: string): number {
-  return Math.min(208, Math.max(120, Math.ceil((76 + 8 * id.length) / 8) * 8));
+  return Math.min(208, Math.max(CARD_LEAST, Math.ceil((76 + 8 * id.length) / 8) * 8));
 }
 
-/** Builds the drawing. `removed` maps ids that left the plan to the version that removed them. */
+/** Builds the drawing. `removed` maps ids that left the plan to the version that removed them; `fold` is of families. */
 export function drawing(
   specs: ReadonlyMap<string, TaskSpec>,
   given: Iterable<Dependency>,
   removed: ReadonlyMap<string, number> = new Map(),
   ghosts = false,
+  fold = false,
 ): Drawing {
   // Read more than once below, and what is given may be an iterator that ends after the first time.
   const dependencies = [...given];
@@ -75,7 +83,7 @@ export function drawing(
   const blocks = new Map<string, Block>();
   for (const family of families.values()) {
     const id = `family:${family.root}`;
-    blocks.set(id, familyBlock(id, family));
+    blocks.set(id, fold ? foldedBlock(id, family) : familyBlock(id, family));
     for (const member of family.members) {
       place.set(member.id, id);
       for (const child of member.children.values()) place.set(child, id);
@@ -104,7 +112,7 @@ export function drawing(
 }
 
 function singleBlock(id: string, kind: "single" | "ghost"): Block {
-  return { id, kind, tasks: [id], family: null, width: widthOf(id), height: NODE_HEIGHT };
+  return { id, kind, tasks: [id], family: null, folded: false, width: widthOf(id), height: NODE_HEIGHT };
 }
 
 function collectFamilies(
@@ -188,12 +196,20 @@ function familyBlock(id: string, family: Family): Block {
       kind: "family",
       tasks: [],
       family,
+      folded: false,
       width: 12 + members * 172,
       height: FAMILY_HEAD + Math.ceil(rows / across) * cell + 20,
     };
   }
   const width = 24 + OPEN_WIDTH + (members - 1) * (SHUT_WIDTH + 12) + (members > 1 ? 12 : 0);
-  return { id, kind: "family", tasks: [], family, width, height: FAMILY_HEAD + Math.max(1, rows) * ROW_PITCH + 8 };
+  const height = FAMILY_HEAD + Math.max(1, rows) * ROW_PITCH + 8;
+  return { id, kind: "family", tasks: [], family, folded: false, width, height };
+}
+
+function foldedBlock(id: string, family: Family): Block {
+  const known = family.keys.length + family.dropped.size > 0;
+  const height = FOLDED_TOP + family.members.length * FOLDED_PITCH + (known ? 0 : 24);
+  return { id, kind: "family", tasks: [], family, folded: true, width: FOLDED_WIDTH, height };
 }
 
 function collectLinks(dependencies: Iterable<Dependency>, place: ReadonlyMap<string, string>): Link[] {
@@ -278,13 +294,14 @@ function joinRuns(blocks: Map<string, Block>, links: Link[], place: Map<string, 
 }
 
 function runBlock(run: string[], blocks: ReadonlyMap<string, Block>): Block {
-  const width = Math.max(...run.map((id) => blocks.get(id)?.width ?? 120));
+  const width = Math.max(...run.map((id) => blocks.get(id)?.width ?? CARD_LEAST));
   const id = run[0] ?? "";
   return {
     id,
     kind: run.length > 1 ? "chain" : "single",
     tasks: run,
     family: null,
+    folded: false,
     width,
     height: NODE_HEIGHT * run.length,
   };

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { photoBackup } from "../../dev/scenario.ts";
 import { fold } from "../model/apply.ts";
 import type { Dependency, Entity, TaskSpec } from "../model/types.ts";
-import { type Drawing, drawing } from "./blocks.ts";
-import { layout, pathOf } from "./layout.ts";
+import { type Drawing, drawing, FOLDED_PITCH } from "./blocks.ts";
+import { layout, layoutDown, type Placed, pathOf } from "./layout.ts";
 import { tilesOf } from "./Overview.tsx";
 
 function parts(entities: Map<string, Entity>) {
@@ -25,8 +25,7 @@ function plain(edges: [string, string][], names?: string[]): Drawing {
   return drawing(specs, gates);
 }
 
-function overlaps(made: Drawing): string[] {
-  const { at } = layout(made);
+function overlaps(made: Drawing, { at }: Placed = layout(made)): string[] {
   const boxes = made.blocks.map((block) => ({ ...block, ...(at.get(block.id) ?? { x: 0, y: 0 }) }));
   const found: string[] = [];
   boxes.forEach((a, index) => {
@@ -147,6 +146,38 @@ describe("tiles", () => {
     for (const tile of tiles) {
       expect(tile.x + tile.width).toBeLessThanOrEqual(block.width);
       expect(tile.y + tile.height).toBeLessThanOrEqual(block.height);
+    }
+  });
+});
+
+describe("downwards, for a narrow screen", () => {
+  const PHONE_WIDTH = 390;
+  const made = drawing(sample.specs, sample.dependencies, new Map([["send.7", 3]]), false, true);
+  const placed = layoutDown(made);
+
+  it("folds a family into its members and fits the sample into a phone", () => {
+    const family = made.blocks.find((block) => block.family);
+    expect(family?.folded).toBe(true);
+    expect(family?.height).toBeLessThan(5 * FOLDED_PITCH);
+    expect(placed.width).toBeLessThanOrEqual(PHONE_WIDTH);
+    expect(overlaps(made, placed)).toEqual([]);
+  });
+
+  it("lets every link run down, from the foot of one card to the head of the next", () => {
+    made.links.forEach((link, index) => {
+      const points = placed.routes[index] ?? [];
+      const [from, to] = [made.blocks.find((one) => one.id === link.from), placed.at.get(link.to)];
+      expect(points[0]?.y).toBe((placed.at.get(link.from)?.y ?? 0) + (from?.height ?? 0));
+      expect(points[points.length - 1]?.y).toBe(to?.y);
+    });
+  });
+
+  it("keeps the tiles of a folded family inside it", () => {
+    for (const block of made.blocks) {
+      for (const tile of tilesOf(block)) {
+        expect(tile.x + tile.width).toBeLessThanOrEqual(block.width);
+        expect(tile.y + tile.height).toBeLessThanOrEqual(block.height);
+      }
     }
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Where blocks stand and how links run: a quick layered placement, left to right. Pure and deterministic: the same
+ * Where blocks stand and how links run: a quick layered placement, left to right or downwards. Pure and deterministic: the same
  * drawing gives the same places, and a new block joins the end of its layer. `elk` may refine a large one.
  */
 import { type Block, type Drawing, FAMILY_HEAD, type Link, NODE_HEIGHT } from "./blocks.ts";
@@ -47,6 +47,21 @@ export function layout(drawing: Drawing): Placed {
   const at = new Map([...cells].map(([id, cell]) => [id, { x: cell.x, y: cell.y }]));
   const lowest = Math.max(0, ...[...cells.values()].map((cell) => cell.y + cell.block.height));
   return { at, routes, width: Math.max(0, x - GAP_X), height: lowest };
+}
+
+/** The same placement from top to bottom, for a screen that is narrow and scrolls downwards. */
+export function layoutDown(drawing: Drawing): Placed {
+  const turned = drawing.blocks.map(
+    (block): Block => ({ ...block, kind: "single", width: block.height, height: block.width }),
+  );
+  const placed = layout({ ...drawing, blocks: turned });
+  const turn = (point: Point): Point => ({ x: point.y, y: point.x });
+  return {
+    at: new Map([...placed.at].map(([id, point]) => [id, turn(point)])),
+    routes: placed.routes.map((points) => points.map(turn)),
+    width: placed.height,
+    height: placed.width,
+  };
 }
 
 function neighbours(links: readonly Link[], of: "from" | "to", to: "from" | "to"): Map<string, string[]> {

@@ -61,6 +61,15 @@ export interface PreviewTask {
   takes?: { from: string; output: string }[];
 }
 
+/** One secret that a plan names; `line` sets it where it is not set. */
+export interface PreviewSecret {
+  name: string;
+  set: boolean;
+  tasks: string[];
+  devices: string[];
+  line: string | null;
+}
+
 export interface Preview {
   name?: string;
   plan_hash: string | null;
@@ -69,6 +78,7 @@ export interface Preview {
   params?: Record<string, unknown>;
   effects?: string[];
   missing_grants?: MissingGrant[];
+  secrets?: PreviewSecret[];
   asks_approval?: boolean;
   warnings?: string[];
   seconds?: number | null;
@@ -112,6 +122,8 @@ export interface RecipeVersionRow {
 }
 
 export interface WhyDocument {
+  task?: string | null;
+  reason?: string | null;
   sentence: string;
   word?: string;
   waits_for?: string[];
@@ -244,7 +256,20 @@ const at = encodeURIComponent;
 export const msOf = (time: string | null | undefined): number => (time ? Date.parse(time) || 0 : 0);
 
 /** The owner's model as Settings shows it: never its key. */
+/** What the owner sets; without `key` the one that is kept for just this address stays. */
+export interface WantedModel {
+  url: string;
+  model: string;
+  wire: "" | "openai" | "anthropic";
+  key?: string;
+  dollars_per_day: number | null;
+  tokens_per_day: number | null;
+}
+
 export interface ModelDocument {
+  /** The hub's own settings name it: shown here, changed there. */
+  given: boolean;
+  url?: string | null;
   set: boolean;
   fault?: { reason: string; hint: string };
   host?: string;
@@ -301,6 +326,8 @@ export class Hub {
     this.rest.get<{ open: OpenAgain | null }>(`/devices/${at(id)}`, signal);
   why = (id: string, task: string, signal?: AbortSignal) =>
     this.rest.get<WhyDocument>(`/constellations/${at(id)}/why${q({ task_id: task })}`, signal);
+  whyAll = (id: string, signal?: AbortSignal) =>
+    this.rest.get<{ items: WhyDocument[] }>(`/constellations/${at(id)}/why`, signal);
   log = (id: string, task: string, attempt: number, signal?: AbortSignal) =>
     this.rest.get<LogPart>(
       `/constellations/${at(id)}/tasks/${at(task)}/attempts/${attempt}/log${q({ tail: 65536 })}`,
@@ -333,6 +360,18 @@ export class Hub {
   }
   answer = (constellation: string, question: string, value: string, reason = "") =>
     this.rest.post<null>(`/approvals/${at(`${constellation}:${question}`)}/answer`, { value, reason });
+  /** Answers a device's question to its owner; `action` is the asking that was shown. */
+  answerAsk = (device: string, ask: string, action: string, allow: boolean, reason = "") =>
+    this.rest.post<null>(`/asks/${at(`${device}:${ask}`)}/${allow ? "approve" : "deny"}`, { action, reason });
+  /** For `ttl` seconds nobody else edits these tasks. */
+  holdDraft = (id: string, tasks: string[], ttl: number) =>
+    this.rest.put<null>(`/constellations/${at(id)}/draft`, { tasks, ttl_s: ttl });
+  closeDraft = (id: string) => this.rest.delete<null>(`/constellations/${at(id)}/draft`);
+  /** Tries a model before it is set. */
+  tryModel = (wanted: WantedModel) =>
+    this.rest.post<{ reply: string; seconds: number; tokens: number }>("/model/test", wanted);
+  setModel = (wanted: WantedModel) => this.rest.put<ModelDocument>("/model", wanted);
+  forgetModel = () => this.rest.delete<ModelDocument>("/model");
   revokeStanding = (id: string) => this.rest.delete<null>(`/standing-approvals/${at(id)}`);
 
   enroll = (body: Record<string, unknown>) => this.rest.create<EnrollmentDocument>("/enrollments", body);
@@ -344,8 +383,10 @@ export class Hub {
   openLan = () => this.rest.post<LanDocument>("/lan/open");
   closeLan = () => this.rest.post<LanDocument>("/lan/close");
   rename = (device: string, name: string) => this.rest.patch<null>(`/devices/${at(device)}`, { name });
-  deviceControl = (device: string, action: "drain" | "resume" | "revoke") =>
-    this.rest.post<null>(`/devices/${at(device)}/${action}`);
+  /** `deadlineS` belongs to a drain: when what may be repeated is moved away; 0 is at once, absent never. */
+  deviceControl = (device: string, action: "drain" | "resume" | "revoke", deadlineS?: number) =>
+    this.rest.post<null>(`/devices/${at(device)}/${action}`, deadlineS === undefined ? {} : { deadline_s: deadlineS });
+  stopAll = (reason = "") => this.rest.post<{ constellations: string[] }>("/stop-all", reason ? { reason } : {});
 
   recipes = (signal?: AbortSignal) => this.rest.get<Page<RecipeRow>>("/recipes", signal);
   recipe = (name: string, signal?: AbortSignal, version?: number) =>

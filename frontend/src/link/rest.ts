@@ -70,6 +70,10 @@ export class Rest {
     return this.send<T>("POST", path, body, undefined, { "Idempotency-Key": key });
   }
 
+  put<T>(path: string, body: unknown): Promise<T> {
+    return this.send<T>("PUT", path, body);
+  }
+
   patch<T>(path: string, body: unknown): Promise<T> {
     return this.send<T>("PATCH", path, body);
   }

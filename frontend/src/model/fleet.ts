@@ -3,13 +3,14 @@
  * A tag is a letter and a number by joining order, so that a device is never told by hue.
  */
 import type { StreamModel } from "./stream.ts";
-import type { Device, Enrollment, Glyph, Offer, Tone } from "./types.ts";
+import type { Device, Enrollment, Glyph, Health, Offer, Stopping, Tone } from "./types.ts";
 
 export interface DeviceView {
   id: string;
   tag: string;
   device: Device;
   offer: Offer | undefined;
+  health: Health | undefined;
   kind: "phone" | "server" | "laptop" | "desktop" | "tab" | "machine";
 }
 
@@ -39,6 +40,7 @@ export function devices(fleet: StreamModel): ReadonlyMap<string, DeviceView> {
   const held = cache.get(fleet);
   if (held?.revision === fleet.revision) return held.views;
   const offers = fleet.kind<Offer>("offer");
+  const health = fleet.kind<Health>("health");
   const all = [...fleet.kind<Device>("device").values()].filter((device) => !device.revoked);
   all.sort((a, b) => a.joined_ms - b.joined_ms || a.id.localeCompare(b.id));
   const counts = new Map<string, number>();
@@ -52,6 +54,7 @@ export function devices(fleet: StreamModel): ReadonlyMap<string, DeviceView> {
       tag: `${LETTER[kind]}${number}`,
       device,
       offer: offers.get(device.id),
+      health: health.get(device.id),
       kind,
     });
   }
@@ -74,7 +77,7 @@ export const ASLEEP = "Asleep - open it";
 
 /** Where a device stands; `busy` is how many attempts it has now, as far as the page knows. */
 export function deviceShown(view: DeviceView, busy: number): DeviceShown {
-  const { device, offer } = view;
+  const { device, offer, health } = view;
   if (device.os === "browser" && (device.link === "suspended" || device.link === "offline")) {
     return { word: ASLEEP, glyph: "barrier", tone: "amber", stuck: true };
   }
@@ -90,10 +93,42 @@ export function deviceShown(view: DeviceView, busy: number): DeviceShown {
       stuck: false,
     };
   }
+  if (health?.state === "suspect") {
+    return { word: "Asked last", glyph: "barrier", tone: "amber", stuck: false };
+  }
   if (busy > 0) {
     return { word: `Busy, ${busy} of ${offer?.slots ?? 1}`, glyph: "turning_arc", tone: "blue", stuck: false };
   }
   return { word: "Idle", glyph: "dotted_ring", tone: "indigo", stuck: false };
+}
+
+/** Why a device gets no work, or is asked last, in sentences; empty for one that works as any other. */
+export function deviceReasons(view: DeviceView, now: number): string[] {
+  const { device, health } = view;
+  const said: string[] = [];
+  if (device.draining) {
+    const why = device.drain_reason ? ` (${device.drain_reason})` : "";
+    const left = device.drain_due_ms ? Math.ceil((device.drain_due_ms - now) / 60_000) : 0;
+    const when = left > 0 ? ` In ${left} min what may be repeated is moved to other devices.` : "";
+    said.push(`It drains${why}: it gets no new work, and what it has goes on.${when}`);
+  }
+  if (device.quarantined) {
+    said.push(
+      `It is set aside: ${device.aside || "too many of its tasks failed"}. From time to time it gets one task to show that it works again.`,
+    );
+  } else if (health?.state === "suspect") {
+    said.push(`It is asked last: ${health.faults ?? 0} faults, more than its peers. Success takes them back.`);
+  }
+  if (device.link === "suspended") said.push("It is asleep: the clocks of its work stand still until it wakes.");
+  return said;
+}
+
+/** What each device was told to end by the last stop-all, those that have not confirmed first. */
+export function stopRows(fleet: StreamModel): Stopping[] {
+  const rows = [...fleet.kind<Stopping>("stopping").values()];
+  return rows.sort(
+    (a, b) => Number(Boolean(a.confirmed_ms)) - Number(Boolean(b.confirmed_ms)) || a.device.localeCompare(b.device),
+  );
 }
 
 /** Pairings that still need something, newest first. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { CONSTELLATION, fleetLog, photoBackup } from "../../dev/scenario.ts";
+import { fleetLog } from "../../dev/fleetScenario.ts";
+import { CONSTELLATION, photoBackup } from "../../dev/scenario.ts";
 import { feedLines } from "./feed.ts";
 import { readFilter } from "./filter.ts";
 import { taskNamed } from "./fleet.ts";

@@ -35,7 +35,9 @@ export const ATTENTION: Record<Attention, string> = {
   review_wishes: "The model would change the plan beyond what was approved",
   planning_failed: "The request could not be planned",
   missing_grant: "A device lacks a grant",
+  missing_secret: "A secret is not set",
   owner_asked: "A device asks its owner first",
+  undo_failed: "Something could not be undone",
 };
 
 export function codeTitle(code: Code | string | null | undefined): string {

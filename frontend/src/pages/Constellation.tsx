@@ -3,10 +3,11 @@
  * and the feed. What is selected, the lens, the filter, the version and the tab stand in the address.
  */
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useLocation, useSearch } from "wouter";
+import { Link, useLocation, useSearch } from "wouter";
 import { ActionButton, useDoing } from "../app/Actions.tsx";
 import { constellationActions, failedTasks, taskActions } from "../app/actions.ts";
 import { useFleet, useNow, usePhone, useStream, useWorkspace } from "../app/context.ts";
+import { forkFrom, takeBack, undoWork } from "../app/goingBack.ts";
 import type { Key } from "../app/keys.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
@@ -125,6 +126,14 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const final = FINAL.has(constellation.state);
   const actions = constellationActions(workspace.hub, constellation);
   const retryAll = retryFailed(workspace.hub, constellation, failedTasks(model, fleet));
+  const undoAll = undoWork(workspace, constellation, present, null);
+  const shownNow = shownVersion === null ? undefined : all.find((version) => version.number === shownVersion);
+  const ofVersion = shownNow
+    ? [
+        forkFrom(workspace, id, { from_version: shownNow.number }, go),
+        ...[takeBack(workspace, constellation, shownNow)].filter((action) => action !== null),
+      ]
+    : [];
   const result = answer(model);
   const sentence =
     result?.sentence || sentenceWithout(constellation.state, constellation.request ?? "", constellation.fault?.reason);
@@ -205,6 +214,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const buttons = (
     <>
       {retryAll && <ActionButton action={retryAll} />}
+      {undoAll && <ActionButton action={undoAll} />}
       {!final && actions.map((action) => <ActionButton key={action.id} action={action} />)}
       {!final && lastVersion > 0 && (
         <Button icon="edit" title="Edit the plan while it runs (e)" onClick={edit}>
@@ -280,6 +290,17 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           />
         )}
       </section>
+      {constellation.origin && (
+        <p className="small dim origin">
+          Forked from{" "}
+          <Link className="link" href={`/constellations/${constellation.origin.constellation}`}>
+            an earlier run
+          </Link>
+          {constellation.origin.task
+            ? `, from ${constellation.origin.task} on; what stands before it was not done again.`
+            : `, as it was at v${constellation.origin.version}.`}
+        </p>
+      )}
       {constellation.fault && (
         <section className="note tone-vermilion asked" role="alert">
           <Glyph name="cross" tone="vermilion" />
@@ -352,7 +373,10 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         {log.problem && shownVersion !== null && <ProblemNote problem={log.problem} />}
         {past && (
           <p className="pastnote small">
-            As it was at the end of <b>v{shownVersion}</b>
+            As it was at the end of <b>v{shownVersion}</b>{" "}
+            {ofVersion.map((action) => (
+              <ActionButton key={action.label} action={action} />
+            ))}
           </p>
         )}
         {views.length === 0 ? (
@@ -378,6 +402,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               onSelect={select}
               covered={{ top: phone ? 68 : 48, bottom: phone ? 12 : feedOpen ? 178 : 68 }}
               readable={phone ? 0.6 : 0}
+              down={phone}
               minimap={!phone && views.length > 20 && feedOpen}
             />
           </Suspense>

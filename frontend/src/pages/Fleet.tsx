@@ -9,6 +9,7 @@ import { type DeviceView, deviceShown, devices, openEnrollments } from "../model
 import { age, plural } from "../model/words.ts";
 import { AddDevice } from "../panels/AddDevice.tsx";
 import { DevicePanel } from "../panels/DevicePanel.tsx";
+import { StopEverything, Stopped } from "../panels/StopEverything.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon, type IconName } from "../ui/Icon.tsx";
 import { Button, Empty } from "../ui/parts.tsx";
@@ -64,9 +65,12 @@ export function FleetPage() {
       title="Fleet"
       beside={<span className="dim nowrap">{plural(all.length, "device")}</span>}
       actions={
-        <Button kind="primary" icon="plus" onClick={add}>
-          Add device
-        </Button>
+        <>
+          <StopEverything />
+          <Button kind="primary" icon="plus" onClick={add}>
+            Add device
+          </Button>
+        </>
       }
       keys={[{ keys: "Escape", does: "Close the sheet", run: close }]}
       entries={[{ id: "add", group: "Do", label: "Add device", run: add }]}
@@ -107,6 +111,7 @@ export function FleetPage() {
             </Button>
           )}
         </div>
+        <Stopped />
         {elsewhere.map((enrollment) => (
           <div key={enrollment.id} className="grant asking-line">
             <Glyph name="hand" tone="violet" />

@@ -5,12 +5,14 @@ import { useFleet, useNow, useStream, useWorkspace } from "../app/context.ts";
 import { useNeeds } from "../app/needs.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
+import { useWaiting } from "../app/waiting.ts";
 import { type ConstellationRow, createdMs, endedMs, type RecipeRow } from "../link/endpoints.ts";
 import { deviceShown, devices } from "../model/fleet.ts";
 import { allViews, answer, counts, head, inTrouble } from "../model/selectors.ts";
 import { ATTENTION, age, clock, constellationShown, duration, FINAL, plural } from "../model/words.ts";
 import { Notices } from "../panels/Notices.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
+import { WaitingCard, waitingWords } from "../panels/WaitingCard.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, Empty, ProblemNote, StateBar } from "../ui/parts.tsx";
@@ -24,6 +26,7 @@ export function HomePage() {
   const fleet = useFleet();
   const now = useNow(1000);
   const needs = useNeeds();
+  const waiting = useWaiting();
   const list = useResource("home", (signal) => hub.constellations({}, signal), 3000);
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const rows = list.value?.items ?? [];
@@ -33,7 +36,7 @@ export function HomePage() {
   const all = [...devices(fleet).values()];
   const reached = all.filter((view) => view.device.link === "online").length;
   const sentence = [
-    needs.count ? `${plural(needs.count, "thing")} ${needs.count === 1 ? "needs" : "need"} you` : "Nothing needs you",
+    waitingWords(needs.count + waiting.count),
     running.length ? `${running.length} running` : "nothing running",
     all.length ? `${reached} of ${plural(all.length, "device")} in reach` : "no device yet",
   ].join(", ");
@@ -80,6 +83,7 @@ export function HomePage() {
                 ))}
               </section>
             )}
+            <WaitingCard />
             <Notices />
             {running.length > 0 && (
               <section className="card">

@@ -6,10 +6,12 @@ import { useNow, useWorkspace } from "../app/context.ts";
 import { answeredHere, useNeeds } from "../app/needs.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
+import { useWaiting } from "../app/waiting.ts";
 import type { Need } from "../link/endpoints.ts";
 import { age } from "../model/words.ts";
 import { Notices } from "../panels/Notices.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
+import { WaitingCard } from "../panels/WaitingCard.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, Empty } from "../ui/parts.tsx";
 
@@ -17,6 +19,7 @@ const keyOf = (need: Need) => `${need.constellation}:${need.id}`;
 
 export function InboxPage() {
   const needs = useNeeds();
+  const waiting = useWaiting();
   const { hub } = useWorkspace();
   const answered = useResource(`answered/${needs.count}`, (signal) => hub.approvals("answered", signal));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -28,6 +31,7 @@ export function InboxPage() {
     <Shell title="Inbox">
       <div className="page cards">
         <Notices />
+        <WaitingCard />
         <section className="card">
           {approvals.length > 1 && (
             <Together
@@ -50,8 +54,8 @@ export function InboxPage() {
             />
           ))}
           {needs.count === 0 && (
-            <Empty title={needs.read ? "Nothing waits for you." : "Reading."}>
-              Questions and approvals of all constellations come here and can be answered in place.
+            <Empty title={!needs.read ? "Reading." : waiting.count ? "No question is open." : "Nothing waits for you."}>
+              Questions, approvals, what devices ask and what they lack come here and can be answered in place.
             </Empty>
           )}
         </section>

@@ -6,8 +6,10 @@ import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import { type Density, type Theme, useLook } from "../app/theme.ts";
 import { msOf } from "../link/endpoints.ts";
+import { browserName } from "../model/browsers.ts";
 import { age } from "../model/words.ts";
 import { ModelCard } from "../panels/ModelCard.tsx";
+import { SecretCard } from "../panels/SecretCard.tsx";
 import { StandingCard } from "../panels/Standing.tsx";
 import { Button, ProblemNote, Tabs } from "../ui/parts.tsx";
 
@@ -57,6 +59,7 @@ export function SettingsPage() {
           </div>
         </section>
         <ModelCard />
+        <SecretCard />
         <StandingCard />
         <section className="card">
           <header>
@@ -67,7 +70,9 @@ export function SettingsPage() {
             <div key={token.id} className="item">
               <span />
               <span className="cut">
-                <b className="strong">{token.label || token.id}</b>
+                <b className="strong cut" title={token.label}>
+                  {browserName(token.label ?? "") || token.label || token.id}
+                </b>
                 {token.id === workspace.session?.token && <span className="chip"> this page</span>}
               </span>
               <Button

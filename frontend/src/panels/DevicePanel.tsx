@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { useNow, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import type { Hub } from "../link/endpoints.ts";
-import { ASLEEP, type DeviceView, deviceShown } from "../model/fleet.ts";
+import { ASLEEP, type DeviceView, deviceReasons, deviceShown } from "../model/fleet.ts";
 import { age, bytes, plural } from "../model/words.ts";
 import { Asleep } from "../ui/Asleep.tsx";
 import { Modal } from "../ui/Modal.tsx";
@@ -23,7 +23,8 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
   const [name, setName] = useState(device.name);
   const [revoking, setRevoking] = useState(false);
   const shown = deviceShown(view, busy.length);
-  const facts = { ...(offer?.facts ?? {}), ...(device.condition ?? {}) };
+  // The version of the agent has a row of its own.
+  const rows = Object.entries({ ...offer?.facts, ...device.condition }).filter(([fact]) => fact !== "agent");
   const tools = offer?.tools ?? [];
   const { hub } = useWorkspace();
   const sleeps = shown.word === ASLEEP;
@@ -40,6 +41,11 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
         {device.demo && <span className="chip demo">demo</span>}
         <span className="small dim">{device.link_since_ms ? age(device.link_since_ms, now) : ""}</span>
       </div>
+      {deviceReasons(view, now).map((reason) => (
+        <p key={reason} className="small">
+          {reason}
+        </p>
+      ))}
       {again.value?.open && <Asleep names={[device.name]} again={again.value.open} />}
       {busy.length > 0 && (
         <ul className="plainlist">
@@ -90,7 +96,7 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
           <dt>Slots</dt>
           <dd>{offer?.slots ?? 1}</dd>
         </div>
-        {Object.entries(facts).map(([fact, value]) => (
+        {rows.map(([fact, value]) => (
           <div key={fact}>
             <dt>{fact.replaceAll("_", " ").replace(/ bytes$/, "")}</dt>
             <dd>{fact.endsWith("_bytes") && /^\d+$/.test(value) ? bytes(Number(value)) : value}</dd>
@@ -115,8 +121,18 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
         </ul>
       </details>
       <footer className="row wrap">
-        {device.draining ? (
+        {(device.draining || device.quarantined) && (
           <Button onClick={() => void onDo((hub) => hub.deviceControl(device.id, "resume"))}>Take work again</Button>
+        )}
+        {device.draining ? (
+          busy.length > 0 && (
+            <Button
+              title="What may be repeated goes to other devices now; what may not goes on here."
+              onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain", 0))}
+            >
+              Move its work away
+            </Button>
+          )
         ) : (
           <Button onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain"))}>Drain</Button>
         )}

@@ -3,10 +3,13 @@
  * history. A column on a wide screen, a full sheet on a phone.
  */
 import { useEffect, useState } from "react";
+import { Link, useLocation } from "wouter";
 import { ActionButton } from "../app/Actions.tsx";
 import { groupActions, taskActions } from "../app/actions.ts";
 import { useNow, usePhone, useWorkspace } from "../app/context.ts";
+import { forkFrom, undoWork } from "../app/goingBack.ts";
 import {
+  allViews,
   attempts,
   counts,
   elapsedMs,
@@ -96,7 +99,14 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
     spec.tool ?? (spec.person ? "a question" : ""),
     count > 0 ? `attempt ${count}${most ? ` of ${Math.max(most, count)}` : ""}` : "",
   ];
-  const actions = taskActions(hub, constellation, view);
+  const workspace = useWorkspace();
+  const [, go] = useLocation();
+  const undo = undoWork(workspace, constellation, allViews(model, fleet), view);
+  const actions = [
+    ...taskActions(hub, constellation, view),
+    forkFrom(workspace, constellation.id, { from_task: view.id }, go),
+    ...(undo ? [undo] : []),
+  ];
   const blocked = actions.find((action) => action.id === "retry" && action.why);
   // While the tab is the natural one it follows the state; a person's own choice stays.
   const [chosen, setChosen] = useState<InspectorTab | null>(props.tab);
@@ -111,6 +121,12 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
           {view.deviceName && <DeviceChip tag={view.deviceTag} name={view.deviceName} />}
           {view.label && <span className="chip out">{view.label}</span>}
           {spec.optional && <span className="chip out">optional</span>}
+          {spec.undoes && <span className="chip out">undoes {spec.undoes}</span>}
+          {view.attempt?.origin && view.attempt.round === view.record?.round && (
+            <Link className="chip out" href={`/constellations/${view.attempt.origin}/t/${view.id}`}>
+              result of an earlier run
+            </Link>
+          )}
         </div>
       </header>
       <div className="body">

@@ -4,7 +4,7 @@ import { useRevision, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import { feedLines, feedSource } from "../model/feed.ts";
 import { nameOfDevice } from "../model/fleet.ts";
-import { dependencies, type TaskView, taskView } from "../model/selectors.ts";
+import { dependencies, head, type TaskView, taskView } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
 import type { Dependency, RuleRecord } from "../model/types.ts";
 import { bytes, timeOfDay } from "../model/words.ts";
@@ -12,6 +12,7 @@ import { Asleep } from "../ui/Asleep.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, ProblemNote } from "../ui/parts.tsx";
+import { Blame } from "./Blame.tsx";
 import { ValueView } from "./ValueView.tsx";
 
 interface WhyProps {
@@ -266,6 +267,7 @@ export function InputTab({
 export function HistoryTab({ model, task }: { model: StreamModel; task: string }) {
   const revision = useRevision(model);
   const { fleet } = useWorkspace();
+  const constellation = head(model);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list grows in place; `revision` says when.
   const lines = useMemo(() => {
     const own = model.events.filter(
@@ -291,6 +293,7 @@ export function HistoryTab({ model, task }: { model: StreamModel; task: string }
           </li>
         ))}
       </ol>
+      {constellation && <Blame constellation={constellation.id} task={task} version={constellation.version ?? 0} />}
       {rules.length > 0 && (
         <p className="small dim">
           Rules that watch it:{" "}

@@ -7,9 +7,12 @@ import type { EnrollmentDocument, LanDocument, RefusedRow } from "../link/endpoi
 import { Button, CopyLine, Tabs } from "../ui/parts.tsx";
 import { QrCode } from "../ui/QrCode.tsx";
 
-export type Way = "line" | "ssh" | "phone";
-type Shell = "unix" | "windows";
-type Where = "lan" | "here";
+const WAYS = { line: "By a line", ssh: "By ssh", phone: "A phone" };
+const SHELLS = { unix: "Linux, macOS, WSL", windows: "Windows" };
+const WHERES = { lan: "In this network", here: "This computer" };
+export type Way = keyof typeof WAYS;
+type Shell = keyof typeof SHELLS;
+type Where = keyof typeof WHERES;
 
 interface JoinWaysProps {
   made: EnrollmentDocument | null;
@@ -22,22 +25,25 @@ interface JoinWaysProps {
 export function JoinWays({ made, way, onWay, onRenew }: JoinWaysProps) {
   return (
     <>
-      <Tabs<Way>
-        look="seg"
-        label="How it joins"
-        value={way}
-        onChange={onWay}
-        choices={[
-          { value: "line", label: "By a line" },
-          { value: "ssh", label: "By ssh" },
-          { value: "phone", label: "A phone" },
-        ]}
-      />
+      <OneOf label="How it joins" words={WAYS} value={way} onChange={onWay} />
       {made && way === "line" && <ByLine made={made} onRenew={onRenew} />}
       {made && way === "ssh" && <BySsh line={made.ssh_line} />}
       {made && way === "phone" && <ByPhone made={made} onRenew={onRenew} />}
     </>
   );
+}
+
+interface OneOfProps<T extends string> {
+  label: string;
+  /** The choices in their order, each with its words. */
+  words: Record<T, string>;
+  value: T;
+  onChange: (value: T) => void;
+}
+
+function OneOf<T extends string>({ label, words, value, onChange }: OneOfProps<T>) {
+  const choices = (Object.keys(words) as T[]).map((one) => ({ value: one, label: words[one] }));
+  return <Tabs<T> look="seg" label={label} value={value} onChange={onChange} choices={choices} />;
 }
 
 function ByLine({ made, onRenew }: { made: EnrollmentDocument; onRenew: () => void }) {
@@ -47,27 +53,9 @@ function ByLine({ made, onRenew }: { made: EnrollmentDocument; onRenew: () => vo
   const onlyHere = !made.lan && isLoopback(made.url);
   return (
     <>
-      <Tabs<Shell>
-        look="seg"
-        label="System"
-        value={shell}
-        onChange={setShell}
-        choices={[
-          { value: "unix", label: "Linux, macOS, WSL" },
-          { value: "windows", label: "Windows" },
-        ]}
-      />
+      <OneOf label="System" words={SHELLS} value={shell} onChange={setShell} />
       {made.lan && isLoopback(made.url) && (
-        <Tabs<Where>
-          look="seg"
-          label="Where the device is"
-          value={where}
-          onChange={setWhere}
-          choices={[
-            { value: "lan", label: "In this network" },
-            { value: "here", label: "This computer" },
-          ]}
-        />
+        <OneOf label="Where the device is" words={WHERES} value={where} onChange={setWhere} />
       )}
       <CopyLine line={shell === "windows" ? lines.windows_line : lines.line} label="the join line" />
       <p className="small dim">

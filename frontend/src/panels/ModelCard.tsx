@@ -5,6 +5,7 @@ import { useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import type { ModelDocument } from "../link/endpoints.ts";
 import { Button, ProblemNote } from "../ui/parts.tsx";
+import { ModelForm } from "./ModelForm.tsx";
 
 export function ModelCard() {
   const { hub } = useWorkspace();
@@ -13,6 +14,7 @@ export function ModelCard() {
   const [busy, setBusy] = useState(false);
   const [tested, setTested] = useState("");
   const found = model.value;
+  const [editing, setEditing] = useState(false);
   const test = async () => {
     setBusy(true);
     setTested("");
@@ -37,15 +39,28 @@ export function ModelCard() {
           <div className="item">
             <span />
             <b className="strong cut">{found.set ? `${found.model} at ${found.host}` : "None"}</b>
-            {found.set ? (
-              <Button disabled={busy} onClick={() => void test()}>
-                {busy ? "Asking" : "Test"}
-              </Button>
-            ) : (
-              <span />
-            )}
+            <span className="answers">
+              {found.set && (
+                <Button disabled={busy} onClick={() => void test()}>
+                  {busy ? "Asking" : "Test"}
+                </Button>
+              )}
+              {!found.given && !editing && (
+                <Button onClick={() => setEditing(true)}>{found.set ? "Change" : "Set a model"}</Button>
+              )}
+            </span>
             <span className="sub small">{found.set ? used(found) : missing(found)}</span>
           </div>
+          {editing && (
+            <ModelForm
+              found={found}
+              onDone={() => {
+                setEditing(false);
+                setTested("");
+                model.reload();
+              }}
+            />
+          )}
           {tested && (
             <p className="item" role="status">
               <span />
@@ -74,14 +89,15 @@ export function ModelCard() {
   );
 }
 
-function used({ budget, key, spent_today: spent }: ModelDocument): string {
+function used({ budget, given, key, spent_today: spent }: ModelDocument): string {
   const money = budget?.dollars_per_day === null ? "" : ` of ${budget?.dollars_per_day}`;
   const dollars = spent.dollars || money ? `, ${spent.dollars.toFixed(2)}${money} dollars` : "";
   const tokens = `${spent.tokens} of ${budget?.tokens_per_day} tokens`;
-  return `${key ? "With" : "Without"} a key. Today: ${spent.calls} calls, ${tokens}${dollars}.`;
+  const whose = given ? " Set by the hub's own settings, which only a change there and a restart alter." : "";
+  return `${key ? "With" : "Without"} a key. Today: ${spent.calls} calls, ${tokens}${dollars}.${whose}`;
 }
 
 function missing({ fault }: ModelDocument): string {
   if (fault) return `${fault.reason}. ${fault.hint}`;
-  return "Set STARLOOM_LLM_URL, STARLOOM_LLM_MODEL and STARLOOM_LLM_KEY_FILE, and start the hub again.";
+  return "Recipes, rows and plans need none. With one, words that no recipe fits become a plan too.";
 }

@@ -5,6 +5,7 @@ import type { StreamModel } from "../model/stream.ts";
 import { plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { CopyLine } from "../ui/parts.tsx";
+import { SecretLines } from "./SecretLines.tsx";
 
 /** A page has 1,500 elements; a plan may have 10,000 tasks. */
 const SHOWN_MOST = 40;
@@ -44,6 +45,7 @@ export function PreviewCard({ preview, fleet }: { preview: Preview; fleet: Strea
           The first {SHOWN_MOST} of {preview.tasks.length} tasks.
         </p>
       )}
+      <SecretLines secrets={preview.secrets ?? []} />
       {(preview.warnings ?? []).slice(0, SHOWN_MOST).map((text) => {
         return (
           <p key={text} className="warning tone-amber">

@@ -17,12 +17,15 @@ const PERSON: Choice[] = [
 const PLANNER: Choice[] = [{ value: "answer", label: "Answer" }];
 const DENY: Choice = { value: "deny", label: "Deny", fails: true };
 const ALWAYS: Choice = { value: "always", label: "Always allow" };
+const NO: Choice = { value: "deny", label: "No", fails: true };
+const APPLY: Choice = { value: "allow", label: "Allow this and apply" };
 const ALLOW: Choice = { value: "allow", label: "Approve" };
 
 export function choicesOf(question: Question): Choice[] {
   if (question.choices?.length) return question.choices;
   if (question.kind === "person") return PERSON;
   if (question.kind === "planner") return PLANNER;
+  if (question.kind === "review") return [NO, APPLY];
   return question.calls?.length ? [DENY, ALWAYS, ALLOW] : [DENY, ALLOW];
 }
 
@@ -90,6 +93,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           </button>
         )}
       </span>
+      <Wider question={question} />
       <Remembered calls={question.calls ?? []} />
       {reason !== null && (
         <input
@@ -100,6 +104,26 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           onChange={(event) => setReason(event.target.value)}
         />
       )}
+    </div>
+  );
+}
+
+/** What a reviewer's change would do beyond what was approved, and the change itself. */
+function Wider({ question }: { question: Question }) {
+  const wider = question.wider ?? [];
+  if (question.kind !== "review" || wider.length === 0) return null;
+  const edit = question.operations as unknown;
+  return (
+    <div className="wide small">
+      <ul className="plain" aria-label="What is wider">
+        {wider.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+      <details>
+        <summary>The change, as it would be applied</summary>
+        <pre className="mono small">{typeof edit === "string" ? edit : JSON.stringify(edit, null, 2)}</pre>
+      </details>
     </div>
   );
 }

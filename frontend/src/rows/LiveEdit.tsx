@@ -27,6 +27,7 @@ import { FINAL } from "../model/words.ts";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
 import { RowsEditor } from "./RowsEditor.tsx";
 import { useDraft } from "./useDraft.ts";
+import { useHold } from "./useHold.ts";
 import { useTrials } from "./useTrials.ts";
 
 const TYPING_MS = 300;
@@ -67,6 +68,10 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const tools = toolsOf(fleet);
   const trials = useTrials(drafting.draft, tools, NO_VALUES);
   const locked = useMemo(() => lockedRows(model), [model, model.revision]);
+  useHold(
+    id,
+    FINAL.has(head.state) ? [] : rowsOf(base.plan).flatMap((row) => (locked.has(row.id) ? [] : [row.id])),
+  );
   const changes = useMemo(() => changesOf(base.plan, drafting.draft.plan), [base.plan, drafting.draft.plan]);
   // The draft as a whole plan: devices, circles, names. Whether it still fits what runs is judged when it is applied.
   const stamp = useSettled(changes.operations.length ? JSON.stringify(drafting.draft.plan) : null, TYPING_MS);

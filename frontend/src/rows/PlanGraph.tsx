@@ -82,6 +82,7 @@ function drawn(plan: Fields) {
     kind: "single",
     tasks: [row.id],
     family: null,
+    folded: false,
     width: WIDE,
     height: HIGH,
   }));

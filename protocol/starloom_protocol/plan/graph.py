@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from starloom_protocol.entities import Dependency, TaskSpec, dependency_id
+from starloom_protocol.entities import Dependency, Input, TaskSpec, dependency_id
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.lower import FIRST_VERSION
 from starloom_protocol.plan.records import record
@@ -89,10 +89,27 @@ class Graph:
             place = joined(placed.place, "inputs", item.name, "from")
             if self.refers(item.source, place):
                 inputs.append(item)
+                self._told_of(item, joined(placed.place, "inputs", item.name, "off"))
                 self._edges.append(Edge(item.source, spec.id, place))
         if root is None and len(inputs) == len(spec.inputs):
             return spec
         return msgspec.structs.replace(spec, inputs=inputs, family=root)
+
+    def _told_of(self, item: Input, place: str) -> None:
+        """Note a fault where `off` is asked of what is not made for devices, or waits for those that are off."""
+        source = self._tasks.get(item.source)
+        if not item.off or source is None:
+            return
+        each = source.spec.for_each
+        for _ in range(len(self._tasks)):
+            following = self._tasks.get(each.same) if each is not None and each.same is not None else None
+            if following is None:
+                break
+            each = following.spec.for_each
+        if each is None or each.when_off != "report":
+            reason = f"`{item.source}` does not tell of devices that are off"
+            hint = "Give it `for_each: {devices: ..., when_off: report}`."
+            self._found.add(Code.PLAN_INVALID, place, reason, hint)
 
     def _families(self) -> dict[str, str]:
         """Return the root of each group's family, and note references of `for_each` that lead nowhere."""

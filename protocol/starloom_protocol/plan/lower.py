@@ -24,25 +24,31 @@ from starloom_protocol.entities import (
     Selector,
     TaskSpec,
     Timeouts,
+    UndoCall,
 )
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.models import (
-    NAME,
     NO_VALUE_OPS,
+    NODE_ID,
     CheckDoc,
     DependencyDoc,
     ForEachDoc,
     ResultDoc,
     SelectorDoc,
     TaskDoc,
+    UndoDoc,
 )
 from starloom_protocol.plan.records import record
+from starloom_protocol.secret_records import SECRET_NAME
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, pointer_fault
 from starloom_protocol.vocabulary import REPEATABLE, Code, Gate, Need, Op, Repeatability
 
 ARGUMENT_BYTES_MAX: Final = 64 * 1024
 FIRST_VERSION: Final = 1
 EXIT_CODE: Final = "/exit_code"
+OFF_AFTER_S: Final = 10
+_PLAIN: Final = {"from", "to"}
+_SUCCESS: Final = Gate.SUCCESS
 _AS_THEY_ARE: Final = ("optional", "person", "repeatability", "tool")
 DEFAULT_CHOICES: Final = [
     Choice(label="Done", value="done"),
@@ -102,6 +108,7 @@ class Lowering:
             self._tool(doc.tool, joined(place, "tool"))
         if "args" in given:
             made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=doc.for_each is not None)
+            made["secrets"] = secrets_of(doc.args)
         if "inputs" in given:
             made["inputs"] = self._inputs(doc, place)
         if "choices" in given or doc.person is not None:
@@ -125,7 +132,17 @@ class Lowering:
             made["retry"] = record(Retry, max_attempts=doc.retry.max_attempts or 0, on_check=doc.retry.on_check)
         if "timeouts" in given:
             made["timeouts"] = record(Timeouts, **doc.timeouts.model_dump())
+        if "undo" in given:
+            made["undo"] = None if doc.undo is None else self._undo(doc.undo, joined(place, "undo"))
         return made
+
+    def _undo(self, doc: UndoDoc, place: str) -> UndoCall:
+        self._tool(doc.tool, joined(place, "tool"))
+        for name in sorted(set(doc.args) & set(doc.outputs)):
+            where = joined(place, "outputs", name)
+            self.found.add(Code.PLAN_INVALID, where, f"`{name}` is an argument and an output", "Rename or remove one.")
+        args = self.arguments(doc.args, joined(place, "args"), in_group=False)
+        return UndoCall(args=args, outputs=dict(sorted(doc.outputs.items())), tool=doc.tool)
 
     def _inputs(self, doc: TaskDoc, place: str) -> list[Input]:
         for name in sorted(set(doc.args) & set(doc.inputs)):
@@ -141,6 +158,7 @@ class Lowering:
                 all=item.all,
                 flatten=item.flatten,
                 name=name,
+                off=item.off,
                 optional=item.optional,
                 output=item.output,
                 source=item.source,
@@ -227,8 +245,17 @@ class Lowering:
         if doc.in_turn and doc.same is not None:
             reason = "the family goes in turn or not as a whole"
             self.found.add(Code.PLAN_INVALID, joined(place, "in_turn"), reason, f"Say it at `{doc.same}`.")
+        for name in ("when_off", "after_s"):
+            if getattr(doc, name) is not None and doc.devices is None:
+                hint = f"Say it at `{doc.same}`." if doc.same is not None else "Remove it."
+                self.found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `devices`", hint)
+        if doc.after_s is not None and doc.when_off != "report":
+            self.found.add(
+                Code.PLAN_INVALID, joined(place, "after_s"), "`after_s` belongs to `when_off: report`", "Add it."
+            )
         return record(
             ForEach,
+            after_s=(OFF_AFTER_S if doc.after_s is None else doc.after_s) if doc.when_off == "report" else 0,
             devices=None if doc.devices is None else self.selector(doc.devices, joined(place, "devices")),
             in_turn=doc.in_turn,
             max_parallel=doc.max_parallel or 0,
@@ -237,6 +264,7 @@ class Lowering:
             output=doc.output,
             same=doc.same,
             source=doc.source,
+            when_off=doc.when_off or "wait",
         )
 
     # -- parts
@@ -325,8 +353,9 @@ class Lowering:
 
     def _node(self, place: str, kind: str, value: Any, *, in_group: bool) -> None:
         if kind == "secret":
-            if not isinstance(value, str) or not NAME.fullmatch(value):
-                self.found.add(Code.PLAN_INVALID, place, "`secret` takes the name of a secret")
+            if not isinstance(value, str) or not SECRET_NAME.fullmatch(value):
+                reason = "`secret` takes the name of a secret: letters, digits, `-`, `_` and `.`, at most 64"
+                self.found.add(Code.PLAN_INVALID, place, reason, "Set one: starloom secret set NAME")
             return
         if kind == "output" and not self.in_rule:
             return
@@ -337,6 +366,28 @@ class Lowering:
             self.found.add(
                 Code.PLAN_INVALID, place, "`each` is the item of a group's child, and this is no group", "Add for_each."
             )
+
+
+def plain_dependency(raw: Any) -> Dependency | None:
+    """Return the dependency of `{from: a, to: b}` as `DependencyDoc` would read it; None for any other form or a fault.
+
+    Nearly all of a plan's dependencies are written so, and a large plan has ten thousands of them.
+    """
+    if not isinstance(raw, dict) or raw.keys() != _PLAIN:
+        return None
+    source, target = raw["from"], raw["to"]
+    if not (isinstance(source, str) and isinstance(target, str)):
+        return None
+    if NODE_ID.fullmatch(source) is None or NODE_ID.fullmatch(target) is None:
+        return None
+    return Dependency(changed_in=FIRST_VERSION, gate=_SUCCESS, source=source, target=target)
+
+
+def secrets_of(args: dict[str, Any]) -> list[str]:
+    """Return the names of the secrets that arguments ask for, each once, in order of the alphabet."""
+    if not args:
+        return []
+    return sorted({value for _, kind, value in nodes(args, "") if kind == "secret" and isinstance(value, str)})
 
 
 def nodes(value: Any, place: str) -> Iterator[tuple[str, str, Any]]:

@@ -118,6 +118,7 @@ class InputDoc(Doc):
     optional: bool = False
     flatten: bool = False
     all: bool = False
+    off: bool = False
 
 
 class NeedDoc(Doc):
@@ -142,6 +143,8 @@ class ForEachDoc(Doc):
     devices: SelectorDoc | None = None
     same: NodeId | None = None
     in_turn: bool = False
+    when_off: Annotated[str, _one_of("wait", "report")] | None = None
+    after_s: Annotated[int, Field(ge=0, le=SECONDS_MAX)] | None = None
     max_parallel: Annotated[int, Field(ge=1, le=10_000)] | None = None
     need: Annotated[NeedDoc, BeforeValidator(_need)] = NeedDoc(word=Need.ALL)
 
@@ -178,6 +181,14 @@ class ChoiceDoc(Doc):
     fails: bool = False
 
 
+class UndoDoc(Doc):
+    """How a task is taken back: `outputs` are further arguments, each a pointer into the task's own result."""
+
+    tool: Name
+    args: dict[str, Any] = Field(default_factory=dict)
+    outputs: dict[Name, Pointer] = Field(default_factory=dict)
+
+
 class TaskDoc(Doc):
     # Factories: Pydantic copies a default that is a list or a map by walking it, for each of 10,000 tasks.
     id: TaskId
@@ -197,6 +208,7 @@ class TaskDoc(Doc):
     optional: bool = False
     checks: list[CheckDoc] = Field(default_factory=list)
     choices: list[ChoiceDoc] = Field(default_factory=list)
+    undo: UndoDoc | None = None
 
 
 class TaskPatchDoc(TaskDoc):
@@ -246,6 +258,7 @@ class RuleDoc(Doc):
 
 class PolicyDoc(Doc):
     approval: Annotated[Approval, Field(strict=False)] = Approval.RISKY
+    on_failure: Annotated[str, _one_of("fail", "ask")] = "fail"
     partial: bool = False
     review: Annotated[str, _one_of("never", "on_failure", "always")] = "never"
 

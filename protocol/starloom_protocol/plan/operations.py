@@ -110,8 +110,8 @@ class Operations:
         known = self._words.get(word)
         if known is None:
             if word == "undo":
-                hint = "Send the operations that turn it back; `starloom diff` lists them."
-                self._found.add(Code.PLAN_INVALID, place, "`undo` is not taken by this version", hint)
+                hint = "It reads {undo: {version: 3}} and is sent by itself, by a person."
+                self._found.add(Code.PLAN_INVALID, place, "`undo` stands alone in an edit and in no rule", hint)
             else:
                 hint = self._found.near(word, self._words)
                 self._found.add(Code.UNKNOWN_FIELD, place, f"there is no operation `{word}`", hint)
@@ -154,6 +154,7 @@ class Operations:
             self._found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` cannot be set by an edit")
         self._lowering.absence(doc, place)
         fields = self._lowering.fields(doc, place)
+        given |= {"secrets"} if "args" in given else set()
         changes = {
             name: msgspec.Raw(canonical(msgspec.to_builtins(fields[name])).encode())
             for name in sorted(given)

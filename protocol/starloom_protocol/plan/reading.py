@@ -13,7 +13,7 @@ import msgspec
 from starloom_protocol.entities import Dependency, TaskSpec, dependency_id
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.graph import Placed
-from starloom_protocol.plan.lower import Lowering
+from starloom_protocol.plan.lower import Lowering, plain_dependency
 from starloom_protocol.plan.models import DependencyDoc, TaskDoc
 from starloom_protocol.plan.params import Params
 from starloom_protocol.vocabulary import Code
@@ -172,19 +172,21 @@ class Reading:
         for raws, dependencies, scope in [(items, place, self._top), *self._waiting]:
             for at, raw in enumerate(raws):
                 where = f"{dependencies}[{at}]"
-                doc = self._found.validate(DependencyDoc, self._params.put_in(raw, where), where)
-                if doc is None:
+                gate = plain_dependency(raw) or self._dependency(raw, where)
+                if gate is None:
                     self.unread.extend((scope.meant(name), end) for name, end in _written_ends(raw, where))
                     continue
-                gate = self._lowering.dependency(doc, where)
-                ends = (("from", gate.source), ("to", gate.target))
-                self._dotted.extend((name, joined(where, end)) for end, name in ends if "." in name)
+                written = gate.target
+                if "." in gate.source:
+                    self._dotted.append((gate.source, joined(where, "from")))
+                if "." in written:
+                    self._dotted.append((written, joined(where, "to")))
                 if scope.outer is not None:
                     gate = msgspec.structs.replace(
                         gate, source=scope.meant(gate.source), target=scope.meant(gate.target)
                     )
                     if not gate.target.startswith(scope.prefix):
-                        reason = f"`{doc.target}` is outside of this plan, and nothing in here can hold it back"
+                        reason = f"`{written}` is outside of this plan, and nothing in here can hold it back"
                         hint = f"Write it where `{scope.prefix.rstrip('.')}` stands, from that as a whole."
                         self._found.add(Code.PLAN_INVALID, joined(where, "to"), reason, hint)
                         continue
@@ -192,6 +194,10 @@ class Reading:
         for name, where in self._dotted:
             self.looks_in(name, where)
         return made
+
+    def _dependency(self, raw: Any, place: str) -> Dependency | None:
+        doc = self._found.validate(DependencyDoc, self._params.put_in(raw, place), place)
+        return None if doc is None else self._lowering.dependency(doc, place)
 
     def spread(self, made: list[tuple[Dependency, str]]) -> list[tuple[Dependency, str]]:
         """Return the dependencies with those of everything inside of a nested plan that waits."""

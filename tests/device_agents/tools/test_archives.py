@@ -249,6 +249,46 @@ def test_rotation_keeps_the_newest_of_each_series_and_the_rest_can_come_back(dev
     assert again["rows"] == []
 
 
+def test_a_folder_that_nobody_changed_uses_up_no_place(device: Device) -> None:
+    def night(day: int, contents: str) -> dict[str, Any]:
+        name = f"box-Docs-202601{day:02}T000000Z.tar.gz"
+        device.write(f"Backups/{name}", contents)
+        found: dict[str, Any] = device.call("archive.rotate", under="Backups", files=[{"name": name}], keep=2)
+        return found
+
+    def left() -> list[str]:
+        return sorted(path.name[15:17] for path in (device.folder / "Backups").iterdir() if path.is_file())
+
+    night(1, "first")
+    night(2, "other")
+    third = night(3, "other")
+    assert [row["state"] for row in third["rows"]] == ["new", "same as the new one, in the trash", "kept"]
+    assert (third["kept"], third["trashed"]) == (2, 1)
+    assert left() == ["01", "03"]
+    for day in (4, 5):
+        night(day, "other")
+    assert left() == ["01", "05"]
+    night(6, "third")
+    assert left() == ["05", "06"]
+    device.call("fs.restore", tickets=[third["rows"][1]["ticket"]])
+    brought_back = device.folder / "Backups" / "box-Docs-20260102T000000Z.tar.gz"
+    assert brought_back.read_text() == "other"
+    assert brought_back.stat().st_nlink > 1
+
+
+def test_where_files_cannot_be_linked_both_stay_whole(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError("no links here")
+
+    monkeypatch.setattr("os.link", refused)
+    for day in (1, 2):
+        name = f"box-Docs-202601{day:02}T000000Z.tar.gz"
+        device.write(f"Backups/{name}", "same")
+        found = device.call("archive.rotate", under="Backups", files=[{"name": name}], keep=2)
+    assert [row["state"] for row in found["rows"]] == ["new", "same as the new one, in the trash"]
+    assert sorted(path.name for path in (device.folder / "Backups").iterdir() if path.is_file()) == [name]
+
+
 @given(st.text(max_size=60))
 def test_any_name_is_refused_or_stays_below(name: str) -> None:
     try:

@@ -141,3 +141,15 @@ def test_the_demo_pictures_are_many_different_and_one_folder_twice(device: Devic
     draw_all(other, seed=6)
     name = "Harbour/harbour-1.png"
     assert (again / name).read_bytes() == (device.folder / name).read_bytes() != (other / name).read_bytes()
+
+
+def test_a_jpeg_without_a_preview_may_stay_as_it_is(device: Device) -> None:
+    plain = device.store.take(jpeg(4000, 3000), name="plain.jpg")
+    odd = device.store.take(b"GIF89a" + bytes(20), name="odd.gif")
+    found = device.call("image.resize", files=[plain, odd], unreadable="original")
+    assert [(file["name"], file["width"], file["media"]) for file in found["files"]] == [
+        ("plain.jpg", 4000, "image/jpeg")
+    ]
+    assert found["files"][0]["artifact"] == plain["artifact"]
+    assert [file["name"] for file in found["skipped"]] == ["odd.gif"]
+    assert device.call("image.resize", files=[plain])["files"] == []

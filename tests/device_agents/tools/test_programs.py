@@ -12,11 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from starloom_agent.policy import Policy, decide
 from starloom_agent.tools.interface import ToolFailed
 from starloom_agent.tools.person import TOOLS
 from starloom_agent.tools.programs import run_program
+from starloom_agent.tools.registry import all_tools
 from starloom_agent.tools.wait import Until, until
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Profile
 from tests.device_agents.tools.conftest import Device
 
 LOCAL = ("127.0.0.1",)
@@ -225,3 +227,19 @@ def test_questions_and_openers_are_not_offered_without_a_desktop(
     assert reasons["notify"] is None
     assert "no desktop" in str(reasons["ask"])
     assert "no desktop" in str(reasons["open"])
+
+
+def test_a_script_is_read_from_the_input_and_asks_whatever_was_granted(device: Device) -> None:
+    row = device.call("shell.script", text="echo one; echo $# $MY_TOKEN; exit 3", env={"MY_TOKEN": "me"}, any_exit=True)
+    assert (row["stdout"], row["exit_code"], row["argv"]) == ("one\n0 me\n", 3, ["sh", "-s"])
+    with pytest.raises(ToolFailed) as failed:
+        device.call("shell.script", text="echo no >&2; exit 1")
+    assert failed.value.code is Code.EXIT_CODE
+    with pytest.raises(ToolFailed, match="no NUL"):
+        device.call("shell.script", text="a\x00b")
+    (tool,) = [tool for tool in all_tools() if tool.name == "shell.script"]
+    for profile in Profile:
+        assert decide(Policy(profile=profile), tool, {"text": "ls"}).code is Code.MISSING_GRANT
+    granted = decide(Policy(grants=frozenset({"shell:script"})), tool, {"text": "ls"})
+    assert granted.asks
+    assert not granted.allowed

@@ -21,6 +21,7 @@ TOOLS = registry.all_tools()
 ROOT = Path(__file__).resolve().parents[3]
 GRANTS = {"files:read", "files:write", "python:run", "shell:run", "net:reach", "desktop:use", None}
 GRANTS |= {"git:run", "service:restart", "process:kill", "container:read", "adb:use"}
+GRANTS |= {"clipboard:use", "screen:view", "desktop:control", "shell:script"}
 
 
 @pytest.fixture(params=TOOLS, ids=lambda tool: tool.name)
@@ -57,7 +58,7 @@ def test_its_declarations_fit_together(tool: Tool) -> None:
     if RISKY_EFFECTS & set(tool.effects):
         assert tool.grant is not None
     if Effect.WRITE in tool.effects and tool.name != "notify":
-        assert tool.grant in {"files:write", "python:run", "git:run", "shell:run"}
+        assert tool.grant in {"files:write", "python:run", "git:run", "shell:run", "shell:script"}
     assert tool.in_process is (tool.name == "lab.echo")
 
 

@@ -43,6 +43,8 @@ def test_every_operation() -> None:
         "args": b'"{\\"x\\":1}"',
         "device": b'{"name":"l"}',
         "optional": b"true",
+        # New arguments say anew which secrets they name.
+        "secrets": b"[]",
     }
     assert lowered[3] == edits.Reassign(device=Selector(name="laptop"), id="a")
     added = lowered[4]

@@ -6,7 +6,7 @@ Messages of tools are data and are cut short. What an edit may do is judged by t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from starloom.planner.brief_words import LANGUAGE
@@ -59,11 +59,12 @@ class TaskSeen:
 
 @dataclass(frozen=True)
 class Review:
-    """What came of it. Without operations nothing changes; `wish` is told to a person."""
+    """What came of it. Without operations nothing changes; `wish` is told to a person, `ask` puts the edit to one."""
 
     operations: tuple[EditOperation, ...] = ()
     reason: str = ""
     wish: str = ""
+    ask: bool = False
 
 
 class ReviewTalk:
@@ -84,6 +85,7 @@ class ReviewTalk:
         self._ids = {task.id for task in tasks}
         self._pay = pay
         self._repairs = REPAIRS
+        self._last: Review | None = None
         self.parts = review_parts(request, tasks, ended, fleet)
         self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
 
@@ -105,7 +107,8 @@ class ReviewTalk:
                 faults, operations = self._checked(read.operations)
                 if operations:
                     self._turns.append(Turn("model", reply.text))
-                    return Review(tuple(operations), read.text or "the plan was reviewed")
+                    self._last = Review(tuple(operations), read.text or "the plan was reviewed")
+                    return self._last
             else:
                 reason = "a review answers with an edit, no_change or cannot"
                 faults = [read if isinstance(read, Fault) else Fault(code=Code.MODEL_ANSWER, reason=reason)]
@@ -115,10 +118,14 @@ class ReviewTalk:
             self._tell(faults)
 
     async def mend(self, faults: Sequence[Fault]) -> Review:
-        """Ask again about what the engine refused; what stays too wide becomes a wish."""
+        """Ask again about what the engine refused; what stays too wide is put to a person, once."""
         if not self._repairs:
-            wide = [fault.reason for fault in faults if fault.code is Code.NEEDS_APPROVAL]
-            return Review(reason="no change", wish="; ".join(wide))
+            wide = all(fault.code is Code.NEEDS_APPROVAL for fault in faults)
+            last, self._last = self._last, None
+            if last is None or not wide:
+                wish = "; ".join(fault.reason for fault in faults if fault.code is Code.NEEDS_APPROVAL)
+                return Review(reason="no change", wish=wish)
+            return replace(last, ask=True)
         self._tell(faults)
         return await self.look()
 

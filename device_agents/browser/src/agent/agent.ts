@@ -257,7 +257,7 @@ export class Agent implements Peer {
         this.#link.push([{ t: "pong", at_ms: frame.at_ms }]);
         return;
       default:
-        // `drain` needs nothing here, `pong` neither, and a new version of the page comes with the next reload.
+        // `drain` needs nothing here, `pong` neither, an `answer` has no question: a tab asks its person in the tab, and a new version of the page comes with the next reload.
         return;
     }
   }

@@ -30,7 +30,7 @@ export const VALUE_DEPTH_MAX = 32;
 
 /** The words of each enumeration that a frame holds. */
 export const WORDS: Record<string, readonly string[]> = {
-  Code: ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "fenced", "file_not_found", "no_space", "output_too_big", "artifact_corrupt", "network", "declined", "group_need", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"],
+  Code: ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "artifact_corrupt", "network", "declined", "group_need", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"],
   Effect: ["read", "write", "change", "destroy", "reach", "control"],
   EffectSeen: ["none", "maybe"],
   Outcome: ["ok", "error", "timeout", "interrupted", "refused", "never_started"],
@@ -71,6 +71,15 @@ export const PARTS: Record<string, readonly Field[]> = {
     {"name": "grants", "kind": {"list": "str"}, "default": []},
     {"name": "slots", "kind": "int", "default": 1},
     {"name": "tools", "kind": {"list": {"struct": "ToolOffer"}}, "default": []},
+  ],
+  OwnerAsk: [
+    {"name": "action", "kind": "str"},
+    {"name": "args", "kind": "str", "default": ""},
+    {"name": "constellation", "kind": "str", "default": ""},
+    {"name": "id", "kind": "str"},
+    {"name": "left_s", "kind": "int"},
+    {"name": "task", "kind": "str", "default": ""},
+    {"name": "tool", "kind": "str"},
   ],
   PlanEntry: [
     {"name": "action", "kind": "str"},
@@ -167,6 +176,10 @@ export const AGENT_SHAPES: Record<string, readonly Field[]> = {
   condition: [
     {"name": "facts", "kind": {"map": "str"}},
   ],
+  asks: [
+    {"name": "answers", "kind": "str"},
+    {"name": "open", "kind": {"list": {"struct": "OwnerAsk"}}, "default": []},
+  ],
   ledger: [
     {"name": "entries", "kind": {"list": {"struct": "LedgerEntry"}}},
   ],
@@ -253,6 +266,13 @@ export const HUB_SHAPES: Record<string, readonly Field[]> = {
   fetch_facts: [
     {"name": "at", "kind": {"struct": "LeaseRef"}},
     {"name": "wants", "kind": {"list": "str"}},
+  ],
+  answer: [
+    {"name": "action", "kind": "str"},
+    {"name": "allow", "kind": "bool"},
+    {"name": "ask", "kind": "str"},
+    {"name": "by", "kind": "str"},
+    {"name": "reason", "kind": "str", "default": ""},
   ],
   update_available: [
     {"name": "version", "kind": "str"},

@@ -1,5 +1,5 @@
-/** The golden examples of version 1, the same files as Python's: frames, refusals, whole sessions, identities. */
-import { readdirSync, readFileSync } from "node:fs";
+/** The golden examples of every version, the same files as Python's: frames, refusals, whole sessions, identities. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { SESSION_TABLE, type Side } from "../generated/protocol.ts";
@@ -9,12 +9,18 @@ import { ProtocolFault } from "./faults.ts";
 import { deviceId, proofBytes, shortWords } from "./proof.ts";
 import { Session } from "./session.ts";
 
-const ROOT = fileURLToPath(new URL("../../../../protocol/starloom_protocol/golden/v1/", import.meta.url));
+const GOLDEN = fileURLToPath(new URL("../../../../protocol/starloom_protocol/golden/", import.meta.url));
+const ROOT = `${GOLDEN}v1/`;
 
 function load(folder: string): [string, Record<string, unknown>][] {
-  return readdirSync(`${ROOT}${folder}`)
-    .filter((name) => name.endsWith(".json"))
-    .map((name) => [name, JSON.parse(readFileSync(`${ROOT}${folder}/${name}`, "utf8"))]);
+  return ["v1", "v2"].flatMap((version) => {
+    const place = `${GOLDEN}${version}/${folder}`;
+    const names = existsSync(place) ? readdirSync(place).filter((name) => name.endsWith(".json")) : [];
+    return names.map((name): [string, Record<string, unknown>] => [
+      `${version}/${name}`,
+      JSON.parse(readFileSync(`${place}/${name}`, "utf8")),
+    ]);
+  });
 }
 
 interface Example {

@@ -6,7 +6,7 @@
  * The twin of `starloom_protocol.session`, held to it by the same golden scripts. Owns no socket, clock or key. A new
  * connection needs a new session; a refused or broken one is `closed`.
  */
-import { PROTOCOL_VERSIONS, SESSION_TABLE, type Side, type State } from "../generated/protocol.ts";
+import { FRAMES_SINCE, PROTOCOL_VERSIONS, SESSION_TABLE, type Side, type State } from "../generated/protocol.ts";
 import { decode, encode, type Frame, NEWEST } from "./codec.ts";
 import { ProtocolFault } from "./faults.ts";
 
@@ -99,6 +99,7 @@ export class Session {
     for (const frame of frames) {
       const after = SESSION_TABLE[sender][frame.t]?.[state] ?? null;
       if (after === null) throw fault(`the ${sender} may not send \`${frame.t}\` in state ${state}`);
+      if ((FRAMES_SINCE[frame.t] ?? 1) > version) throw fault(`\`${frame.t}\` does not belong to AIP ${version}`);
       if (frame.t === "hello" && this.side === "hub") version = negotiate(frame.versions, this.#versions);
       else if (frame.t === "challenge") version = this.#agreed(frame.version);
       state = after;

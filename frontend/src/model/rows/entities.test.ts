@@ -51,6 +51,16 @@ it("writes only what is not the default", () => {
     for_each: { devices: {}, need: "at_least", need_count: 2, max_parallel: 3 },
     checks: [{ op: "eq", output: "/exit_code", value: "0" }],
   };
+  const looks: TaskSpec = {
+    ...group,
+    checks: [],
+    for_each: { devices: {}, when_off: "report" },
+    inputs: [{ name: "gone", source: "look", all: true, off: true }],
+  };
+  expect(taskDoc(looks)).toMatchObject({
+    for_each: { devices: {}, when_off: "report", after_s: 0 },
+    inputs: { gone: { from: "look", all: true, off: true } },
+  });
   expect(taskDoc(group)).toEqual({
     id: "g",
     tool: "disk.usage",

@@ -35,6 +35,8 @@ function forEachDoc(each: NonNullable<TaskSpec["for_each"]>): Fields {
     max_parallel: each.max_parallel || undefined,
     need: need as Json | undefined,
     in_turn: each.in_turn || undefined,
+    when_off: each.when_off === "report" ? "report" : undefined,
+    after_s: each.when_off === "report" ? (each.after_s ?? 0) : undefined,
   });
   // A selector may be empty: every device that can.
   return each.devices ? { devices: selectorDoc(each.devices), ...made } : made;
@@ -52,6 +54,7 @@ export function taskDoc(spec: TaskSpec): Fields {
         optional: input.optional || undefined,
         flatten: input.flatten || undefined,
         all: input.all || undefined,
+        off: input.off || undefined,
       }),
     ]),
   );

@@ -1,0 +1,62 @@
+"""Passes refusals on to the log: each at once when it is new, then at most once a minute with how often it happened.
+
+Whoever knocks a million times must not fill the log. Holds no secret; what is not passed on is counted.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+AGAIN_AFTER_S: Final = 60.0
+A_MINUTE_MOST: Final = 120
+KEPT_MOST: Final = 1_000
+TEXT_MOST: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """One refusal: at which door, from where, to whom if that is known (`person:NAME`, `device:ID`)."""
+
+    door: str
+    address: str
+    code: str
+    reason: str
+    who: str = ""
+    times: int = 1
+
+
+class Denials:
+    """`told` is called with what is to be noted."""
+
+    def __init__(self, told: Callable[[Denied], None], monotonic_s: Callable[[], float]) -> None:
+        self._told = told
+        self._monotonic_s = monotonic_s
+        self._since: OrderedDict[tuple[str, str, str, str], tuple[float, int]] = OrderedDict()
+        self._minute = 0.0
+        self._passed = 0
+        self.left_out = 0
+
+    def note(self, denied: Denied) -> None:
+        """Pass a refusal on, or count it."""
+        now = self._monotonic_s()
+        key = (denied.door, denied.address, denied.code, denied.who)
+        since, unsaid = self._since.pop(key, (None, 0))
+        if since is not None and now - since < AGAIN_AFTER_S:
+            self._keep(key, since, unsaid + 1)
+            return
+        if now - self._minute >= AGAIN_AFTER_S:
+            self._minute, self._passed = now, 0
+        if self._passed >= A_MINUTE_MOST:
+            self.left_out += 1
+            return
+        self._passed += 1
+        self._keep(key, now, 0)
+        self._told(replace(denied, reason=denied.reason[:TEXT_MOST], times=unsaid + 1))
+
+    def _keep(self, key: tuple[str, str, str, str], since: float, unsaid: int) -> None:
+        self._since[key] = (since, unsaid)
+        while len(self._since) > KEPT_MOST:
+            self._since.popitem(last=False)

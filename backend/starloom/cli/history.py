@@ -1,0 +1,246 @@
+"""Going back and looking back: `fork undo replay blame` of a constellation, `audit verify | export` of everything."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from starloom.cli.asking import IdArgument
+from starloom.cli.controls import ConfirmOption, ReasonOption
+from starloom.cli.exits import Exit
+from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.problems import usage
+from starloom.cli.values import json_or_text
+
+PATIENCE_S = 600.0
+MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="From this task on.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    for name, command in (("fork", fork), ("undo", undo), ("replay", replay), ("blame", blame)):
+        hub_command(app, name)(command)
+    audit = typer.Typer(help="The record of who did what: check it, copy it.", no_args_is_help=True)
+    hub_command(audit, "verify")(verify)
+    hub_command(audit, "export")(export)
+    app.add_typer(audit, name="audit")
+
+
+def fork(
+    run: Invocation,
+    identity: IdArgument = None,
+    task: MaybeTask = None,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="As it was at this version.")] = None,
+    given: Annotated[
+        list[str] | None, typer.Option("--input", "-i", help="Another argument: TASK.NAME=VALUE (JSON or text).")
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="What the fork is called.")] = "",
+    confirm: ConfirmOption = None,
+    reason: ReasonOption = "",
+) -> None:
+    """Start a new constellation from a task on, or from a version; results before it are used again."""
+    if (task is None) == (version is None):
+        raise usage("a fork begins at one place", "Give --task TASK or --version N.")
+    chosen = run.newest(identity)
+    body: dict[str, Any] = {
+        "from_task": task,
+        "from_version": version,
+        "inputs": _inputs(given or []),
+        "name": name,
+        "confirm": confirm or [],
+        "reason": reason,
+    }
+    made = run.client.create(
+        f"/constellations/{chosen}/fork", {key: value for key, value in body.items() if value not in (None, "", [], {})}
+    )
+    if run.as_json:
+        run.emit(made)
+    else:
+        print(f"{made['id']} is forked from {chosen}: {made['state']}")
+
+
+def _inputs(given: list[str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for text in given:
+        place, equals, value = text.partition("=")
+        task, dot, name = place.rpartition(".")
+        if not (equals and dot and task and name):
+            raise usage(f"{text!r} is no argument of a task", "Write it as TASK.NAME=VALUE.")
+        found.setdefault(task, {})[name] = json_or_text(value)
+    return found
+
+
+def undo(
+    run: Invocation,
+    identity: IdArgument = None,
+    task: Annotated[list[str] | None, typer.Option("--task", "-t", help="Only what this task has done.")] = None,
+    version: Annotated[int | None, typer.Option("--version", min=2, help="Take back this edit of the plan.")] = None,
+    reason: ReasonOption = "",
+) -> None:
+    """Take back what finished tasks have done, by the calls that they declare; or an edit of the plan."""
+    if task and version is not None:
+        raise usage("tasks are undone, or an edit is", "Give --task or --version.")
+    chosen = run.newest(identity)
+    if version is not None:
+        edit = {"base_version": version, "operations": [{"undo": {"version": version}}], "reason": reason}
+        made = run.client.create(f"/constellations/{chosen}/edits", edit)
+        if run.as_json:
+            run.emit(made)
+        else:
+            print(f"version {version} of {chosen} is taken back: version {made['version']}")
+        return
+    made = run.client.create(f"/constellations/{chosen}/undo", {"tasks": task or [], "reason": reason})
+    if run.as_json:
+        run.emit(made)
+        return
+    print(f"{chosen} undoes, in this order: {', '.join(made['undoing'])}")
+    if made["cannot_be_undone"] and not task:
+        print(f"without a way back: {', '.join(made['cannot_be_undone'])}")
+
+
+def replay(run: Invocation, identity: IdArgument = None) -> None:
+    """Decide every step of a constellation again from its inputs, and show where the log says something else."""
+    chosen = run.newest(identity)
+    found = run.client.get(f"/constellations/{chosen}/replay", within_s=PATIENCE_S)
+    if run.as_json:
+        run.emit(found)
+    else:
+        _print_replay(chosen, found)
+    if not found["same"]:
+        finish(Exit.FAILED)
+
+
+def _print_replay(chosen: str, found: dict[str, Any]) -> None:
+    span = f"commits {found['first_pos']} to {found['last_pos']}"
+    print(f"{chosen}: {found['events']} events of {found['inputs']} inputs decided again, {span}")
+    if found["note"]:
+        print(found["note"])
+    for item in found["differences"]:
+        print(f"commit {item['pos']}, {item['stream']} {item['seq']} ({item['input'] or 'no input'}):")
+        print(f"  logged:  {item['logged'] or 'nothing'}")
+        print(f"  decided: {item['decided'] or 'nothing'}")
+    print(
+        "Every step came out the same." if found["same"] else f"{len(found['differences'])} steps came out otherwise."
+    )
+
+
+def blame(run: Invocation, task: Annotated[str, typer.Argument(metavar="TASK")], identity: IdArgument = None) -> None:
+    """Say which versions of the plan put a task and its dependencies where they are: who, when, why."""
+    chosen = run.newest(identity)
+    found = run.client.get(f"/constellations/{chosen}/blame", task=task)
+    if run.as_json:
+        run.emit(found)
+        return
+    if not found["items"]:
+        raise usage(f"{chosen} has no task {task}", "See `starloom show` for the ids of its tasks.")
+    for item in found["items"]:
+        print(f"{item['id']}")
+        for word, line in [("added", item["added"]), *(("changed", line) for line in item["changed"])]:
+            if line is not None:
+                print(f"  {word} in version {line['version']} by {line['author']}: {line['reason'] or line['trigger']}")
+
+
+def verify(
+    run: Invocation,
+    anchor: Annotated[list[str] | None, typer.Option("--anchor", help="POS:LINK that was printed earlier.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="A copy made by `audit export`.")] = None,
+) -> None:
+    """Walk the chain of the record: is every row what was written? Keep the anchor that is printed elsewhere."""
+    found = (
+        _verify_copy(file, anchor or [])
+        if file
+        else run.client.get("/audit/verify", within_s=PATIENCE_S, anchor=anchor or None)
+    )
+    if run.as_json:
+        run.emit(found)
+    else:
+        for item in found["breaks"]:
+            print(f"commit {item['pos']}: {item['what']}")
+        if found["unchained"]:
+            print(f"{found['unchained']} commits are older than the chain")
+        state = "The record is whole" if found["ok"] else "The record was changed"
+        print(f"{state}: {found['commits']} commits, {found['events']} events.\nanchor {found['anchor']}")
+    if not found["ok"]:
+        finish(Exit.FAILED)
+
+
+def _verify_copy(file: Path, anchors: list[str]) -> dict[str, Any]:
+    """Walk a copy without a hub; only what a copy has is looked at: events, hashes of inputs, links."""
+    link, pos, events, unchained = bytes(32), 0, 0, 0
+    breaks: list[dict[str, Any]] = []
+    wanted = dict(text.split(":", 1) for text in anchors if ":" in text)
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise usage(
+            f"{file} cannot be read: {error.strerror}", "Name a file that `starloom audit export` made."
+        ) from error
+    for line in lines:
+        commit = json.loads(line)
+        if commit["pos"] != pos + 1:
+            breaks.append({"pos": commit["pos"], "what": f"commit {pos + 1} is missing before this one"})
+        pos, events = commit["pos"], events + len(commit["events"])
+        if commit["chain"] is None:
+            unchained += 1
+            continue
+        stored = bytes.fromhex(commit["chain"])
+        if hashlib.sha256(link + _digest(commit)).digest() != stored:
+            breaks.append({"pos": pos, "what": "it is not what was chained here"})
+        if wanted.get(str(pos), stored.hex()) != stored.hex():
+            breaks.append({"pos": pos, "what": "its link is not that of the anchor"})
+        link = stored
+    return {
+        "ok": not breaks,
+        "commits": len(lines),
+        "events": events,
+        "unchained": unchained,
+        "pos": pos,
+        "link": link.hex(),
+        "anchor": f"{pos}:{link.hex()}",
+        "breaks": breaks,
+    }
+
+
+def _digest(commit: dict[str, Any]) -> bytes:
+    found = hashlib.sha256()
+    for number, size in (
+        (commit["pos"], 8),
+        (commit["at_ms"], 8),
+        (commit["term"], 8),
+        (commit["incarnation"], 8),
+        (len(commit["events"]), 4),
+        (len(commit["inputs"]), 4),
+    ):
+        found.update(int(number).to_bytes(size, "big"))
+    for text in commit["events"]:
+        body = text.encode()
+        found.update(len(body).to_bytes(4, "big"))
+        found.update(body)
+    for digest in commit["inputs"]:
+        found.update(bytes.fromhex(digest))
+    return found.digest()
+
+
+def export(
+    run: Invocation,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; without it, to the screen.")] = None,
+) -> None:
+    """Copy the whole record, a line of JSON a commit; `audit verify -f FILE` checks it without a hub."""
+    count = 0
+    if file is None:
+        for part in run.client.stream("/audit/export"):
+            sys.stdout.write(part.decode())
+        return
+    with file.open("xb") as out:
+        for part in run.client.stream("/audit/export"):
+            count += part.count(b"\n")
+            out.write(part)
+    if run.as_json:
+        run.emit({"commits": count, "file": str(file)})
+    else:
+        print(f"{count} commits copied to {file}")

@@ -1,0 +1,94 @@
+"""Publishes the shard's log on a hub that does not own it, commit by commit and without a gap, as the owner does.
+
+Where the log itself went back - a Redis that lost its tail together with its only owner - what was published is void
+from some commit on: whoever looks on is told by `cut` and begins again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from starloom.engine.ports import Clock, LiveSink
+from starloom.store.port import Followed, LogPort, Unavailable
+from starloom_protocol.feed import decode_event
+
+log = logging.getLogger("starloom.engine")
+WAIT_MS = 500
+PAUSE_MS = 200
+
+
+class Follower:
+    """Follows from `pos` on; `run` is ended by cancelling it, between two commits."""
+
+    def __init__(self, source: LogPort, live: LiveSink, clock: Clock, cut: Callable[[], Awaitable[None]]) -> None:
+        self._source = source
+        self._live = live
+        self._clock = clock
+        self._cut = cut
+        self._incarnation = 0
+        self._last: list[bytes] | None = None
+        self._moved = asyncio.Event()
+        self.pos = 0
+        self.heard_ms = 0
+
+    def begin(self, pos: int, incarnation: int) -> None:
+        """Go on after a commit of this incarnation that was published otherwise."""
+        self.pos = pos
+        self._incarnation, self._last = incarnation, None
+        self.heard_ms = self._clock.now_ms()
+
+    async def until(self, pos: int) -> None:
+        """Wait until a commit was published."""
+        while self.pos < pos:
+            self._moved.clear()
+            if self.pos < pos:
+                await self._moved.wait()
+
+    async def run(self) -> None:
+        """Publish what comes, for ever; an outage of the store is waited for."""
+        while True:
+            try:
+                found = await self._source.read_on(self.pos, WAIT_MS)
+                if found:
+                    await self._publish(found)
+                else:
+                    await self._look_back()
+            except Unavailable as error:
+                log.warning("event=follow_unavailable pos=%d reason=%s", self.pos, error)
+                await self._clock.wait(PAUSE_MS)
+                continue
+            self.heard_ms = self._clock.now_ms()
+
+    async def _publish(self, found: list[Followed]) -> None:
+        for commit in found:
+            if commit.incarnation != self._incarnation:
+                if not await self._goes_on():
+                    await self.begin_again("it goes on otherwise than what was seen")
+                    return
+                self._incarnation = commit.incarnation
+            self._live.publish(commit.pos, [(decode_event(raw), raw) for raw in commit.events])
+            self.pos, self._last = commit.pos, commit.events
+            self._moved.set()
+
+    async def _look_back(self) -> None:
+        """A log that is shorter than it was is of a replaced Redis: its owner may still bring the tail back."""
+        pos, incarnation = await self._source.end()
+        if pos < self.pos and incarnation not in (0, self._incarnation):
+            await self.begin_again("it ends before what was seen")
+
+    async def _goes_on(self) -> bool:
+        """Say whether the log of another life of Redis still has what was published last."""
+        if self._last is None:
+            return True
+        there = await self._source.commit_at(self.pos)
+        return there is not None and there.events == self._last
+
+    async def begin_again(self, why: str) -> None:
+        """Go on from the end of a log that has lost what was published; whoever looks on is told."""
+        pos, incarnation = await self._source.end()
+        log.warning("event=log_went_back pos=%d end=%d reason=%s", self.pos, pos, why)
+        self.begin(pos, incarnation)
+        await self._cut()
+        self._moved.set()

@@ -1,0 +1,209 @@
+"""Gives secrets to attempts at the last moment, and remembers which, so that what comes back can be cleaned of them.
+
+A value lives here from the moment in which its dispatch leaves until the attempt is long over: in memory alone, never
+in an effect, an event, a log line or the store. Which secret an attempt may have was decided by the core.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from starloom.core.effects import SendDispatch
+from starloom.core.inputs import ResultReported
+from starloom.core.model import Constellation, Shard
+from starloom.engine.ports import Clock, Inbox
+from starloom.store.port import Unavailable
+from starloom_protocol.entities import Secret
+from starloom_protocol.frames import FactsFrame, LeaseRef, LogChunk, Progress, ResultFrame
+from starloom_protocol.scrubbing import Scrubber
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import Code, Outcome, TaskState
+
+log = logging.getLogger("starloom.engine")
+RETRY_MS = 500
+GIVEN_MOST = 1_000
+_Place = tuple[str, str, int, int]
+
+
+class SecretSource(Protocol):
+    """Where values are kept."""
+
+    async def read(self, record: Secret) -> str | None:
+        """Return the value of a secret, None if it cannot be opened.
+
+        Raises:
+            Unavailable: the store does not answer.
+        """
+        ...
+
+
+class NoSecrets:
+    """A hub without a vault: nothing can be opened."""
+
+    async def read(self, record: Secret) -> str | None:
+        log.error("event=secret_unreadable name=%s reason=no vault is open", record.name)
+        return None
+
+
+class Given:
+    """The values that open and lately ended attempts were given; bounded, the oldest is forgotten first."""
+
+    def __init__(self) -> None:
+        self._given: OrderedDict[_Place, Scrubber] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def note(self, at: LeaseRef, values: list[str]) -> None:
+        self._given[_place(at)] = Scrubber(values)
+        while len(self._given) > GIVEN_MOST:
+            self._given.popitem(last=False)
+
+    def result(self, frame: ResultFrame) -> ResultFrame:
+        """Return a result without the values that its attempt was given."""
+        found = self._of(frame.at)
+        if found is None:
+            return frame
+        return replace(
+            frame,
+            detail=found.text(frame.detail),
+            facts=_clean_facts(frame.facts, found),
+            tail=found.text(frame.tail),
+            value=None if frame.value is None else canonical(found.value(parse(frame.value))),
+        )
+
+    def facts(self, frame: FactsFrame) -> FactsFrame:
+        found = self._of(frame.at)
+        return frame if found is None else replace(frame, facts=_clean_facts(frame.facts, found))
+
+    def log_chunk(self, frame: LogChunk) -> LogChunk:
+        found = self._of(frame.at)
+        return frame if found is None else replace(frame, text=found.text(frame.text))
+
+    def progress(self, frame: Progress) -> Progress:
+        found = self._of(frame.at)
+        return frame if found is None else replace(frame, note=found.text(frame.note))
+
+    def _of(self, at: LeaseRef) -> Scrubber | None:
+        return self._given.get(_place(at)) if self._given else None
+
+
+def _place(at: LeaseRef) -> _Place:
+    return at.constellation, at.task, at.attempt, at.incarnation
+
+
+def _clean_facts(facts: dict[str, str], found: Scrubber) -> dict[str, str]:
+    return {pointer: canonical(found.value(parse(text))) for pointer, text in facts.items()}
+
+
+class Giving:
+    """Puts the secrets of one dispatch together, or says to the engine that it cannot leave."""
+
+    def __init__(self, source: SecretSource, given: Given, inbox: Inbox, clock: Clock) -> None:
+        self._source = source
+        self._given = given
+        self._inbox = inbox
+        self._clock = clock
+        self._count = 0
+
+    async def values(self, order: SendDispatch, held: Callable[[], Shard | None]) -> dict[str, str] | None:
+        """Return the values by name; None if the order is void, or was given back because a value is not to be had.
+
+        `held` is the shard as it is then: it may move on, or be another one, while the store is asked.
+        """
+        while (shard := still_wanted(held(), order)) is not None:
+            found: dict[str, str] = {}
+            try:
+                for name in order.secrets:
+                    record = shard.access.secrets.get(name)
+                    value = None if record is None else await self._source.read(record)
+                    if value is None and _record_of(held(), name) != record:
+                        break  # it was replaced or removed meanwhile: look again
+                    if value is None:
+                        self._give_back(order, name, known=record is not None)
+                        return None
+                    found[name] = value
+                else:
+                    if still_wanted(held(), order) is None:
+                        return None
+                    self._given.note(order.at, list(found.values()))
+                    return found
+            except Unavailable as error:
+                log.warning("event=secret_unavailable task=%s reason=%s", order.at.task, error)
+                await self._clock.wait(RETRY_MS)
+        return None
+
+    async def recall(self, shard: Shard) -> None:
+        """Remember again what open attempts were given before this process owned the shard."""
+        try:
+            for name in list(shard.live):
+                constellation = shard.constellations[name]
+                for key in list(constellation.open_attempts):
+                    await self._recall_one(shard, constellation, key)
+        except Unavailable as error:
+            # The device cleans what it says by itself; this is the second look, and work does not wait for it.
+            log.warning("event=secrets_not_recalled reason=%s", error)
+
+    async def _recall_one(self, shard: Shard, constellation: Constellation, key: str) -> None:
+        task, _, number = key.rpartition("/")
+        spec, attempt = constellation.specs.get(task), constellation.attempts[key]
+        records = [shard.access.secrets.get(name) for name in spec.secrets] if spec is not None else []
+        values = [await self._source.read(record) for record in records if record is not None]
+        if values:
+            at = LeaseRef(
+                attempt=int(number), constellation=constellation.name, incarnation=attempt.incarnation, task=task
+            )
+            self._given.note(at, [value for value in values if value is not None])
+
+    def _give_back(self, order: SendDispatch, name: str, *, known: bool) -> None:
+        """Say that the attempt never began: the task waits again, or fails with what a person has to do."""
+        detail = f"the secret {name} cannot be opened" if known else f"the secret {name} was removed"
+        frame = ResultFrame(
+            at=order.at,
+            code=Code.SECRET_UNREADABLE if known else None,
+            detail=f"{detail}; set it again: starloom secret set {name}",
+            outcome=Outcome.NEVER_STARTED,
+            report=0,
+        )
+        self._count += 1
+        identity = f"giving/{order.at.constellation}/{order.at.task}/{order.at.attempt}/{self._count}"
+        self._inbox.post(ResultReported(by="engine", device=order.device, frame=frame, id=identity, scope="engine"))
+
+
+def still_wanted(shard: Shard | None, order: SendDispatch) -> Shard | None:
+    """Return the shard if an order that had to wait may still leave: its attempt is open, nobody asked it to stop."""
+    constellation = shard.constellations.get(order.at.constellation) if shard is not None else None
+    attempt = constellation.attempts.get(f"{order.at.task}/{order.at.attempt}") if constellation else None
+    if constellation is None or attempt is None or attempt.end is not None:
+        return None
+    record = constellation.tasks.get(order.at.task)
+    return shard if record is not None and record.state is not TaskState.CANCELLING else None
+
+
+def _record_of(shard: Shard | None, name: str) -> Secret | None:
+    return shard.access.secrets.get(name) if shard is not None else None
+
+
+def placed(args: Any, values: dict[str, str]) -> tuple[Any, dict[str, str]]:
+    """Return arguments and values with the names of secrets replaced by handles that nobody outside can know.
+
+    Items and outputs that are filled in later may hold what looks like a secret's node; with these names it is none.
+    """
+    handles = {name: f"{name}#{secrets.token_hex(6)}" for name in values}
+    return _handled(args, handles), {handles[name]: value for name, value in values.items()}
+
+
+def _handled(value: Any, handles: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {"secret"} and value["secret"] in handles:
+            return {"secret": handles[value["secret"]]}
+        return {key: _handled(part, handles) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_handled(part, handles) for part in value]
+    return value

@@ -1,0 +1,96 @@
+"""Whether the shard is still this hub's: keeps its lease, and proves ownership for what leaves without a commit.
+
+A lease that runs out in Redis only lets another hub begin; what is right rests on the term alone. A commit proves the
+term by itself. A renewal of an attempt's lease is no commit: it waits for a look at the term that began after the
+agent was heard, for a hub that was stopped and woke may have been replaced meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from starloom.core.inputs import DeviceDisconnected
+from starloom.core.model import Shard
+from starloom.engine.ports import Clock
+from starloom.engine.settings import EngineSettings
+from starloom.store.port import CommitPort, Ownership, Unavailable
+from starloom_protocol.vocabulary import DeviceLink
+
+log = logging.getLogger("starloom.engine")
+RETRY_MS = 200
+
+
+class Owning:
+    """The ownership of one engine; `lost` is set for good once another hub has the shard."""
+
+    def __init__(self, store: CommitPort, clock: Clock, settings: EngineSettings) -> None:
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._waiting: dict[str, Callable[[], object]] = {}
+        self._asked = asyncio.Event()
+        self.own: Ownership | None = None
+        self.lost = asyncio.Event()
+
+    def when_proved(self, key: str, then: Callable[[], object]) -> None:
+        """Call `then` once the shard was seen to be ours after this moment; of one key the last only."""
+        self._waiting[key] = then
+        self._asked.set()
+
+    async def prove(self) -> None:
+        """Look at the term for whoever waits, all of them together, for ever."""
+        while not self.lost.is_set():
+            await self._asked.wait()
+            self._asked.clear()
+            waiting, self._waiting = self._waiting, {}
+            try:
+                proved = self.own is not None and await self._store.owns(self.own.term)
+            except Unavailable:
+                # Nobody else can have taken it while Redis is away, or we would not see it: what was said later wins.
+                self._waiting = {**waiting, **self._waiting}
+                await self._clock.wait(RETRY_MS)
+                self._asked.set()
+                continue
+            if proved:
+                for then in waiting.values():
+                    then()
+
+    async def keep(self, well: Callable[[], bool], look: Callable[[bool], Awaitable[None]]) -> None:
+        """Prolong the lease while the engine is `well`; `look` is told whether it was, and finds out what else is."""
+        pause_ms = self._settings.renew_ms
+        while not self.lost.is_set():
+            await self._clock.wait(pause_ms)
+            pause_ms = self._settings.renew_ms
+            if self.own is None:
+                continue
+            try:
+                if not well():
+                    # Another hub shall have it; that it does must be noticed all the same, for sockets end here.
+                    if not await self._store.owns(self.own.term):
+                        await look(False)
+                    continue
+                still = await self._store.renew(self._settings.owner, self.own.term, self._clock.now_ms())
+            except Unavailable as error:
+                log.warning("event=owner_renew_unavailable reason=%s", error)
+                pause_ms = RETRY_MS
+                continue
+            if not still:
+                log.warning("event=owner_doubted term=%d", self.own.term)
+            await look(still)
+
+
+def gone_with_their_hub(shard: Shard, term: int) -> list[DeviceDisconnected]:
+    """Return that no device is connected: at the start of an owner every socket was another process's."""
+    return [
+        DeviceDisconnected(
+            by="engine",
+            device=device.id,
+            id=f"gone-{term}-{device.id}",
+            reason="the hub that held its socket has ended",
+            session=device.session,
+        )
+        for device in shard.fleet.devices.values()
+        if device.link in (DeviceLink.ONLINE, DeviceLink.HANDSHAKING)
+    ]

@@ -1,0 +1,268 @@
+"""Decides commits of the log again from their inputs, and says where the outcome is another.
+
+Reads the history only and owns no state that runs. The shard is loaded as its owner loaded it and then stepped
+forward; after a difference it goes on from what the log says, so that one difference is told once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from starloom.core.apply import load, put, undo
+from starloom.core.inputs import AnyInput
+from starloom.core.model import Shard
+from starloom.core.retire import missing, prune_demands
+from starloom.core.step import look, step
+from starloom.core.work import Work
+from starloom.engine.recording import Brought, Looked, Mark, Pruned, Regained, Taken, decode_kept, with_settings
+from starloom.engine.retiring import decode_entities
+from starloom.store.chain import Kept
+from starloom.store.port import ReadPort
+from starloom_protocol.entities import decode_entity
+from starloom_protocol.feed import ACCESS, FLEET, Event, decode_event
+
+PAGE_COMMITS: Final = 200
+COMMITS_MOST: Final = 50_000
+THREAD_ABOVE_EVENTS: Final = 50
+DIFFERENCES_MOST: Final = 50
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One place where deciding again gave something else; `decided` is empty where nothing was, `logged` likewise."""
+
+    decided: str
+    input: str
+    logged: str
+    pos: int
+    seq: int
+    stream: str
+
+
+class Redecided(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it. `exact` is false where the log does not reach back to a loaded shard, or lacks inputs."""
+
+    commits: int
+    constellation: str
+    differences: list[Difference]
+    events: int
+    exact: bool
+    first_pos: int
+    inputs: int
+    last_pos: int
+    note: str
+    seconds_of_log: int
+    without_inputs: int
+
+
+class NothingThere(Exception):
+    """There is no such constellation in the durable log."""
+
+
+class Redeciding:
+    """A shard of its own that is stepped by what the log kept."""
+
+    def __init__(self) -> None:
+        self.shard = Shard()
+        self.commits = 0
+        self.inputs = 0
+        self.events = 0
+        self.without_inputs = 0
+        self.differences: list[Difference] = []
+        self.different = 0
+
+    def load(self, streams: Sequence[tuple[str, int, dict[str, bytes]]], taken: Taken | None, incarnation: int) -> None:
+        """Begin with these streams (name, seq, entities), as an owner does."""
+        self.shard = Shard(with_settings(taken.settings) if taken is not None else None)
+        self.shard.incarnation = taken.incarnation if taken is not None else incarnation
+        for name, seq, entities in sorted(streams, key=lambda item: (item[0] not in (FLEET, ACCESS), item[0])):
+            load(self.shard, name, seq, decode_entities(entities))
+        self._rest()
+
+    def bring(self, name: str, seq: int, entities: dict[str, bytes]) -> None:
+        """Load one constellation, or load it anew in the order in which its owner did."""
+        held = self.shard.constellations.get(name)
+        if held is not None:
+            if name in self.shard.live:
+                return
+            del self.shard.constellations[name]
+        load(self.shard, name, seq, decode_entities(entities))
+        self._rest()
+
+    def _rest(self) -> None:
+        self.shard.touched.clear()
+        self.shard.settled.clear()
+        self.shard.queued_now.clear()
+
+    def take(self, commit: Kept) -> None:
+        """Decide one commit again and compare."""
+        self.commits += 1
+        self.events += len(commit.rows)
+        logged = commit.events
+        if not commit.inputs:
+            self.without_inputs += bool(logged)
+            self._follow(logged)
+            return
+        work = Work(self.shard)
+        made_by: list[str] = []
+        for kept in map(decode_kept, commit.inputs):
+            self._step(work, kept)
+            made_by.extend([type(kept).__name__] * (len(work.events) - len(made_by)))
+        decided = [drafted.finished()[1] for drafted in work.events]
+        if decided == logged:
+            self.shard.journal.clear()
+            return
+        self._tell(commit, decided, made_by)
+        undo(self.shard)
+        self._rest()
+        self._follow(logged)
+
+    def _step(self, work: Work, kept: AnyInput | Mark) -> None:
+        if isinstance(kept, Regained):
+            self.shard.incarnation = kept.incarnation
+        elif isinstance(kept, Pruned):
+            prune_demands(self.shard)
+        elif isinstance(kept, Looked):
+            look(work)
+        elif not isinstance(kept, Taken | Brought):
+            self.inputs += 1
+            marks, answers = work.marks(), len(work.answers)
+            try:
+                step(work, kept)
+            except Exception:
+                work.back_to(marks)
+                del work.answers[answers:]
+
+    def _tell(self, commit: Kept, decided: list[bytes], made_by: list[str]) -> None:
+        logged = commit.events
+        at = next((n for n, (a, b) in enumerate(zip(decided, logged, strict=False)) if a != b), None)
+        at = min(len(decided), len(logged)) if at is None else at
+        now = decode_event(decided[at]) if at < len(decided) else None
+        then = decode_event(logged[at]) if at < len(logged) else None
+        about = then or now
+        self.different += 1
+        if about is None or len(self.differences) == DIFFERENCES_MOST:
+            return
+        self.differences.append(
+            Difference(
+                decided=_told(now, then),
+                input=made_by[at] if at < len(made_by) else "",
+                logged=_told(then, now),
+                pos=commit.pos,
+                seq=about.seq,
+                stream=about.stream,
+            )
+        )
+
+    def _follow(self, logged: list[bytes]) -> None:
+        """Bring the shard to what the log says."""
+        for raw in logged:
+            event = decode_event(raw)
+            stream = self.shard.stream(event.stream)
+            for full, record in event.puts.items():
+                kind, _, key = full.partition("/")
+                put(self.shard, stream, kind, key, None if record is None else decode_entity(full, record))
+            stream.seq = event.seq
+        self.shard.journal.clear()
+        self._rest()
+
+
+def _told(event: Event | None, other: Event | None) -> str:
+    """Return an event in one line: what of it differs from the other, or what it is."""
+    if event is None:
+        return ""
+    line = f"{event.kind} {event.about}".strip()
+    if other is None or (event.kind, event.about) != (other.kind, other.about):
+        return line
+    for key, raw in event.puts.items():
+        if other.puts.get(key) != raw:
+            return f"{line}: {key} {bytes(raw).decode() if raw is not None else 'removed'}"[:600]
+    return f"{line}: by {event.by}, {event.note}"
+
+
+async def redecide(reads: ReadPort, constellation: str) -> Redecided:
+    """Decide every step of a constellation again.
+
+    Raises:
+        NothingThere: the durable log does not know it.
+        Unavailable: the history does not answer.
+    """
+    first = await reads.position_of(constellation, 1)
+    last = await reads.position_of(constellation, 0)
+    if first is None or last is None or constellation in (ACCESS, FLEET):
+        raise NothingThere(constellation)
+    start, taken, note = await _start(reads, first, last)
+    run = Redeciding()
+    page = await reads.kept(start - 1, PAGE_COMMITS)
+    began_ms = page[0].at_ms
+    run.load(await _standing(reads, start), taken, page[0].incarnation)
+    ended_ms = began_ms
+    while page and page[0].pos <= last:
+        part = [commit for commit in page if commit.pos <= last]
+        for commit in part:
+            await _prepare(reads, run, commit, begins=commit.pos == start)
+            # One commit at a time, a large one in a thread: the hub's loop is served between them.
+            if len(commit.rows) > THREAD_ABOVE_EVENTS:
+                await asyncio.to_thread(run.take, commit)
+            else:
+                run.take(commit)
+                await asyncio.sleep(0)
+        ended_ms = part[-1].at_ms
+        page = await reads.kept(part[-1].pos, PAGE_COMMITS) if part[-1].pos < last else []
+    if run.without_inputs:
+        note = (note + " " if note else "") + f"{run.without_inputs} commits were written without their inputs."
+    return Redecided(
+        commits=run.commits,
+        constellation=constellation,
+        differences=run.differences,
+        events=run.events,
+        exact=taken is not None and not run.without_inputs,
+        first_pos=start,
+        inputs=run.inputs,
+        last_pos=last,
+        note=note,
+        seconds_of_log=(ended_ms - began_ms) // 1000,
+        without_inputs=run.without_inputs,
+    )
+
+
+async def _start(reads: ReadPort, first: int, last: int) -> tuple[int, Taken | None, str]:
+    """Return where a shard was loaded whole before a commit, and how; or that commit itself if it is too far back."""
+    pos = first
+    while pos > 0:
+        since = await reads.owned_since(pos)
+        if last - since > COMMITS_MOST:
+            note = f"The hub's start lies more than {COMMITS_MOST} commits back; ties may fall otherwise."
+            return first, None, note
+        for raw in (await reads.kept(since - 1, 1))[0].inputs:
+            found = decode_kept(raw)
+            if isinstance(found, Taken):
+                return since, found, ""
+        pos = since - 1
+    return first, None, "The log was begun without inputs."
+
+
+async def _standing(reads: ReadPort, pos: int) -> list[tuple[str, int, dict[str, bytes]]]:
+    return [(name, seq, await reads.entities_at(name, seq)) for name, seq in (await reads.standing(pos)).items()]
+
+
+async def _prepare(reads: ReadPort, run: Redeciding, commit: Kept, *, begins: bool) -> None:
+    """Load what was loaded before this commit: the whole shard, or constellations that came back."""
+    items: list[AnyInput] = []
+    names: dict[str, None] = {}
+    for kept in map(decode_kept, commit.inputs):
+        if isinstance(kept, Taken):
+            if not begins:
+                run.load(await _standing(reads, commit.pos), kept, commit.incarnation)
+        elif isinstance(kept, Brought):
+            names[kept.constellation] = None
+        elif not isinstance(kept, Looked | Pruned | Regained):
+            items.append(kept)
+    names.update(dict.fromkeys(missing(run.shard, items)))
+    for name in names:
+        seq = await reads.last_before(name, commit.pos)
+        if seq:
+            run.bring(name, seq, await reads.entities_at(name, seq))

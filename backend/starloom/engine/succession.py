@@ -1,0 +1,208 @@
+"""One hub's place on the shard: it owns it, or follows and takes over when the owner is gone.
+
+Makes a new engine for each ownership and ends it when another hub has taken the shard. When to try is a matter of
+time; whether it succeeds is decided by the store, and what an earlier owner still does is refused by the term.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from starloom.core.inputs import AnyInput
+from starloom.engine.following import Follower
+from starloom.engine.loop import Engine
+from starloom.engine.ports import Clock, Inbox, LiveSink, Overloaded, Reply
+from starloom.store.port import Damaged, LogPort, Refused, Unavailable
+from starloom_protocol.frames import LeaseRef, Renew
+
+log = logging.getLogger("starloom.engine")
+
+
+class Seat:
+    """The inbox of whoever owns the shard, as this hub reaches it; implements `ports.Inbox`.
+
+    Without an engine here what is asked goes by the store to the owner, and what devices report is dropped: their
+    sockets are being closed, and they say it again to the owner.
+    """
+
+    def __init__(self, remote: Inbox) -> None:
+        self._remote = remote
+        self.engine: Engine | None = None
+
+    async def ask(self, item: AnyInput) -> Reply:
+        if self.engine is None and item.by.startswith("device:"):
+            # Its socket would be here and its session there.
+            raise Overloaded("another hub owns the shard", 1)
+        return await (self._remote if self.engine is None else self.engine.inbox).ask(item)
+
+    def post(self, item: AnyInput) -> None:
+        if self.engine is not None:
+            self.engine.inbox.post(item)
+        elif not item.by.startswith("device:"):
+            self._remote.post(item)
+
+    def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
+        if self.engine is None:
+            return Renew(granted=[], sent_ms=sent_ms)
+        return self.engine.inbox.alive(device, running, sent_ms)
+
+    def when_proved(self, device: str, then: Callable[[], object]) -> None:
+        if self.engine is not None:
+            self.engine.inbox.when_proved(device, then)
+
+    def received(self, device: str) -> int:
+        """Return the highest report number of a device that is durable, as far as this hub knows."""
+        return 0 if self.engine is None else self.engine.received(device)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often to look at the owner, and how long it must have been unseen besides its lease having run out.
+
+    The latter lets an owner go first whose lease went with a Redis that was replaced: it alone has the last commits.
+    """
+
+    look_ms: int = 250
+    unseen_ms: int = 1_500
+
+
+class Succession:
+    """Owns or follows from `start` to `stop`; `seat` is the way in either case."""
+
+    def __init__(
+        self,
+        *,
+        hub: str,
+        source: LogPort,
+        remote: Inbox,
+        live: LiveSink,
+        clock: Clock,
+        make: Callable[[], Engine],
+        cut: Callable[[], Awaitable[None]],
+        changed: Callable[[], Awaitable[None]],
+        patience: Patience | None = None,
+    ) -> None:
+        """`changed` is awaited when this hub has begun or ceased to own the shard, `cut` when the log went back."""
+        self._hub = hub
+        self._source = source
+        self._clock = clock
+        self._make = make
+        self._changed = changed
+        self._patience = patience or Patience()
+        self._unseen_since_ms: int | None = None
+        self._following: asyncio.Task[None] | None = None
+        self.follower = Follower(source, live, clock, cut)
+        self.seat = Seat(remote)
+        self.holder: str | None = None
+        self.takeovers = 0
+
+    @property
+    def engine(self) -> Engine | None:
+        """The engine while this hub owns the shard."""
+        return self.seat.engine
+
+    async def start(self) -> None:
+        """Own the shard if no other hub does, else follow.
+
+        Raises:
+            Unavailable: the store does not answer.
+            Damaged: Redis and the history do not belong together.
+        """
+        self.follower.begin(*await self._source.end())
+        if not await self._take():
+            self._follow()
+
+    async def run(self) -> None:
+        """Take over and step down as it comes, for ever."""
+        while True:
+            engine = self.engine
+            if engine is not None:
+                await engine.lost.wait()
+                await self._step_down(engine)
+            else:
+                await self._clock.wait(self._patience.look_ms)
+                await self._look()
+
+    async def stop(self) -> None:
+        """Stop what runs; the shard is given up, so that another hub has it at once."""
+        await self._stop_following()
+        engine, self.seat.engine = self.engine, None
+        if engine is not None:
+            await engine.stop()
+
+    # -- following
+
+    def _follow(self) -> None:
+        self._unseen_since_ms = None
+        self._following = asyncio.get_running_loop().create_task(self.follower.run(), name="follow-log")
+
+    async def _stop_following(self) -> None:
+        task, self._following = self._following, None
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _look(self) -> None:
+        now = self._clock.now_ms()
+        try:
+            self.holder = await self._source.holder()
+        except Unavailable as error:
+            log.warning("event=owner_unknown reason=%s", error)
+            self._unseen_since_ms = None
+            return
+        if self.holder is None:
+            if self._unseen_since_ms is None:
+                self._unseen_since_ms = now
+            due = now - self._unseen_since_ms >= self._patience.unseen_ms
+        else:
+            self._unseen_since_ms = None
+            due = self.holder in ("", self._hub)
+        if not due:
+            return
+        try:
+            await self._take()
+        except (Unavailable, Damaged) as error:
+            log.warning("event=takeover_failed reason=%s", error)
+
+    # -- owning
+
+    async def _take(self) -> bool:
+        engine = self._make()
+        followed = self._following is not None
+        try:
+            await engine.start(self._caught_up)
+        except Refused as refused:
+            log.info("event=shard_held reason=%s", refused)
+            self._unseen_since_ms = None
+            await engine.stop()
+            return False
+        except BaseException:
+            await engine.stop()
+            if followed and self._following is None:
+                self._follow()
+            raise
+        self.seat.engine, self.holder = engine, self._hub
+        self.takeovers += 1
+        await self._changed()
+        return True
+
+    async def _caught_up(self, pos: int) -> None:
+        """Publish the last of the former owner before the first of this one."""
+        if self._following is not None:
+            await self.follower.until(pos)
+            await self._stop_following()
+            if pos < self.follower.pos:
+                await self.follower.begin_again("its tail is lost, and so is the owner that had it")
+
+    async def _step_down(self, engine: Engine) -> None:
+        log.warning("event=stepped_down term=%d pos=%d", engine.term, engine.pos)
+        self.seat.engine = None
+        self.follower.begin(engine.pos, engine.shard.incarnation)
+        await engine.stop()
+        self._follow()
+        await self._changed()

@@ -1,0 +1,208 @@
+"""`browser.read`, `browser.capture`, `browser.steps`: a page as a real browser shows it, and steps in it.
+
+Playwright with a Chromium of this device, both brought by its owner; a fresh, empty profile for each call, so never the
+owner's own sign-ins. Every request of a page, not only the first, must go to a host that `net:reach` lists.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import os
+import shutil
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+_MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
+_TEXT_CHARS_MOST = 100_000
+_LINKS_MOST = 300
+_BLOCKED_MOST = 20
+_FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+_Selector = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+
+
+class Read(Args, frozen=True, kw_only=True):
+    """The page of an http(s) address after its scripts ran: title, visible text, links."""
+
+    url: Annotated[str, msgspec.Meta(max_length=2000)]
+    within_s: Annotated[int, msgspec.Meta(ge=1, le=120)] = 30
+
+
+class Capture(Args, frozen=True, kw_only=True):
+    """A picture of a page; `whole` as long as it is, else what a window of `width` shows."""
+
+    url: Annotated[str, msgspec.Meta(max_length=2000)]
+    whole: bool = False
+    width: Annotated[int, msgspec.Meta(ge=200, le=4000)] = 1280
+    name: str = "page.png"
+    within_s: Annotated[int, msgspec.Meta(ge=1, le=120)] = 30
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Exactly one of `click`, `fill` (with `text`), `press` (a key) and `wait_for`; places are CSS selectors."""
+
+    click: _Selector | None = None
+    fill: _Selector | None = None
+    press: Annotated[str, msgspec.Meta(min_length=1, max_length=40)] | None = None
+    wait_for: _Selector | None = None
+    text: Annotated[str, msgspec.Meta(max_length=4000)] = ""
+
+
+class Steps(Args, frozen=True, kw_only=True):
+    """Opens a page, does steps in it one after the other, and reads what is there then."""
+
+    url: Annotated[str, msgspec.Meta(max_length=2000)]
+    steps: Annotated[list[Step], msgspec.Meta(min_length=1, max_length=50)]
+    within_s: Annotated[int, msgspec.Meta(ge=1, le=300)] = 60
+
+
+def executable() -> str | None:
+    """Return the Chromium of this device."""
+    found = next((path for name in _PROGRAMS if (path := shutil.which(name))), None)
+    return found or (str(_MAC) if _MAC.exists() else None)
+
+
+def _as_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+@contextlib.contextmanager
+def _page(context: ToolContext, url: str, within_s: int, width: int = 1280) -> Iterator[tuple[Any, dict[str, None]]]:
+    """Yield an open page and the hosts that it asked for in vain."""
+    reason = _probe()
+    if reason is not None:
+        raise ToolFailed(Code.TOOL_UNAVAILABLE, reason, effect=False)
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{url[:200]} is no http or https address", effect=False)
+    context.check_host(parts.hostname)
+    blocked: dict[str, None] = {}
+
+    def pass_on(route: Any) -> None:
+        host = (urllib.parse.urlsplit(route.request.url).hostname or "").lower()
+        if "*" in context.hosts or host in context.hosts:
+            route.continue_()
+        else:
+            blocked[host] = None
+            route.abort("blockedbyclient")
+
+    playwright = importlib.import_module("playwright.sync_api")
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=executable(), args=_FLAGS, chromium_sandbox=_sandboxed())
+        try:
+            tab = browser.new_context(
+                accept_downloads=False, service_workers="block", viewport={"width": width, "height": 900}
+            ).new_page()
+            tab.context.route("**/*", pass_on)
+            tab.set_default_timeout(within_s * 1000)
+            tab.goto(url, wait_until="load")
+            yield tab, blocked
+        except playwright.TimeoutError as error:
+            raise ToolFailed(Code.TIMED_OUT, f"{url}: {_first_line(error)}") from error
+        except playwright.Error as error:
+            raise ToolFailed(Code.NETWORK, f"{url}: {_first_line(error)}") from error
+        finally:
+            browser.close()
+
+
+def _sandboxed() -> bool:
+    """Whether the browser can hold its own sandbox: as root it refuses to start with it."""
+    return not _as_root()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or ["the browser gave no reason"])[0][:300]
+
+
+def _told(tab: Any, blocked: dict[str, None]) -> dict[str, Any]:
+    text = tab.inner_text("body")
+    links = tab.eval_on_selector_all("a[href]", "all => all.map(a => ({text: a.innerText.trim(), href: a.href}))")
+    return {
+        "url": tab.url,
+        "title": tab.title()[:500],
+        "text": text[:_TEXT_CHARS_MOST],
+        "complete": len(text) <= _TEXT_CHARS_MOST,
+        "links": [{"text": one["text"][:200], "href": one["href"][:2000]} for one in links[:_LINKS_MOST]],
+        "blocked_hosts": list(blocked)[:_BLOCKED_MOST],
+    }
+
+
+def read(context: ToolContext, args: Read) -> dict[str, Any]:
+    with _page(context, args.url, args.within_s) as (tab, blocked):
+        return _told(tab, blocked)
+
+
+def capture(context: ToolContext, args: Capture) -> dict[str, Any]:
+    path = context.workdir / "page.png"
+    with _page(context, args.url, args.within_s, args.width) as (tab, blocked):
+        tab.screenshot(path=str(path), full_page=args.whole)
+        told = {"url": tab.url, "title": tab.title()[:500], "blocked_hosts": list(blocked)[:_BLOCKED_MOST]}
+    return {**told, "picture": context.put(path, name=args.name, media="image/png")}
+
+
+def steps(context: ToolContext, args: Steps) -> dict[str, Any]:
+    for number, step in enumerate(args.steps, 1):
+        given = [value for value in (step.click, step.fill, step.press, step.wait_for) if value is not None]
+        if len(given) != 1:
+            reason = f"step {number} needs exactly one of click, fill, press and wait_for"
+            raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
+    with _page(context, args.url, args.within_s) as (tab, blocked):
+        for number, step in enumerate(args.steps, 1):
+            context.progress(fraction=(number - 1) / len(args.steps), note=f"step {number}")
+            if step.click is not None:
+                tab.click(step.click)
+            elif step.fill is not None:
+                tab.fill(step.fill, step.text)
+            elif step.press is not None:
+                tab.keyboard.press(step.press)
+            else:
+                tab.wait_for_selector(step.wait_for)
+        return {**_told(tab, blocked), "steps": len(args.steps)}
+
+
+def _probe() -> str | None:
+    if importlib.util.find_spec("playwright") is None:
+        return "Playwright is not installed beside the agent (pip install playwright)"
+    if executable() is None:
+        return "there is no Chromium or Chrome on this device"
+    return "a browser holds its own sandbox only for a user who is not root" if _as_root() else None
+
+
+def _tool(
+    name: str, title: str, args: type[Args], run: Any, effects: tuple[Effect, ...], repeat: Repeatability
+) -> Tool:
+    return Tool(
+        name=name,
+        title=title,
+        args=args,
+        run=run,
+        effects=effects,
+        repeatability=repeat,
+        grant="net:reach",
+        probe=_probe,
+        limits_memory=False,
+    )
+
+
+_LOOKING = (Effect.READ, Effect.REACH)
+TOOLS = (
+    _tool("browser.read", "Read a page as a browser shows it", Read, read, _LOOKING, Repeatability.IDEMPOTENT),
+    _tool("browser.capture", "Take a picture of a page", Capture, capture, _LOOKING, Repeatability.IDEMPOTENT),
+    _tool(
+        "browser.steps",
+        "Click and type in a page",
+        Steps,
+        steps,
+        (Effect.CHANGE, Effect.REACH, Effect.CONTROL),
+        Repeatability.NEVER,
+    ),
+)

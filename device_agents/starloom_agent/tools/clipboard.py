@@ -1,0 +1,125 @@
+"""`clipboard.read`, `clipboard.write`: the text on the clipboard of this device's display.
+
+What a person copied may be a password: reading and replacing it asks the owner each time. On X11 and Wayland a
+clipboard is a program that goes on answering, and nothing of a call outlives it: there the text stays for `keep_s`
+(or until something else is copied), and longer only where the desktop keeps a clipboard of its own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Annotated, Any
+
+import msgspec
+
+from starloom_agent.tools import display
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+_BYTES_MOST = 256 * 1024
+_POWERSHELL = ("powershell", "pwsh")
+_READERS = {
+    "wayland": ("wl-paste",),
+    "x11": ("xclip", "xsel"),
+    "macos": ("pbpaste",),
+    "windows": _POWERSHELL,
+}
+_WRITERS = {
+    "wayland": ("wl-copy",),
+    "x11": ("xclip", "xsel"),
+    "macos": ("pbcopy",),
+    "windows": _POWERSHELL,
+}
+_READ = {
+    "wl-paste": ["wl-paste", "--no-newline", "--type", "text"],
+    "xclip": ["xclip", "-selection", "clipboard", "-out"],
+    "xsel": ["xsel", "--clipboard", "--output"],
+    "pbpaste": ["pbpaste"],
+    "powershell": ["powershell", "-NoProfile", "-Command", "Get-Clipboard -Raw"],
+    "pwsh": ["pwsh", "-NoProfile", "-Command", "Get-Clipboard -Raw"],
+}
+_WRITE = {
+    "wl-copy": ["wl-copy", "--foreground", "--type", "text/plain"],
+    "xclip": ["xclip", "-quiet", "-selection", "clipboard", "-in"],
+    "xsel": ["xsel", "--nodetach", "--clipboard", "--input"],
+    "pbcopy": ["pbcopy"],
+    "powershell": ["powershell", "-NoProfile", "-Command", "Set-Clipboard -Value ([Console]::In.ReadToEnd())"],
+    "pwsh": ["pwsh", "-NoProfile", "-Command", "Set-Clipboard -Value ([Console]::In.ReadToEnd())"],
+}
+_STAYING = frozenset({"wl-copy", "xclip", "xsel"})
+
+
+class Read(Args, frozen=True, kw_only=True):
+    """The text that is on the clipboard; at most 256 KiB of it."""
+
+    device_name: str = ""
+
+
+class Write(Args, frozen=True, kw_only=True):
+    """Puts a text on the clipboard in place of what is there; `keep_s` is for X11 and Wayland."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=_BYTES_MOST)]
+    keep_s: Annotated[int, msgspec.Meta(ge=1, le=500)] = 30
+
+
+def read(_context: ToolContext, args: Read) -> dict[str, Any]:
+    program = display.program_for("reading the clipboard", _READERS)
+    ran = display.run(_READ[program], kept_bytes=_BYTES_MOST)
+    named = {"device": args.device_name} if args.device_name else {}
+    return {**named, "text": ran.stdout, "chars": len(ran.stdout), "complete": not ran.lost_bytes}
+
+
+def write(_context: ToolContext, args: Write) -> dict[str, Any]:
+    program = display.program_for("writing to the clipboard", _WRITERS)
+    if program not in _STAYING:
+        display.run(_WRITE[program], stdin=args.text.encode())
+        return {"chars": len(args.text), "stays": True}
+    _offer(_WRITE[program], args.text.encode(), args.keep_s)
+    return {"chars": len(args.text), "stays": False}
+
+
+def _offer(argv: list[str], data: bytes, keep_s: int) -> None:
+    """Run the program that answers for the text until something else is copied, for `keep_s` at most."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(argv, env=display.environment(), stdin=pipe, stdout=subprocess.DEVNULL, stderr=pipe)
+    try:
+        _, said = process.communicate(data, timeout=keep_s)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.communicate()
+        return
+    if process.returncode:
+        words = said.decode("utf-8", "replace").strip()[-300:] or "it said nothing"
+        raise ToolFailed(Code.TOOL_FAILED, f"{argv[0]} ended with {process.returncode}: {words}")
+
+
+def _read_probe() -> str | None:
+    return display.lacking("reading the clipboard", _READERS)
+
+
+def _write_probe() -> str | None:
+    return display.lacking("writing to the clipboard", _WRITERS)
+
+
+TOOLS = (
+    Tool(
+        name="clipboard.read",
+        title="Read the text on the clipboard",
+        args=Read,
+        run=read,
+        effects=(Effect.READ, Effect.CONTROL),
+        repeatability=Repeatability.NEVER,
+        grant="clipboard:use",
+        probe=_read_probe,
+    ),
+    Tool(
+        name="clipboard.write",
+        title="Put a text on the clipboard",
+        args=Write,
+        run=write,
+        effects=(Effect.CONTROL,),
+        repeatability=Repeatability.NEVER,
+        grant="clipboard:use",
+        probe=_write_probe,
+    ),
+)

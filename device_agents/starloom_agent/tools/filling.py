@@ -1,0 +1,77 @@
+"""How fast a disk fills up: what was free at earlier measurements of this device, and the days that are left.
+
+The notes are the agent's own (one small file, no contents of files); a device that was never asked before knows
+nothing. A straight line through the last thirty days: no more than that is claimed.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+_FILE = "disk-free.json"
+_DAY_S = 24 * 3600
+_KEPT_S = 30 * _DAY_S
+_EVERY_S = 3600
+_SAMPLES_MOST = 720
+_DISKS_MOST = 32
+_SPAN_S = _DAY_S
+_DAYS_MOST = 3650
+_BYTES_A_DAY_LEAST = 1024 * 1024
+
+
+class _Disk(msgspec.Struct):
+    """`samples` are (unix time, free bytes), oldest first; another size is another disk."""
+
+    total: int
+    samples: list[tuple[int, int]]
+
+
+def noted(folder: Path, disk: str, *, total: int, free: int, now_s: int) -> list[tuple[int, int]]:
+    """Add a measurement (one an hour is kept) and return all of this disk, the present one last.
+
+    Raises:
+        OSError: if the note cannot be written; what was noted before stays.
+    """
+    path = folder / _FILE
+    disks = _read(path)
+    before = disks.pop(disk, None)
+    known = before.samples if before is not None and before.total == total else []
+    known = [sample for sample in known if now_s - _KEPT_S <= sample[0] <= now_s]
+    if not known or now_s - known[-1][0] >= _EVERY_S:
+        known = [*known, (now_s, free)][-_SAMPLES_MOST:]
+        disks = dict(list(disks.items())[-(_DISKS_MOST - 1) :])
+        disks[disk] = _Disk(total=total, samples=known)
+        half = path.with_name(f".{_FILE}.{os.getpid()}.part")
+        half.write_bytes(msgspec.json.encode(disks))
+        half.replace(path)
+    return known if known[-1][0] == now_s else [*known, (now_s, free)]
+
+
+def _read(path: Path) -> dict[str, _Disk]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, _Disk])
+    except (OSError, msgspec.DecodeError):
+        return {}  # nothing is known yet, or the note is damaged: it begins anew
+
+
+def outlook(samples: list[tuple[int, int]]) -> dict[str, Any]:
+    """Return `days_left` (null where nothing can be said, or it does not fill up) and the reason in words."""
+    first_s, last_s = samples[0][0], samples[-1][0]
+    if last_s - first_s < _SPAN_S:
+        return {"days_left": None, "outlook": "measured for less than a day; ask again tomorrow"}
+    mean_s = sum(at for at, _ in samples) / len(samples)
+    mean_free = sum(free for _, free in samples) / len(samples)
+    spread = sum((at - mean_s) ** 2 for at, _ in samples)
+    slope = sum((at - mean_s) * (free - mean_free) for at, free in samples) / spread
+    a_day = round(-slope * _DAY_S)
+    days_long = round((last_s - first_s) / _DAY_S)
+    since = f"{days_long} days" if days_long > 1 else "a day"
+    if a_day < _BYTES_A_DAY_LEAST:
+        return {"days_left": None, "outlook": f"not filling up, over {since}"}
+    days = samples[-1][1] // a_day
+    words = f"{round(a_day / 1024 / 1024)} MiB more a day, over {since}"
+    return {"days_left": days if days <= _DAYS_MOST else None, "outlook": words}

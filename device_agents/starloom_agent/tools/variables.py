@@ -1,0 +1,39 @@
+"""Environment variables that a request may give to a program: names of credentials only, because others steer it.
+
+Not a tool: `shell.run` and `python.run` use it. A variable such as `LD_PRELOAD` or `PATH` would let a request run
+something else than the command that the owner allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from starloom_agent.tools.interface import ToolFailed
+from starloom_protocol.vocabulary import Code
+
+_MOST = 32
+_NAME = re.compile(
+    r"[A-Z][A-Z0-9_]{0,62}(PASSWORD|PASSPHRASE|TOKEN|SECRET|APIKEY|_KEY|_KEY_ID|_PWD|_PASS|_CREDENTIALS)"
+    r"|PASSWORD|TOKEN|SECRET|PASSPHRASE"
+)
+
+
+def checked(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables.
+
+    Raises:
+        ToolFailed: `bad_arguments` for a name that is none of a credential.
+    """
+    if len(variables) > _MOST:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"`env` has more than {_MOST} variables", effect=False)
+    for name, value in variables.items():
+        if not _NAME.fullmatch(name):
+            detail = (
+                f"`env` takes variables for credentials only: {name!r} does not end in PASSWORD, PASSPHRASE, TOKEN, "
+                "SECRET, APIKEY, _KEY, _KEY_ID, _PWD, _PASS or _CREDENTIALS (capitals)"
+            )
+            raise ToolFailed(Code.BAD_ARGUMENTS, detail, effect=False)
+        if "\0" in value:
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"the variable {name} holds NUL", effect=False)
+    return dict(variables)

@@ -1,0 +1,70 @@
+/** A deed of the record in words: what was done to what. Pure. */
+import type { Deed } from "../link/history.ts";
+import type { FeedLine } from "./feed.ts";
+import { presentation } from "./presentation.ts";
+import type { Tone } from "./types.ts";
+
+const WORDS: Record<string, string> = {
+  principal_added: "became a principal",
+  token_added: "made a token",
+  token_revoked: "revoked a token",
+  signin_opened: "made a sign-in link",
+  signed_in: "signed in",
+  refused: "was refused at the door",
+  enrollment_opened: "made a join code",
+  enrollment_asked: "asked to join",
+  enrollment_denied: "denied a device",
+  device_joined: "let a device in",
+  device_online: "came online",
+  device_offline: "went away",
+  device_offer: "said what it can do",
+  device_revoked: "revoked a device",
+  request_accepted: "asked for a constellation",
+  plan_made: "made the plan",
+  plan_edited: "changed the plan",
+  group_expanded: "expanded a list",
+  forked: "forked a constellation",
+  ended: "ended it",
+  started: "started it",
+  paused: "paused it",
+  resumed: "resumed it",
+  cancelling: "cancelled it",
+  reopened: "opened it again",
+  undo_asked: "asked to undo it",
+  round_opened: "runs it again",
+  approval_asked: "asked for approval",
+  approval_answered: "answered an approval",
+  approval_void: "made an approval void",
+  denied: "denied it",
+  standing_allowed: "allowed calls for good",
+  standing_revoked: "took an allowance back",
+  stop_all: "stopped everything",
+  fault_injected: "broke something on purpose",
+};
+
+interface DeedText {
+  glyph: FeedLine["glyph"];
+  tone: Tone;
+  text: string;
+}
+
+export function deedText(deed: Deed, nameOf: (device: string) => string): DeedText {
+  const about = deed.about?.startsWith("d-") ? nameOf(deed.about) : (deed.about ?? "");
+  const told = WORDS[deed.kind] ?? deed.kind.replaceAll("_", " ");
+  const text = about && !about.startsWith("c-") ? `${told} (${about})` : told;
+  return { ...mark(deed), text };
+}
+
+function mark(deed: Deed): Omit<DeedText, "text"> {
+  if (deed.category === "refused" || deed.kind === "denied") return { glyph: "cross", tone: "vermilion" };
+  if (deed.category === "approvals") return { glyph: "hand", tone: "violet" };
+  if (deed.kind === "lab") return { glyph: "bolt", tone: "amber" };
+  if (deed.kind.startsWith("task_")) {
+    const state = deed.kind.slice(5);
+    if (state === "succeeded" || state === "failed" || state === "cancelled" || state === "skipped") {
+      const { glyph, tone } = presentation(state, null);
+      return { glyph, tone };
+    }
+  }
+  return { glyph: deed.category === "plans" ? "plus" : "pen", tone: "grey" };
+}

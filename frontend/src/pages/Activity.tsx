@@ -1,0 +1,207 @@
+/** Who did what, when and why: every deed of people, devices and the engine, filtered; and whether the record is whole. */
+import { useEffect, useState } from "react";
+import { Link } from "wouter";
+import { useFleet, useNow, useWorkspace } from "../app/context.ts";
+import { useResource } from "../app/resource.ts";
+import { Shell } from "../app/Shell.tsx";
+import { msOf } from "../link/endpoints.ts";
+import { type Deed, history, type Verified } from "../link/history.ts";
+import { deedText } from "../model/deeds.ts";
+import type { StreamModel } from "../model/stream.ts";
+import { age, author } from "../model/words.ts";
+import { Glyph } from "../ui/Glyph.tsx";
+import { Icon } from "../ui/Icon.tsx";
+import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
+
+const SUBJECTS = [
+  ["", "Everything"],
+  ["access", "Sign-in and tokens"],
+  ["refused", "Refusals"],
+  ["devices", "Devices"],
+  ["approvals", "Approvals and questions"],
+  ["plans", "Requests and plans"],
+  ["controls", "Controls"],
+  ["work", "Work on devices"],
+  ["schedules", "Schedules"],
+  ["recipes", "Recipes"],
+  ["lab", "Lab"],
+] as const;
+
+export function ActivityPage() {
+  const workspace = useWorkspace();
+  const { rest } = workspace.hub;
+  const fleet = useFleet();
+  const now = useNow(5000);
+  const [words, setWords] = useState("");
+  const [subject, setSubject] = useState("");
+  const [person, setPerson] = useState("");
+  const [device, setDevice] = useState("");
+  const [more, setMore] = useState<{ deeds: Deed[]; next: string | null } | null>(null);
+  const owner = workspace.session?.role === "owner";
+  const query = { q: words, kind: subject, person, device };
+  const key = owner ? JSON.stringify(query) : null;
+  const first = useResource(key, (signal) => history.activity(rest, query, signal), 10_000);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another question begins at its first page again.
+  useEffect(() => setMore(null), [key]);
+  const deeds = [...(first.value?.items ?? []), ...(more?.deeds ?? [])];
+  const next = more ? more.next : (first.value?.next ?? null);
+  const devices = [...fleet.kind<{ id: string; name: string }>("device").values()];
+  if (!owner) {
+    return (
+      <Shell title="Activity">
+        <div className="page cards">
+          <Empty title="Only an owner reads the record of activity.">
+            Each constellation shows its own history to everyone.
+          </Empty>
+        </div>
+      </Shell>
+    );
+  }
+  return (
+    <Shell title="Activity">
+      <div className="page cards">
+        <div className="row wrap">
+          <label className="field search">
+            <Icon name="search" />
+            <input
+              data-filter
+              aria-label="Search the record"
+              placeholder="Words, names, reasons"
+              value={words}
+              onChange={(event) => setWords(event.target.value)}
+            />
+            <kbd className="only-wide" aria-hidden="true">
+              /
+            </kbd>
+          </label>
+          <select
+            className="input short"
+            aria-label="Subject"
+            value={subject}
+            onChange={(event) => setSubject(event.target.value)}
+          >
+            {SUBJECTS.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+          <select
+            className="input short"
+            aria-label="Device"
+            value={device}
+            onChange={(event) => setDevice(event.target.value)}
+          >
+            <option value="">Any device</option>
+            {devices.map((one) => (
+              <option key={one.id} value={one.id}>
+                {one.name}
+              </option>
+            ))}
+          </select>
+          {person && (
+            <Button icon="close" onClick={() => setPerson("")}>
+              By {person}
+            </Button>
+          )}
+          <span className="end">
+            <Whole check={() => history.verify(rest)} />
+          </span>
+        </div>
+        {first.problem && <ProblemNote problem={first.problem} />}
+        <section className="card" aria-label="Deeds">
+          <ol className="deeds">
+            {deeds.map((deed) => (
+              <DeedLine key={`${deed.stream}/${deed.seq}`} deed={deed} fleet={fleet} now={now} onPerson={setPerson} />
+            ))}
+          </ol>
+          {deeds.length === 0 && first.value && <Empty title="Nothing fits." />}
+        </section>
+        {next && (
+          <Button
+            onClick={async () => {
+              const page = await history.activity(rest, { ...query, cursor: next });
+              setMore((held) => ({ deeds: [...(held?.deeds ?? []), ...page.items], next: page.next }));
+            }}
+          >
+            Show earlier
+          </Button>
+        )}
+      </div>
+    </Shell>
+  );
+}
+
+interface DeedProps {
+  deed: Deed;
+  fleet: StreamModel;
+  now: number;
+  onPerson: (name: string) => void;
+}
+
+function DeedLine({ deed, fleet, now, onPerson }: DeedProps) {
+  const at = msOf(deed.at);
+  const nameOf = (id: string) => fleet.one<{ name: string }>(`device/${id}`)?.name ?? id;
+  const who = deed.by.startsWith("device:") ? nameOf(deed.by.slice(7)) : author(deed.by);
+  const { glyph, tone, text } = deedText(deed, nameOf);
+  const inside = deed.stream.startsWith("c-");
+  return (
+    <li>
+      <time className="small dim num nowrap" dateTime={deed.at} title={new Date(at).toLocaleString("en-GB")}>
+        {age(at, now)}
+      </time>
+      <Glyph name={glyph} tone={tone} />
+      {deed.by.startsWith("person:") ? (
+        <button type="button" className="strong cut" onClick={() => onPerson(who)} title={`Only what ${who} did`}>
+          {who}
+        </button>
+      ) : (
+        <span className="dim cut">{who}</span>
+      )}
+      <span className="what">
+        {text}
+        {deed.note && <span className="dim">: {deed.note}</span>}
+      </span>
+      {inside ? (
+        <Link className="link small nowrap" href={`/constellations/${encodeURIComponent(deed.stream)}`}>
+          Open
+        </Link>
+      ) : (
+        <span />
+      )}
+    </li>
+  );
+}
+
+/** Walks the chain of the whole record on request. */
+function Whole({ check }: { check: () => Promise<Verified> }) {
+  const [found, setFound] = useState<Verified | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [wrong, setWrong] = useState("");
+  const run = async () => {
+    setBusy(true);
+    try {
+      setFound(await check());
+      setWrong("");
+    } catch (error) {
+      setWrong(error instanceof Error ? error.message : String(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <span className="row wrap">
+      {found && (
+        <span className="small row" title={`anchor ${found.anchor}`}>
+          <Glyph name={found.ok ? "tick" : "cross"} tone={found.ok ? "teal" : "vermilion"} />
+          {found.ok
+            ? `Whole: ${found.commits} commits`
+            : `Changed at commit ${found.breaks.map((one) => one.pos).join(", ")}`}
+        </span>
+      )}
+      {wrong && <span className="small tone-vermilion">{wrong}</span>}
+      <Button aria-busy={busy || undefined} onClick={() => void run()}>
+        Check the record
+      </Button>
+    </span>
+  );
+}

@@ -1,0 +1,199 @@
+/** Setting the model: address, name, key and budget, tried before it is kept. The key is sent once and never read back. */
+import { useState } from "react";
+import { useDoing } from "../app/Actions.tsx";
+import { useWorkspace } from "../app/context.ts";
+import type { ModelDocument, WantedModel } from "../link/endpoints.ts";
+import { Button, Labelled } from "../ui/parts.tsx";
+
+const WIRES = [
+  { value: "", label: "By its address" },
+  { value: "openai", label: "Chat format of OpenAI" },
+  { value: "anthropic", label: "Anthropic" },
+] as const;
+
+interface ModelFormProps {
+  found: ModelDocument;
+  onDone: () => void;
+}
+
+interface Draft {
+  url: string;
+  model: string;
+  wire: WantedModel["wire"];
+  key: string;
+  dollars: string;
+  tokens: string;
+}
+
+function numberOf(text: string): number | null {
+  const value = Number(text.trim());
+  return text.trim() === "" || !Number.isFinite(value) || value < 0 ? null : value;
+}
+
+/** What is sent: an untouched key field keeps the key of an unchanged address. */
+export function wantedOf(draft: Draft): WantedModel {
+  const tokens = numberOf(draft.tokens);
+  return {
+    url: draft.url.trim(),
+    model: draft.model.trim(),
+    wire: draft.wire,
+    ...(draft.key ? { key: draft.key } : {}),
+    dollars_per_day: numberOf(draft.dollars),
+    tokens_per_day: tokens === null ? null : Math.round(tokens),
+  };
+}
+
+export function ModelForm({ found, onDone }: ModelFormProps) {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const [draft, setDraft] = useState<Draft>({
+    url: found.url ?? "",
+    model: found.model ?? "",
+    wire: "",
+    key: "",
+    dollars: found.budget?.dollars_per_day?.toString() ?? "",
+    tokens: found.url ? (found.budget?.tokens_per_day.toString() ?? "") : "",
+  });
+  const [busy, setBusy] = useState<"" | "try" | "save">("");
+  const [tried, setTried] = useState("");
+  const change = (part: Partial<Draft>) => {
+    setTried("");
+    setDraft((before) => ({ ...before, ...part }));
+  };
+  const act = async (what: "try" | "save", does: () => Promise<void>) => {
+    setBusy(what);
+    try {
+      await does();
+    } catch (error) {
+      report(error);
+    } finally {
+      setBusy("");
+    }
+  };
+  const tryIt = () =>
+    act("try", async () => {
+      const said = await hub.tryModel(wantedOf(draft));
+      setTried(`It answered in ${said.seconds} s with ${said.tokens} tokens: ${said.reply}`);
+    });
+  const save = () =>
+    act("save", async () => {
+      await hub.setModel(wantedOf(draft));
+      say("The model is set and counts from now on");
+      onDone();
+    });
+  const forget = () =>
+    act("save", async () => {
+      await hub.forgetModel();
+      say("The model is forgotten, and its key with it");
+      onDone();
+    });
+  const keeps = found.key && found.url === draft.url.trim();
+  const why = draft.url.trim() && draft.model.trim() ? null : "It needs an address and a model.";
+  return (
+    <form
+      className="stack modelform"
+      aria-label="Set the model"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!why) void save();
+      }}
+    >
+      <Labelled label="Address, such as https://HOST/v1">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            inputMode="url"
+            autoComplete="off"
+            spellCheck={false}
+            value={draft.url}
+            onChange={(event) => change({ url: event.target.value })}
+          />
+        )}
+      </Labelled>
+      <Labelled label="Model">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            autoComplete="off"
+            spellCheck={false}
+            value={draft.model}
+            onChange={(event) => change({ model: event.target.value })}
+          />
+        )}
+      </Labelled>
+      <Labelled label={keeps ? "Key (one is kept; leave empty to keep it)" : "Key, if it needs one"}>
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            type="password"
+            autoComplete="off"
+            value={draft.key}
+            onChange={(event) => change({ key: event.target.value })}
+          />
+        )}
+      </Labelled>
+      <Labelled label="Format">
+        {(id) => (
+          <select
+            id={id}
+            className="input"
+            value={draft.wire}
+            onChange={(event) => change({ wire: event.target.value as Draft["wire"] })}
+          >
+            {WIRES.map((wire) => (
+              <option key={wire.value} value={wire.value}>
+                {wire.label}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+      <Labelled label="Dollars a day, if limited">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            inputMode="decimal"
+            value={draft.dollars}
+            onChange={(event) => change({ dollars: event.target.value })}
+          />
+        )}
+      </Labelled>
+      <Labelled label="Tokens a day; empty is a million">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            inputMode="numeric"
+            value={draft.tokens}
+            onChange={(event) => change({ tokens: event.target.value })}
+          />
+        )}
+      </Labelled>
+      {tried && (
+        <p className="small" role="status">
+          {tried}
+        </p>
+      )}
+      <div className="row wrap">
+        <Button type="submit" kind="primary" why={why} disabled={busy !== ""}>
+          {busy === "save" ? "Saving" : "Save"}
+        </Button>
+        <Button why={why} disabled={busy !== ""} onClick={() => void tryIt()}>
+          {busy === "try" ? "Asking" : "Test before saving"}
+        </Button>
+        <Button kind="quiet" onClick={onDone}>
+          Cancel
+        </Button>
+        {found.set && (
+          <Button kind="bad" disabled={busy !== ""} onClick={() => void forget()}>
+            Forget it
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}

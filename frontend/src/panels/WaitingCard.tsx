@@ -1,0 +1,164 @@
+/** What waits for a person beside questions, each with its one action: an answer, a line to type, a page to open. */
+import { useState } from "react";
+import { Link } from "wouter";
+import { useDoing } from "../app/Actions.tsx";
+import { useFleet, useNow, useWorkspace } from "../app/context.ts";
+import { type Ask, type Stopped, useWaiting } from "../app/waiting.ts";
+import { nameOfDevice } from "../model/fleet.ts";
+import type { Enrollment } from "../model/types.ts";
+import { age, duration, plural } from "../model/words.ts";
+import { Asleep } from "../ui/Asleep.tsx";
+import { Glyph } from "../ui/Glyph.tsx";
+import { Button, CopyLine } from "../ui/parts.tsx";
+
+export function WaitingCard() {
+  const { asks, pairings, stopped } = useWaiting();
+  const count = asks.length + pairings.length + stopped.length;
+  if (count === 0) return null;
+  return (
+    <section className="card" aria-label="Waits on your devices">
+      <header>
+        <h2>On your devices</h2>
+        <span className="dim">{count}</span>
+      </header>
+      {asks.map((ask) => (
+        <AskItem key={`${ask.device}${ask.action}`} ask={ask} />
+      ))}
+      {pairings.map((pairing) => (
+        <Pairing key={pairing.id} pairing={pairing} />
+      ))}
+      {stopped.map((item) => (
+        <StoppedItem key={`${item.constellation}/${item.task}`} item={item} />
+      ))}
+    </section>
+  );
+}
+
+export function AskItem({ ask }: { ask: Ask }) {
+  const { hub } = useWorkspace();
+  const { report, say } = useDoing();
+  const fleet = useFleet();
+  const now = useNow(1000);
+  const [busy, setBusy] = useState(false);
+  const [reason, setReason] = useState<string | null>(null);
+  const name = nameOfDevice(fleet, ask.device);
+  const here = ask.answers === "hub";
+  const answer = async (allow: boolean) => {
+    setBusy(true);
+    try {
+      await hub.answerAsk(ask.device, ask.id, ask.action, allow, reason ?? "");
+      say(allow ? `${name} goes on` : `${name} will not do it`);
+    } catch (error) {
+      report(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div className="item">
+      <Glyph name="hand" tone="violet" />
+      <b className="strong">
+        {name} asks before {ask.tool}
+      </b>
+      {here ? (
+        <span className="answers">
+          <Button disabled={busy} onClick={() => void answer(false)}>
+            Deny
+          </Button>
+          <Button kind="primary" disabled={busy} onClick={() => void answer(true)}>
+            Allow once
+          </Button>
+        </span>
+      ) : (
+        <span />
+      )}
+      <span className="sub">
+        <code className="mono wraps">{ask.args}</code>
+      </span>
+      <span className="sub">
+        {ask.constellation && (
+          <>
+            For{" "}
+            <Link className="link" href={`/constellations/${ask.constellation}${ask.task ? `/t/${ask.task}` : ""}`}>
+              {ask.task || ask.constellation}
+            </Link>
+            .{" "}
+          </>
+        )}
+        Asked {age(ask.asked_ms, now)}, expires to deny in {duration(Math.max(0, ask.expires_ms - now))}.{" "}
+        {here && reason === null && (
+          <button type="button" className="link" onClick={() => setReason("")}>
+            Add a reason
+          </button>
+        )}
+        {!here && "Its policy takes answers only on itself; type there:"}
+      </span>
+      {!here && (
+        <span className="sub">
+          <CopyLine line={`starloom-agent approve ${ask.id}`} label="the line that allows it" />
+        </span>
+      )}
+      {reason !== null && (
+        <input
+          className="input reason"
+          aria-label="Reason"
+          placeholder="Reason, told to the device"
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
+      )}
+    </div>
+  );
+}
+
+function Pairing({ pairing }: { pairing: Enrollment }) {
+  return (
+    <div className="item">
+      <Glyph name="hand" tone="violet" />
+      <b className="strong cut">{pairing.name || pairing.label || "A device"} asks to join</b>
+      <Link className="btn" href={`/devices?add=${pairing.id}`}>
+        Compare and decide
+      </Link>
+      <span className="sub">Its screen must show: {pairing.words}</span>
+    </div>
+  );
+}
+
+function StoppedItem({ item }: { item: Stopped }) {
+  const [open, setOpen] = useState(false);
+  const again = item.open;
+  return (
+    <div className="item">
+      <Glyph name={item.asleep.length ? "barrier" : "hand"} tone={item.asleep.length ? "amber" : "violet"} />
+      <b className="strong cut">{item.asleep.length ? `${item.asleep.join(", ")} is asleep` : `${item.task} waits`}</b>
+      {item.asleep.length > 0 && again ? (
+        <Button aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Close" : "Open it"}
+        </Button>
+      ) : (
+        <span />
+      )}
+      <span className="sub">
+        {item.sentence}{" "}
+        <Link className="link" href={`/constellations/${item.constellation}${item.task ? `/t/${item.task}` : ""}`}>
+          {item.name}
+        </Link>
+      </span>
+      {item.line && (
+        <span className="sub">
+          <CopyLine line={item.line} label="the line to type" />
+        </span>
+      )}
+      {open && again && (
+        <span className="sub">
+          <Asleep names={item.asleep} again={again} />
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** One sentence of what waits, for where there is no room for more. */
+export function waitingWords(count: number): string {
+  return count ? `${plural(count, "thing")} ${count === 1 ? "needs" : "need"} you` : "Nothing needs you";
+}

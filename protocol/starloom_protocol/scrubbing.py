@@ -1,0 +1,128 @@
+"""Takes known values out of what is said: as they are, and as they stand inside JSON, URLs, base64, hex and listings.
+
+Pure; the agent uses it before anything leaves a device, the hub once more for what comes in. It finds a value that
+was copied or encoded whole, not one that was cut, reversed or encrypted on purpose: that is what naming the devices
+and tools of a secret is for.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import urllib.parse
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+MASK: Final = "***"
+_LINE_CHARS_LEAST: Final = 8
+_CORE_CHARS_LEAST: Final = 8
+
+
+class Scrubber:
+    """Replaces every form of the given values by `***`. Empty values are passed over; false if there is none."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        forms: dict[str, None] = {}
+        for value in values:
+            for form in forms_of(value):
+                forms[form] = None
+        # The longest first, so that what is left of a longer one never shows.
+        self.forms: tuple[str, ...] = tuple(sorted(forms, key=lambda form: (-len(form), form)))
+        self.form_chars_max = len(self.forms[0]) if self.forms else 0
+        self._pattern = re.compile("|".join(map(re.escape, self.forms))) if self.forms else None
+
+    def __bool__(self) -> bool:
+        return self._pattern is not None
+
+    def text(self, text: str) -> str:
+        """Return a text without the values."""
+        return self._pattern.sub(MASK, text) if self._pattern is not None else text
+
+    def finds(self, data: bytes) -> bool:
+        """Whether bytes hold one of the values in any form."""
+        return any(form.encode() in data for form in self.forms)
+
+    def value(self, value: Any) -> Any:
+        """Return a JSON value without the values: texts, keys, and numbers that spell one."""
+        if self._pattern is None:
+            return value
+        if isinstance(value, str):
+            return self._pattern.sub(MASK, value)
+        if isinstance(value, dict):
+            return {self.text(key): self.value(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return MASK if self._pattern.search(str(value)) else value
+        return value
+
+    def held_back(self, text: str) -> int:
+        """Return where a tail begins that could become a value when more text follows; the length if none does."""
+        first = max(0, len(text) - self.form_chars_max + 1)
+        for at in range(first, len(text)):
+            tail = text[at:]
+            if any(len(form) > len(tail) and form.startswith(tail) for form in self.forms):
+                return at
+        return len(text)
+
+
+class Stream:
+    """A text that comes in parts: what may be the beginning of a value waits until more is known."""
+
+    def __init__(self, scrubber: Scrubber) -> None:
+        self._scrubber = scrubber
+        self._held = ""
+
+    def take(self, text: str, *, final: bool = False) -> str:
+        """Return what can be said now. With `final` nothing stays behind."""
+        text = self._scrubber.text(self._held + text)
+        cut = len(text) if final else self._scrubber.held_back(text)
+        self._held = text[cut:]
+        return text[:cut]
+
+
+def forms_of(value: str) -> Iterable[str]:
+    """Yield a value and what it looks like after the usual ways of writing it down."""
+    if not value:
+        return
+    yield value
+    stripped = value.strip()
+    if stripped:
+        yield stripped
+    lines = [line.strip() for line in value.splitlines()]
+    if len(lines) > 1:
+        yield from (line for line in lines if len(line) >= _LINE_CHARS_LEAST)
+    for whole in dict.fromkeys((value, stripped)):
+        if whole:
+            yield from _written(whole)
+
+
+def _written(value: str) -> Iterable[str]:
+    yield msgspec.json.encode(value).decode()[1:-1]
+    yield json.dumps(value)[1:-1]
+    yield value.encode("ascii", "backslashreplace").decode().replace("\n", "\\n").replace("\t", "\\t")
+    yield repr(value)[1:-1]
+    yield urllib.parse.quote(value, safe="")
+    yield urllib.parse.quote(value)
+    yield urllib.parse.quote_plus(value)
+    raw = value.encode()
+    if len(raw) >= _CORE_CHARS_LEAST // 2:
+        yield raw.hex()
+        yield raw.hex().upper()
+    for before in range(3):
+        core = _base64_core(raw, before)
+        if len(core) >= _CORE_CHARS_LEAST:
+            yield core
+            yield core.replace("+", "-").replace("/", "_")
+
+
+def _base64_core(raw: bytes, before: int) -> str:
+    """Return the part of a base64 text that depends on these bytes alone, where `before` bytes (mod 3) precede them."""
+    text = base64.b64encode(b"\0" * before + raw).decode()
+    first = (0, 2, 3)[before]
+    over = (before + len(raw)) % 3
+    last = len(text) - (0, 3, 2)[over]
+    return text[first:last]

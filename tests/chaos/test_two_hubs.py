@@ -1,0 +1,127 @@
+"""Two hubs on one shard, each killed and frozen in turn, as owner and as standby, with agents and clients on both."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.conftest import Settled
+from tests.chaos.pair import Pair, Viewer, paired
+from tests.chaos.stack import Accepted
+from tests.chaos.submitter import Submitter
+from tests.chaos.work import echoes, plan
+from tests.waiting import until
+
+pytestmark = pytest.mark.chaos
+
+
+@pytest.fixture(scope="module")
+def stack(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    """Two hubs with the agents `north` at the one and `south` at the other."""
+    home = Path(tempfile.mkdtemp(prefix="sl-pair-"))
+    failed_before = request.session.testsfailed
+    with paired(home, {"north": "a", "south": "b"}) as made:
+        yield made
+    left = made.left_over()
+    assert not left, f"these outlived the service: {left}"
+    if request.session.testsfailed == failed_before:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+Note = Callable[[str, object], None]
+
+
+def _under_way(stack: Pair, name: str) -> Accepted:
+    """Start a program on each device that may run only once, and a crowd beside them."""
+    tasks = [stack.place.task(name, device, device=device) for device in ("north", "south")]
+    request = stack.submit(plan(name, tasks))
+    names = [f"{name}/{device}" for device in ("north", "south")]
+    until(lambda: all(stack.place.begun(one) for one in names), "both programs have begun")
+    return request
+
+
+def _finish(stack: Pair, name: str, request: Accepted, submitters: list[Submitter]) -> None:
+    stack.place.open(f"{name}/north", f"{name}/south")
+    assert stack.until_final(request, 90) == "succeeded"
+    assert [len(stack.place.begun(f"{name}/{device}")) for device in ("north", "south")] == [1, 1]
+    for submitter in submitters:
+        assert submitter.count > 0
+        for accepted in submitter.accepted:
+            assert stack.until_final(accepted, 90) == "succeeded"
+
+
+def _submitting(stack: Pair, name: str) -> list[Submitter]:
+    return [Submitter(stack, f"{name}-{hub}", stack.client_of(hub).address) for hub in ("a", "b")]
+
+
+def test_agents_commands_and_views_at_both_hubs(stack: Pair, settled: Settled) -> None:
+    request = stack.remember_of(stack.standby(), echoes("both", 12, side_by_side=2))
+    with Viewer(stack.client_of("a"), request) as one, Viewer(stack.client_of("b"), request) as other:
+        assert stack.until_final(request) == "succeeded"
+        last = stack.look(request).seq
+        until(lambda: one.last >= last and other.last >= last, "both pages saw all of it")
+    assert [event.seq for event in one.events] == [event.seq for event in other.events] == list(range(1, last + 1))
+    assert one.other == other.other == []
+    settled()
+
+
+@pytest.mark.parametrize("kind", ["killed", "frozen"])
+def test_the_standby_takes_over_and_nothing_is_lost(
+    stack: Pair, settled: Settled, record_property: Note, kind: str
+) -> None:
+    name = f"owner-{kind}"
+    owner, standby = stack.owner(), stack.standby()
+    request = _under_way(stack, name)
+    watched = stack.submit(echoes(f"{name}-watched", 200, side_by_side=2))
+    submitters = _submitting(stack, name)
+    with submitters[0], submitters[1], Viewer(stack.client_of(standby), watched) as page:
+        until(lambda: all(submitter.count >= 2 for submitter in submitters), "requests are accepted at both")
+        if kind == "killed":
+            stack.kill(owner)
+            took_s = stack.until_owner(standby)
+            submitters[standby == "b"].more(3)
+            stack.bring_back(owner)
+        else:
+            with stack.frozen(owner):
+                took_s = stack.until_owner(standby)
+                submitters[standby == "b"].more(3)
+            until(lambda: stack.role(owner) == "standby", "who woke stands by")
+        record_property("takeover_s", round(took_s, 2))
+        print(f"\n{kind} owner: the other hub owned the shard and was ready after {took_s:.1f} s")
+        for submitter in submitters:
+            submitter.more(2)
+        assert stack.until_final(watched, 90) == "succeeded"
+        last = stack.look(watched).seq
+        until(lambda: page.last >= last, "the page at the hub that took over saw all of it")
+    assert [event.seq for event in page.events] == list(range(1, last + 1))
+    assert page.other == []
+    _finish(stack, name, request, submitters)
+    settled()
+
+
+@pytest.mark.parametrize("kind", ["killed", "frozen"])
+def test_without_the_standby_the_owner_goes_on(stack: Pair, settled: Settled, kind: str) -> None:
+    name = f"standby-{kind}"
+    owner, standby = stack.owner(), stack.standby()
+    request = _under_way(stack, name)
+    submitters = _submitting(stack, name)
+    with submitters[0], submitters[1]:
+        until(lambda: all(submitter.count >= 2 for submitter in submitters), "requests are accepted at both")
+        if kind == "killed":
+            stack.kill(standby)
+            submitters[owner == "b"].more(5)
+            stack.bring_back(standby)
+        else:
+            freezing: AbstractContextManager[None] = stack.frozen(standby)
+            with freezing:
+                submitters[owner == "b"].more(5)
+        for submitter in submitters:
+            submitter.more(2)
+        assert stack.role(owner) == "owner"
+    _finish(stack, name, request, submitters)
+    settled()

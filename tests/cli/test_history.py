@@ -1,0 +1,113 @@
+"""`fork undo replay blame audit` on a hub that answers as told; a copy of the record verifies without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from starloom.cli.commands import build
+from starloom.edge.activity import _line
+from starloom.store.audit import kept_of
+from starloom.store.chain import BEGINNING, digest_of, link_of
+from starloom.store.history import past_of
+from starloom.store.port import Ownership
+from tests.cli.test_commands import StubHub, hub
+from tests.store.sample import commit, task
+
+__all__ = ["hub"]
+OWN = Ownership(incarnation=1, replaced=False, run_id="r", term=1, watermark=0)
+
+
+def run(hub: StubHub, *words: str) -> Result:
+    return CliRunner().invoke(build(), [*words, "--hub", hub.url])
+
+
+def test_a_fork_says_where_it_begins_and_what_is_other(hub: StubHub) -> None:
+    hub.answers["POST", "/constellations/c-1/fork"] = (202, {"id": "c-2", "state": "active", "version": 2})
+    done = run(hub, "fork", "c-1", "--task", "b", "-i", "b.n=5", "-i", "b.word=go", "--confirm", "b")
+    assert (done.exit_code, done.stdout) == (0, "c-2 is forked from c-1: active\n")
+    assert hub.asked[-1][2] == {"from_task": "b", "inputs": {"b": {"n": 5, "word": "go"}}, "confirm": ["b"]}
+    assert run(hub, "fork", "c-1").exit_code == 2
+    assert run(hub, "fork", "c-1", "--task", "b", "--version", "2").exit_code == 2
+    assert run(hub, "fork", "c-1", "--task", "b", "-i", "n=5").exit_code == 2
+
+
+def test_work_is_undone_or_an_edit_is(hub: StubHub) -> None:
+    answer = {"version": 3, "undoing": ["b", "a"], "cannot_be_undone": ["look"]}
+    hub.answers["POST", "/constellations/c-1/undo"] = (200, answer)
+    done = run(hub, "undo", "c-1")
+    assert done.stdout.splitlines() == ["c-1 undoes, in this order: b, a", "without a way back: look"]
+    hub.answers["POST", "/constellations/c-1/edits"] = (200, {"version": 4})
+    assert run(hub, "undo", "c-1", "--version", "3").stdout == "version 3 of c-1 is taken back: version 4\n"
+    assert hub.asked[-1][2]["operations"] == [{"undo": {"version": 3}}]
+    assert run(hub, "undo", "c-1", "--version", "3", "--task", "a").exit_code == 2
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_replay_ends_with_what_it_found(hub: StubHub, same: bool) -> None:
+    difference = {
+        "pos": 4,
+        "stream": "c-1",
+        "seq": 3,
+        "input": "ResultReported",
+        "logged": "task_failed a",
+        "decided": "task_succeeded a",
+    }
+    found: dict[str, Any] = {
+        "same": same,
+        "events": 9,
+        "inputs": 4,
+        "first_pos": 1,
+        "last_pos": 7,
+        "note": "",
+        "differences": [] if same else [difference],
+    }
+    hub.answers["GET", "/constellations/c-1/replay"] = (200, found)
+    done = run(hub, "replay", "c-1")
+    assert done.exit_code == (0 if same else 1)
+    assert ("Every step came out the same." in done.stdout) == same
+    assert ("logged:  task_failed a" in done.stdout) != same
+
+
+def test_blame_prints_who_and_why(hub: StubHub) -> None:
+    line = {"version": 2, "author": "person:ann", "reason": "a second look", "trigger": "edit"}
+    hub.answers["GET", "/constellations/c-1/blame"] = (
+        200,
+        {"items": [{"id": "b", "kind": "task", "added": line, "changed": []}]},
+    )
+    assert run(hub, "blame", "b", "c-1").stdout == "b\n  added in version 2 by person:ann: a second look\n"
+    hub.answers["GET", "/constellations/c-1/blame"] = (200, {"items": []})
+    assert run(hub, "blame", "x", "c-1").exit_code == 2
+
+
+def copy(path: Path) -> str:
+    """A copy of four commits as the hub writes it; returns its anchor."""
+    link, lines = BEGINNING, []
+    for pos in range(1, 5):
+        past = past_of(commit(OWN, pos, [("c1", pos, {"task/a": task("ready")})]))
+        link = link_of(link, digest_of(past))
+        lines.append(_line(kept_of(past, link)))
+    path.write_bytes(b"".join(lines))
+    return f"4:{link.hex()}"
+
+
+def test_a_copy_verifies_without_a_hub_and_shows_what_was_changed(hub: StubHub, tmp_path: Path) -> None:
+    file = tmp_path / "record.ndjson"
+    anchor = copy(file)
+    done = run(hub, "audit", "verify", "-f", str(file), "--anchor", anchor)
+    assert (done.exit_code, done.stdout.splitlines()) == (
+        0,
+        ["The record is whole: 4 commits, 4 events.", f"anchor {anchor}"],
+    )
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([lines[0], lines[1].replace("engine", "enginE"), *lines[2:]]))
+    assert "commit 2: it is not what was chained here" in run(hub, "audit", "verify", "-f", str(file)).stdout
+    file.write_text("\n".join([lines[0], *lines[2:]]))
+    gone = run(hub, "audit", "verify", "-f", str(file), "--json")
+    assert (gone.exit_code, json.loads(gone.stdout)["breaks"][0]["pos"]) == (1, 3)
+    assert run(hub, "audit", "verify", "-f", str(file), "--anchor", f"4:{'00' * 32}").exit_code == 1
+    assert hub.asked == []

@@ -1,0 +1,112 @@
+"""What waits for a person, in a real browser: a device's own question, and the model set in the page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from starloom_agent.commands import CommandRule
+from starloom_agent.policy import Policy
+from starloom_agent.policy_file import write_policy
+from starloom_protocol.vocabulary import Profile
+from tests.e2e.screens import Screens
+from tests.e2e.stack import Stack
+from tests.models.server import FakeModel, Say, fake_model
+
+pytestmark = pytest.mark.e2e
+
+RULE = CommandRule.of(["echo", {"word": "[a-z]+"}])
+
+
+def asking_device(stack: Stack, name: str, answers: str) -> None:
+    made = stack.client.create("/enrollments", {"preapproved": True, "name": name})
+    joining = stack.ask_to_join(made["code"], name)
+    assert joining.process.wait(60) == 0, joining.said()
+    write_policy(joining.home / "policy.toml", Policy(profile=Profile.OPERATE, commands=(RULE,), answers=answers))
+    stack.run_agent(joining)
+    stack.until_online(name)
+
+
+def test_a_devices_question_is_answered_in_the_inbox(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    name = f"asks-{width}"
+    asking_device(stack, name, "hub")
+    say = {"id": "say", "tool": "shell.run", "args": {"argv": ["echo", "hello"]}, "device": {"name": name}}
+    constellation = stack.submit({"starloom": 1, "name": f"Asked {width}", "tasks": [say]})
+    if stack.state(constellation) == "awaiting_approval":
+        stack.client.post(f"/approvals/{constellation}:approve-plan/approve", {})
+    page.goto("/inbox")
+    asked = page.get_by_role("region", name="Waits on your devices").locator(".item", has_text=f"{name} asks before")
+    expect(asked).to_contain_text('"echo","hello"')
+    screens.shoot(page, "inbox", "device-asks", width)
+    asked.get_by_role("button", name="Allow once").click()
+    expect(asked).to_have_count(0)
+    stack.until_state(constellation, "succeeded")
+
+
+def test_a_device_that_answers_itself_shows_the_line(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    name = f"itself-{width}"
+    asking_device(stack, name, "here")
+    say = {"id": "say", "tool": "shell.run", "args": {"argv": ["echo", "hello"]}, "device": {"name": name}}
+    constellation = stack.submit({"starloom": 1, "name": f"There {width}", "tasks": [say]})
+    if stack.state(constellation) == "awaiting_approval":
+        stack.client.post(f"/approvals/{constellation}:approve-plan/approve", {})
+    page.goto("/inbox")
+    asked = page.get_by_role("region", name="Waits on your devices").locator(".item", has_text=f"{name} asks before")
+    expect(asked).to_contain_text("starloom-agent approve")
+    expect(asked.get_by_role("button", name="Allow once")).to_have_count(0)
+    screens.shoot(page, "inbox", "answered-there", width)
+    stack.client.post(f"/constellations/{constellation}/cancel")
+
+
+@contextmanager
+def a_model(*says: Say) -> Iterator[FakeModel]:
+    """A fake model server on a loop of its own, in a thread."""
+    up, over = threading.Event(), asyncio.Event()
+    held: list[FakeModel] = []
+    loop = asyncio.new_event_loop()
+
+    async def serve() -> None:
+        async with fake_model(*says) as fake:
+            held.append(fake)
+            up.set()
+            await over.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
+    thread.start()
+    try:
+        assert up.wait(20), "the fake model did not start"
+        yield held[0]
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join(20)
+        loop.close()
+
+
+def test_the_model_is_tried_set_and_forgotten_in_settings(
+    page: Page, stack: Stack, screens: Screens, width: str
+) -> None:
+    with a_model(Say(tool={"kind": "cannot", "text": "ready"})) as fake:
+        page.goto("/settings")
+        page.get_by_role("button", name="Set a model").click()
+        form = page.get_by_role("form", name="Set the model")
+        form.get_by_label("Address").fill(fake.url)
+        form.get_by_label("Model", exact=True).fill("fake-1")
+        form.get_by_label("Key").fill("sk-of-the-page")
+        form.get_by_role("button", name="Test before saving").click()
+        expect(form.get_by_role("status")).to_contain_text("It answered", timeout=120_000)
+        screens.shoot(page, "settings", "model-form", width)
+        form.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("fake-1 at 127.0.0.1")).to_be_visible()
+        assert "sk-of-the-page" not in page.content()
+        assert "sk-of-the-page" not in json.dumps(stack.client.get("/model"))
+        screens.shoot(page, "settings", "model-set", width)
+        page.get_by_role("button", name="Change", exact=True).click()
+        page.get_by_role("button", name="Forget it").click()
+        expect(page.get_by_role("button", name="Set a model")).to_be_visible()
+    assert stack.client.get("/model")["set"] is False

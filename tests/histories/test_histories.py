@@ -1,0 +1,43 @@
+"""Every landed version's logs still fold, and are decided again to the same events but for what changed on purpose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from starloom.engine.redeciding import redecide
+from starloom.store.chain import Walk
+from starloom.store.memory import MemoryStore
+from starloom_protocol.feed import ACCESS, FLEET, decode_event, fold
+from tests.histories.kept import FOLDER, expected, read
+
+LOGS = sorted(FOLDER.glob("*/*.ndjson"))
+
+
+def test_there_are_histories_of_the_first_version() -> None:
+    assert len([path for path in LOGS if path.parent.name == "0.1.0"]) >= 3
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+async def test_a_history_is_decided_again(path: Path) -> None:
+    history = read(path)
+    store = MemoryStore(history=history)
+    differences = 0
+    for name in [stream for stream in history.streams if stream not in (ACCESS, FLEET)]:
+        events = [decode_event(raw) for raw in history.streams[name]]
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        assert "head" in fold({}, events)
+        found = await redecide(store, name)
+        assert found.exact, found.note
+        differences = max(differences, len(found.differences))
+    assert differences == expected(path.parent).get(path.stem, 0)
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+async def test_a_history_verifies(path: Path) -> None:
+    history = read(path)
+    walk = Walk()
+    walk.take(await MemoryStore(history=history).kept(0, len(history.commits)))
+    walk.ended(history.meta.watermark)
+    assert walk.breaks == []
