@@ -174,7 +174,7 @@ def test_the_owners_machine_and_an_empty_battery_are_asked_last() -> None:
     condition(driver, "two", battery="10", charging="false")
     driver.submit(plan(task("a")), name="c2")
     assert driver.take()[0].device == "d-one"
-    condition(driver, "one", battery="5%")
+    condition(driver, "one", battery="5 %")
     condition(driver, "two", charging="true")
     driver.submit(plan(task("a")), name="c3")
     assert driver.take()[0].device == "d-two"

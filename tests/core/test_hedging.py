@@ -7,6 +7,7 @@ import pytest
 from starloom.core import inputs as i
 from starloom.core.effects import SendDispatch
 from starloom.core.timeouts import passed
+from starloom_protocol.entities import Retry
 from starloom_protocol.vocabulary import AttemptEnd, Code, Outcome
 from tests.builders import NONE, Driver, plan, task
 from tests.core.watched import WatchedDriver
@@ -135,8 +136,10 @@ def test_a_hedge_of_a_revoked_device_is_over() -> None:
     assert (record.state, record.attempt) == ("running", 1)
 
 
-@pytest.mark.parametrize(("tool", "fields"), [("t.never", {}), ("t.pure", {"device": "one"})])
-def test_what_may_not_be_repeated_or_fits_nowhere_else_is_never_hedged(tool: str, fields: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("tool", "fields"), [("t.never", {"retry": Retry(max_attempts=3)}), ("t.pure", {"device": "one"})]
+)
+def test_what_may_not_be_repeated_or_fits_nowhere_else_is_never_hedged(tool: str, fields: dict[str, object]) -> None:
     driver, _first = slow(tool, **fields)
     for timer in [item for item in passed(driver.shard, driver.now_ms) if item.kind == "hedge"]:
         driver.fire(timer)

@@ -102,7 +102,7 @@ BUGS = [
     Bug(
         "a device takes more than it has slots",
         "backend/starloom/core/placement.py",
-        "        if used >= slots:\n            continue\n",
+        "        if busy >= slots:\n            continue\n",
         "",
         CORE,
     ),

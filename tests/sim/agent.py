@@ -1,14 +1,14 @@
 """A simulated agent: the real agent core and outbox over a ledger that survives crashes, with tools made of time.
 
-It does what `starloom_agent.runtime` does, in its order: ledger first, then effects and reports. `World` notes what
-truly happened on the devices, which no crash can take back.
+It does what `starloom_agent.runtime` does, in its order: what happens in one turn is put down by one flush, and only
+then do effects begin and reports leave. `World` notes what truly happened on the devices, which no crash can take back.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,7 @@ from starloom_protocol.frames import (
 )
 from starloom_protocol.values import canonical, parse, point
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatability
+from tests.sim.disk import SimLedger
 
 ALIVE_EVERY_S = 5.0
 
@@ -48,38 +49,6 @@ class World:
 
 
 @dataclass
-class SimLedger:
-    """What an agent's disk has. Writes are down when the call returns: the runtime flushes before it goes on."""
-
-    id: str
-    next_report: int = 1
-    attempts: dict[LeaseRef, str] = field(default_factory=dict)
-    results: dict[LeaseRef, ResultFrame | Receipt] = field(default_factory=dict)
-    kept: dict[int, Any] = field(default_factory=dict)
-
-    def take_number(self) -> int:
-        self.next_report += 1
-        return self.next_report - 1
-
-    def keep(self, report: Any) -> None:
-        self.kept[report.report] = report
-
-    def drop_reports(self, up_to: int) -> None:
-        for number in [number for number in self.kept if number <= up_to]:
-            del self.kept[number]
-
-    def reports(self) -> Iterator[Any]:
-        return iter([self.kept[number] for number in sorted(self.kept)])
-
-    def fences(self) -> dict[tuple[str, str], tuple[int, int]]:
-        found: dict[tuple[str, str], tuple[int, int]] = {}
-        for at in self.attempts:
-            key = core.task_of(at)
-            found[key] = max(found.get(key, (-1, -1)), core.fence_of(at))
-        return found
-
-
-@dataclass
 class _Call:
     dispatch: Dispatch
     fence_at: float | None
@@ -90,14 +59,21 @@ class _Call:
 
 
 class SimAgent:
-    """One device. `crash` loses all but the ledger; `boot` starts the next process of it."""
+    """One device. `crash` loses all but the ledger; `boot` starts the next process of it.
+
+    Its clock is its own: it began at another time and runs a little fast or slow. `died` is called when a tool takes
+    the process with it.
+    """
 
     def __init__(self, device: str, slots: int, chance: random.Random, world: World) -> None:
         self.device = device
         self.slots = slots
-        self.ledger = SimLedger(id=f"ledger-{device}")
+        self.ledger = SimLedger(f"ledger-{device}")
         self.alive = False
         self.push: Any = None
+        self.died: Callable[[], None] = lambda: None
+        self._offset_s = chance.uniform(0.0, 100_000.0)
+        self._rate = chance.uniform(0.99, 1.01)
         self._chance = chance
         self._world = world
         self._life = 0
@@ -111,6 +87,8 @@ class SimAgent:
         self.outbox = Outbox(self.ledger)  # type: ignore[arg-type]
         self.state = core.AgentState(slots=self.slots, fences=self.ledger.fences())
         self._calls: dict[LeaseRef, _Call] = {}
+        self._to_spawn: list[LeaseRef] = []
+        self._turn_scheduled = False
         for at, state in list(self.ledger.attempts.items()):
             if state == "started":
                 self._report_end(
@@ -120,6 +98,7 @@ class SimAgent:
     def crash(self) -> None:
         """The process is gone with all it had in memory; the runner of each tool dies with it."""
         self._life += 1
+        self.ledger.lose()
         self.alive = False
         self.push = None
         self._world.crashes += 1
@@ -133,7 +112,7 @@ class SimAgent:
         self.push = push
         self._do(core.Proved(self._now()))
         self.outbox.connected(received)
-        self._flush()
+        self._schedule_turn()
 
     def disconnected(self) -> None:
         self.push = None
@@ -170,19 +149,37 @@ class SimAgent:
 
     # -- the core's actions, as the runtime carries them out
 
-    @staticmethod
-    def _now() -> float:
-        return asyncio.get_running_loop().time()
+    def _now(self) -> float:
+        return self._offset_s + asyncio.get_running_loop().time() * self._rate
 
     def _do(self, event: Any) -> None:
         for action in core.step(self.state, event):
             self._act(action)
-        self._flush()
+        self._schedule_turn()
 
-    def _flush(self) -> None:
+    def _schedule_turn(self, after_s: float | None = None) -> None:
+        """A flush takes its time; a crash before it takes everything of the turn away."""
+        if self._turn_scheduled:
+            return
+        self._turn_scheduled = True
+        if after_s is None:
+            after_s = self._chance.choice([0.0, 0.0, 0.004, 0.03])
+        asyncio.get_running_loop().call_later(after_s, self._put_down, self._life)
+
+    def _put_down(self, life: int) -> None:
+        if life != self._life or not self.alive:
+            return
+        self._turn_scheduled = False
+        if not self.ledger.flush():
+            self._schedule_turn(1.0)
+            return
+        spawn, self._to_spawn = self._to_spawn, []
+        for at in spawn:
+            self._spawn(at)
         if self.push is not None:
-            for report in self.outbox.unsent():
-                self.push(report)
+            while batch := self.outbox.unsent():
+                for report in batch:
+                    self.push(report)
 
     def _act(self, action: Any) -> None:
         match action:
@@ -192,8 +189,7 @@ class SimAgent:
                 call = self._calls.pop(action.at)
                 self._report_end(action.at, durable=_durable(call.dispatch), **call.ended)
             case core.Stop():
-                call = self._calls[action.at]
-                call.stop = action.why
+                self._stop(action)
             case core.MoveFence():
                 self._calls[action.at].fence_at = action.fence_at
             case core.SayReceipt():
@@ -207,12 +203,23 @@ class SimAgent:
             case core.AnswerFromLedger():
                 self._answer(action)
             case core.Forget():
-                self.ledger.attempts[action.at] = "finished"
+                self.ledger.forget(action.at)
+
+    def _stop(self, action: core.Stop) -> None:
+        call = self._calls[action.at]
+        call.stop = action.why
+        if action.at in self._to_spawn:
+            self._to_spawn.remove(action.at)
+            call.ended = {"outcome": Outcome.INTERRUPTED, "code": Code.INTERRUPTED, "effect": EffectSeen.NONE}
+            for following in core.step(self.state, core.CallEnded(action.at, stopped=True)):
+                self._act(following)
 
     def _answer(self, action: core.AnswerFromLedger) -> None:
         pending = self.outbox.end_of(action.at)
         if pending is not None:
             self.outbox.send_again(pending.report)
+            return
+        if not self.ledger.flush():
             return
         kept = self.ledger.results.get(action.at)
         if kept is not None:
@@ -223,14 +230,12 @@ class SimAgent:
     def _report_end(self, at: LeaseRef, *, durable: bool, **fields: Any) -> None:
         report = self.outbox.add(lambda number: ResultFrame(at=at, report=number, **fields), durable=durable)
         if durable and isinstance(report, ResultFrame):
-            self.ledger.attempts[at] = "finished"
-            self.ledger.results[at] = report
+            self.ledger.finished(at, report)
 
     def _report_receipt(self, at: LeaseRef, effect: EffectSeen, *, known: bool) -> None:
         report = self.outbox.add(lambda number: Receipt(at=at, effect=effect, known=known, report=number), durable=True)
         if isinstance(report, Receipt):
-            self.ledger.attempts[at] = "finished"
-            self.ledger.results[at] = report
+            self.ledger.finished(at, report)
 
     # -- tools
 
@@ -244,10 +249,16 @@ class SimAgent:
                 self._act(following)
             return
         if durable:
-            self.ledger.attempts[dispatch.at] = "started"
+            self.ledger.started(dispatch.at)
         self.outbox.add(lambda number: Started(at=dispatch.at, report=number), durable=durable)
-        self._world.begun.append((self._now(), self.device, dispatch.at, dispatch.repeatability))
-        call.running = asyncio.get_running_loop().create_task(self._run(dispatch.at, self._life))
+        self._to_spawn.append(dispatch.at)
+
+    def _spawn(self, at: LeaseRef) -> None:
+        call = self._calls.get(at)
+        if call is None or at not in self.state.held:
+            return
+        self._world.begun.append((asyncio.get_running_loop().time(), self.device, at, call.dispatch.repeatability))
+        call.running = asyncio.get_running_loop().create_task(self._run(at, self._life))
 
     async def _run(self, at: LeaseRef, life: int) -> None:
         """A tool: takes its time in small steps, so that a stop or its fence can end it anywhere."""
@@ -265,6 +276,10 @@ class SimAgent:
             if call.stop and not (call.stop == "cancel" and args.get("deaf")):
                 break
         if life != self._life:
+            return
+        if args.get("kills") and not call.stop:
+            call.running = None
+            self.died()
             return
         if call.stop:
             call.ended = {"outcome": Outcome.INTERRUPTED, "code": Code.INTERRUPTED, "effect": call.effect}

@@ -9,6 +9,8 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -35,12 +37,30 @@ TOOLS = [
 ]
 
 
-class SlowStore(MemoryStore):
-    """The memory twin with time in it: a commit and a write to SQL take a while, so others come between."""
+@dataclass
+class Doubts:
+    """Calls to come that are carried out and whose reply is then lost, and how slow SQL is now."""
 
-    def __init__(self, redis: MemoryRedis, history: MemoryHistory, chance: random.Random) -> None:
+    redis: int = 0
+    history: int = 0
+    slow_s: float = 0.0
+
+
+class SlowStore(MemoryStore):
+    """The memory twin with time in it: a commit and a write to SQL take a while, so others come between.
+
+    A call in doubt is carried out and then told to have failed.
+    """
+
+    def __init__(self, redis: MemoryRedis, history: MemoryHistory, chance: random.Random, doubts: Doubts) -> None:
         super().__init__(redis, history, sleep=asyncio.sleep)
         self._chance = chance
+        self._doubts = doubts
+
+    def _lose_reply(self) -> None:
+        if self._doubts.redis > 0:
+            self._doubts.redis -= 1
+            raise Unavailable("Redis in memory did what was asked and its reply was lost")
 
     async def commit(self, commit: Commit) -> None:
         await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
@@ -51,20 +71,49 @@ class SlowStore(MemoryStore):
         self, owner: str, at_ms: int, keep: Collection[str] = (), *, over: int | None = None, polite: bool = False
     ) -> Ownership:
         await asyncio.sleep(0.01)
-        return await super().take(owner, at_ms, keep, over=over, polite=polite)
+        own = await super().take(owner, at_ms, keep, over=over, polite=polite)
+        try:
+            self._lose_reply()
+        except Unavailable:
+            # As in `RedisStore`: a taking that failed leaves no ownership behind.
+            await self._projector.stop()
+            self._own = None
+            raise
+        return own
+
+    async def renew(self, owner: str, term: int, at_ms: int) -> bool:
+        renewed = await super().renew(owner, term, at_ms)
+        self._lose_reply()
+        return renewed
+
+    async def owns(self, term: int) -> bool:
+        owned = await super().owns(term)
+        self._lose_reply()
+        return owned
+
+    async def position(self) -> tuple[int, int, str]:
+        found = await super().position()
+        await asyncio.sleep(self._chance.choice([0.0, 0.001]))
+        return found
 
     async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
         await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
-        return await super().recall(streams)
+        found = await super().recall(streams)
+        self._lose_reply()
+        return found
 
     async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
         await asyncio.sleep(self._chance.choice([0.0, 0.001]))
         await super().retire(streams)
         await asyncio.sleep(self._chance.choice([0.0, 0.001]))
+        self._lose_reply()
 
     async def _project(self, batch: Sequence[PastCommit]) -> None:
-        await asyncio.sleep(self._chance.choice([0.001, 0.05, 0.2]))
+        await asyncio.sleep(self._doubts.slow_s or self._chance.choice([0.001, 0.05, 0.2]))
         await super()._project(batch)
+        if self._doubts.history > 0:
+            self._doubts.history -= 1
+            raise Unavailable("the history in memory was written and its reply was lost")
 
 
 class Nothing:
@@ -96,15 +145,22 @@ class Site:
         self.clock = SimClock()
         self.redis = MemoryRedis()
         self.history = MemoryHistory()
-        self.net = Network(chance)
+        self.doubts = Doubts()
+        self.net = Network(random.Random(chance.getrandbits(32)))
         self.world = World()
         self.agents = {
-            f"d-{name}": SimAgent(f"d-{name}", chance.choice([1, 2, 3]), chance, self.world) for name in devices
+            f"d-{name}": SimAgent(
+                f"d-{name}", chance.choice([1, 2, 3]), random.Random(chance.getrandbits(32)), self.world
+            )
+            for name in devices
         }
+        for device, agent in self.agents.items():
+            agent.died = partial(self._killed_by_tool, device)
         self.engine: Engine | None = None
         self.store: SlowStore | None = None
         self.lives = 0
         self.violations: list[str] = []
+        self.told: list[tuple[float, str]] = []
         self._dialling: dict[str, asyncio.Task[None]] = {}
         self._ids = 0
         self.closing = False
@@ -113,11 +169,19 @@ class Site:
         self._ids += 1
         return f"i{self._ids}"
 
+    def note(self, words: str) -> None:
+        """Write down what happens, for the story of a schedule."""
+        self.told.append((asyncio.get_running_loop().time(), words))
+
     # -- hubs
 
     async def start_hub(self) -> None:
         """Start an owner; waits for its stores as the wiring does."""
-        store = SlowStore(self.redis, self.history, self.chance)
+        self.engine, self.store = await self._started()
+
+    async def _started(self) -> tuple[Engine, SlowStore]:
+        self.lives += 1
+        store = SlowStore(self.redis, self.history, random.Random(self.chance.getrandbits(32)), self.doubts)
         engine = Engine(
             store=store,
             remote=None,
@@ -135,8 +199,34 @@ class Site:
                 break
             except Unavailable:
                 await asyncio.sleep(0.5)
-        self.lives += 1
-        self.engine, self.store = engine, store
+        self.note(f"hub{self.lives} owns the shard at commit {engine.pos}")
+        return engine, store
+
+    async def take_over(self, alive_s: float) -> None:
+        """Let another hub take the shard from one that still runs, and goes on for a while.
+
+        The old one's sockets stand until it finds out or is gone; the new one has those that are made from then on.
+        """
+        old, store = self.engine, self.store
+        if old is None or store is None:
+            return
+        new = asyncio.ensure_future(self._started())
+        lost = asyncio.ensure_future(old.lost.wait())
+        await asyncio.wait({new, lost}, timeout=alive_s + 1.0, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({lost}, timeout=alive_s)
+        lost.cancel()
+        if old.lost.is_set():
+            self.note("the old hub found out")
+        self._cut_all()
+        self.engine = self.store = None
+        await self._end(old, store)
+        self.engine, self.store = await new
+
+    def _cut_all(self) -> None:
+        for device in list(self.net.wires):
+            self.net.cut_device(device)
+            for wire in list(self.net.wires.get(device, [])):
+                self.net.forget(wire)
 
     async def kill_hub(self) -> None:
         """End the hub as SIGKILL does: nothing it holds in memory is left, every connection is gone."""
@@ -144,13 +234,13 @@ class Site:
         if engine is None or store is None:
             return
         self.engine = self.store = None
+        self._cut_all()
+        await self._end(engine, store)
+
+    async def _end(self, engine: Engine, store: SlowStore) -> None:
         self._look_at(engine)
         for task in engine._tasks:
             task.cancel()
-        for device in list(self.net.wires):
-            self.net.cut_device(device)
-            for wire in list(self.net.wires.get(device, [])):
-                self.net.forget(wire)
         await asyncio.gather(*engine._tasks, return_exceptions=True)
         await store.close()
 
@@ -214,6 +304,16 @@ class Site:
         if dialling is not None:
             dialling.cancel()
         self.net.cut_device(device)
+
+    def _killed_by_tool(self, device: str) -> None:
+        """A tool took its agent with it; whatever looks after the agent starts it again."""
+        self.note(f"a tool ended the agent of {device}")
+        self.crash_agent(device)
+        asyncio.get_running_loop().call_later(2.0, self._again, device)
+
+    def _again(self, device: str) -> None:
+        if not self.closing and not self.agents[device].alive:
+            self.boot_agent(device)
 
     def _dial(self, device: str) -> None:
         old = self._dialling.pop(device, None)

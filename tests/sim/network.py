@@ -39,6 +39,11 @@ class Network:
         self.wires: dict[str, list[Wire]] = {}
         self.cut_off: set[str] = set()
         self.slow_s = 0.02
+        self._repeats: dict[str, int] = {}
+
+    def repeat(self, device: str, count: int) -> None:
+        """Let the next messages of a device's wires, in either direction, arrive twice."""
+        self._repeats[device] = self._repeats.get(device, 0) + count
 
     # -- the hub's side
 
@@ -72,6 +77,10 @@ class Network:
         at = max(loop.time() + self._chance.uniform(0.001, self.slow_s), wire.arrives_s[to] + 0.0001)
         wire.arrives_s[to] = at
         loop.call_at(at, self._arrive, wire, to, frame, at)
+        if self._repeats.get(wire.device, 0) > 0:
+            self._repeats[wire.device] -= 1
+            again = at + self._chance.uniform(0.0, self.slow_s)
+            loop.call_at(again, self._arrive, wire, to, frame, again)
 
     def _arrive(self, wire: Wire, to: str, frame: Any, at: float) -> None:
         if at > wire.lost_after_s.get(to, float("inf")):

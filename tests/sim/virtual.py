@@ -65,10 +65,16 @@ def run(main: Coroutine[Any, Any, Any]) -> tuple[Any, list[str]]:
 
 
 class SimClock:
-    """`engine.ports.Clock` over the loop's virtual time."""
+    """`engine.ports.Clock` over the loop's virtual time: a wall clock, which somebody may set."""
+
+    def __init__(self) -> None:
+        self._set_s = 0.0
+
+    def jump(self, by_s: float) -> None:
+        self._set_s += by_s
 
     def now_ms(self) -> int:
-        return START_MS + int(asyncio.get_running_loop().time() * 1000)
+        return START_MS + int((asyncio.get_running_loop().time() + self._set_s) * 1000)
 
     async def wait(self, ms: int) -> None:
         await asyncio.sleep(ms / 1000)

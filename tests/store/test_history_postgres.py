@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import SQLAlchemyError
 
-from starloom.store.database import open_database
+from starloom.store import history
+from starloom.store.database import PostgresDatabase, open_database
 from tests.store.contract import StoreContract
 from tests.store.harness import RedisWorld, World
 
@@ -40,3 +42,21 @@ class TestPostgres(StoreContract):
         await world.start()
         yield world
         await world.close()
+
+
+async def test_a_hub_that_is_stopped_in_the_middle_of_a_write_does_not_keep_the_history(postgres_url: str) -> None:
+    """Its transaction is ended by the server, so that the next owner can put down its term."""
+    stopped, other = open_database(postgres_url), open_database(postgres_url)
+    assert isinstance(stopped, PostgresDatabase)
+    await stopped.write(_empty)
+    await stopped.migrate()
+    try:
+        async with stopped._engine.connect() as connection:
+            await connection.run_sync(history.take_term, 5)
+            assert await other.write(history.take_term, 6)
+            with pytest.raises(SQLAlchemyError):
+                await connection.run_sync(history.read_meta)
+        assert (await other.read(history.read_meta)).term == 6
+    finally:
+        await stopped.close()
+        await other.close()

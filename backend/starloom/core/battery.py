@@ -12,5 +12,5 @@ def spared(device: Device) -> bool:
     facts = device.condition
     if facts.get("owner_present") == "true":
         return True
-    battery = facts.get("battery", "").removesuffix("%")
+    battery = facts.get("battery", "").rstrip("% ")
     return battery.isdecimal() and int(battery) < LOW_PERCENT and facts.get("charging") != "true"

@@ -7,25 +7,16 @@ under which it was let in.
 
 from __future__ import annotations
 
-import msgspec
-
+from starloom.core.history_inputs import ForkRequested as ForkRequested
+from starloom.core.history_inputs import RefusalNoted as RefusalNoted
+from starloom.core.history_inputs import UndoRequested as UndoRequested
+from starloom.core.input_record import Input as Input
 from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.edits import EditOperation, LoweredPlan
 from starloom_protocol.entities import Enrollment, Fault, Offer, Principal, SignIn, Token
 from starloom_protocol.frames import ArtifactReady, FactsFrame, LeaseRef, Propose, Receipt, ResultFrame, Started
 from starloom_protocol.schedule_records import Schedule
 from starloom_protocol.vocabulary import Profile
-
-
-class Input(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="k"):
-    """`roll` is a random number 0..2^32-1 for jitter; the engine fills `at_ms` and `roll`."""
-
-    at_ms: int = 0
-    by: str
-    id: str
-    roll: int = 0
-    scope: str = ""
-
 
 # -- requests
 
@@ -107,35 +98,6 @@ class EditProposed(Input, frozen=True, kw_only=True, tag="edit"):
     principal: str = ""
     reason: str = ""
     trigger: str = "edit"
-
-
-class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
-    """A new constellation from the state of `origin` after its event `seq` (`records`, by key), at `version`.
-
-    With `task` that task and what follows it begins anew. `args` are whole arguments of tasks, as canonical text;
-    `confirm` names work that a person lets run again.
-    """
-
-    args: dict[str, str] = {}
-    confirm: list[str] = []
-    constellation: str
-    idempotency: tuple[str, str] | None = None
-    name: str = ""
-    origin: str
-    principal: str = ""
-    reason: str = ""
-    records: dict[str, msgspec.Raw]
-    seq: int
-    task: str | None = None
-    version: int
-
-
-class UndoRequested(Input, frozen=True, kw_only=True, tag="undo"):
-    """What these finished tasks have done is to be taken back, or that of all which declare how."""
-
-    constellation: str
-    reason: str = ""
-    tasks: list[str] = []
 
 
 class DraftOpened(Input, frozen=True, kw_only=True, tag="draft"):
@@ -434,16 +396,6 @@ class SignInUsed(Input, frozen=True, kw_only=True, tag="signin_used"):
 
     signin: str
     token: Token
-
-
-class RefusalNoted(Input, frozen=True, kw_only=True, tag="refusal"):
-    """Somebody was refused at a door (`api sign_in connect join`), `times` in a row; `by` whom, if that is known."""
-
-    address: str = ""
-    code: str
-    door: str
-    reason: str
-    times: int = 1
 
 
 # -- the lab

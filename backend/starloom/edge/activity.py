@@ -118,7 +118,7 @@ class Activity:
 
     async def _lines(self) -> AsyncIterator[bytes]:
         async for page in self._pages():
-            yield await asyncio.to_thread(lambda found=page: b"".join(map(_line, found)))
+            yield await asyncio.to_thread(_text, page)
 
     async def _pages(self) -> AsyncIterator[list[Kept]]:
         after = 0
@@ -148,6 +148,10 @@ class _Copied(msgspec.Struct, frozen=True, kw_only=True):
     inputs: list[str]
     pos: int
     term: int
+
+
+def _text(commits: list[Kept]) -> bytes:
+    return b"".join(map(_line, commits))
 
 
 def _line(commit: Kept) -> bytes:

@@ -189,7 +189,8 @@ class Controls:
         reason = (body.reason if body else "") or "stop-all"
         asked = inputs.StopAllRequested(by=caller.by, id=new_id(), reason=reason, scope=caller.role)
         value = accepted(await hub.inbox.ask(asked))
-        return json_reply({"constellations": sorted(value["constellations"]), **self._confirmations()}, 202)
+        told = {**self._confirmations(), "reason": reason}
+        return json_reply({"constellations": sorted(value["constellations"]), **told}, 202)
 
     async def stopped(self) -> Response:
         """Tell which devices confirmed the last stop-all, and which have not."""

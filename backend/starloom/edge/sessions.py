@@ -28,6 +28,14 @@ def cookie_name(port: int, request: Request) -> str:
     return "__Host-starloom" if request.url.scheme == "https" else f"starloom-{passed.port if passed else port}"
 
 
+def _address(hub: Hub, request: Request) -> str:
+    """Return the address for a link: that of the hub which was asked, where it has no name that both share."""
+    passed = getattr(request.state, "relayed", None)
+    if passed is None or hub.settings.public_url is not None:
+        return hub.settings.outside_url
+    return f"{passed.scheme}://{passed.host}"
+
+
 class Sessions:
     """Routes of access."""
 
@@ -128,7 +136,7 @@ class Sessions:
             lan = hub.lan.state
             return json_reply(
                 {
-                    "url": hub.settings.outside_url + made.fragment,
+                    "url": _address(hub, request) + made.fragment,
                     "lan_url": lan.url + made.fragment if lan.leaf is not None else None,
                     "expires_at": shapes.iso(made.sign_in.expires_ms),
                 },

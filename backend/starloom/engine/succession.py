@@ -160,8 +160,9 @@ class Succession:
                 self._unseen_since_ms = now
             due = now - self._unseen_since_ms >= self._patience.unseen_ms
         else:
+            # Our own id here is that of a copy of this hub, or of a try that failed: its lease runs out like any other.
             self._unseen_since_ms = None
-            due = self.holder in ("", self._hub)
+            due = self.holder == ""
         if not due:
             return
         try:

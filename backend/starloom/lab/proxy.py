@@ -1,4 +1,4 @@
-"""A TCP proxy that breaks a link on purpose: latency, a cut after so many bytes, a black hole, a reset, a healing.
+"""A TCP proxy that breaks a link on purpose: latency, a cut after so many bytes, a black hole, a reset, bad frames.
 
 It knows enough of HTTP/1.1 to show the target its own name in `Host` (a hub refuses any other) and to count the body
 bytes of uploads by path. It changes nothing else. Controlled in process; listens on 127.0.0.1 only.
@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from starloom.lab.http_head import HeadReader
+from starloom.lab.socket_frames import MANGLING, Frames, Mangler
+from starloom_protocol.plan.scenario import Kind
 
 CHUNK = 64 * 1024
 DIAL_S = 5.0
@@ -32,13 +34,24 @@ class _Cut(Exception):
     """The bytes up to here were let through; the link ends now."""
 
 
+@dataclass
+class _Direction:
+    """The frames that one side of an upgraded connection says."""
+
+    frames: Frames
+    mangler: Mangler
+
+
 class _Pipe:
     """One client connection and the connection to the target that belongs to it."""
 
-    def __init__(self, client: asyncio.StreamWriter, target: asyncio.StreamWriter) -> None:
+    def __init__(self, client: asyncio.StreamWriter, target: asyncio.StreamWriter, draw: random.Random) -> None:
         self.client = client
         self.target = target
         self.upgraded = False
+        self.framed = False
+        self.up = _Direction(Frames(head=False), Mangler(draw))
+        self.down = _Direction(Frames(head=True), Mangler(draw))
 
     def reset(self) -> None:
         """End both sides with RST, as a cable that is pulled ends nothing politely."""
@@ -67,10 +80,12 @@ class FaultProxy:
         self._refusing = False
         self._hold: tuple[frozenset[str], int] | None = None
         self._held_open = asyncio.Event()
+        self._mangling: Kind | None = None
         self.held = asyncio.Event()
         self.cut = asyncio.Event()
         self.traffic = Traffic()
         self.uploaded: dict[str, int] = {}
+        self.mangled = 0
         self._free()
 
     @property
@@ -120,6 +135,12 @@ class FaultProxy:
         """Let connections stand and pass nothing on, in either direction."""
         self._open.clear()
 
+    def mangle(self, kind: Kind) -> None:
+        """Drop, duplicate, reorder or corrupt a share of the frames of upgraded sockets, in both directions."""
+        if kind not in MANGLING:
+            raise ValueError(f"{kind} is nothing that happens to single frames")
+        self._mangling = kind
+
     def hold_uploads(self, paths: frozenset[str], count: int) -> None:
         """Stop uploads to these paths when `count` of their body bytes have passed, and orders on upgraded sockets.
 
@@ -140,6 +161,7 @@ class FaultProxy:
         self._cut_left = None
         self._refusing = False
         self._hold = None
+        self._mangling = None
         self._free()
         self.cut.clear()
         self.held.clear()
@@ -169,7 +191,7 @@ class FaultProxy:
         except (OSError, TimeoutError):
             writer.transport.abort()
             return
-        pipe = _Pipe(writer, target_writer)
+        pipe = _Pipe(writer, target_writer, self._random)
         self._pipes.add(pipe)
         if not self._accepts():  # the fault came while the target was dialled
             pipe.reset()
@@ -218,7 +240,11 @@ class FaultProxy:
     async def _pass_up(self, pipe: _Pipe, heads: HeadReader, data: bytes) -> bytes:
         out = bytearray()
         for piece in heads.feed(data):
+            if pipe.framed:
+                out += self._mangled(pipe.up, piece.data)
+                continue
             pipe.upgraded = pipe.upgraded or piece.upgraded
+            pipe.framed = piece.upgraded and b"sec-websocket-key" in piece.data.lower()
             if piece.path and piece.body and piece.method in ("PATCH", "PUT", "POST"):
                 await self._count_upload(pipe, piece.path, piece.data, out)
             else:
@@ -252,5 +278,14 @@ class FaultProxy:
     async def _pass_down(self, pipe: _Pipe, data: bytes) -> bytes:
         if pipe.upgraded:
             await self._orders_open.wait()
+        if pipe.framed:
+            data = self._mangled(pipe.down, data)
         self.traffic.down += len(data)
         return data
+
+    def _mangled(self, direction: _Direction, data: bytes) -> bytes:
+        """Return what goes on of an upgraded connection's bytes: whole frames, or what became of them."""
+        before = direction.mangler.hit
+        passed = b"".join(direction.mangler.pass_on(frame, self._mangling) for frame in direction.frames.feed(data))
+        self.mangled += direction.mangler.hit - before
+        return passed

@@ -428,6 +428,12 @@ class MemoryStore:
         redis.put(commit)
 
     async def _project(self, batch: Sequence[PastCommit]) -> None:
-        if self._own is None:
+        own, meta = self._own, self.history.meta
+        if own is None:
             raise Superseded("the shard is not taken")
-        self.history.write(batch, self._own.term)
+        if meta.term == own.term and batch[0].pos <= meta.watermark <= batch[-1].pos:
+            # A first try came through unnoticed, as `RedisStore` recognises it.
+            self.history.reach()
+            batch = [commit for commit in batch if commit.pos > meta.watermark]
+        if batch:
+            self.history.write(batch, own.term)

@@ -40,6 +40,17 @@ const WORDS: Record<string, string> = {
   standing_revoked: "took an allowance back",
   stop_all: "stopped everything",
   fault_injected: "broke something on purpose",
+  task_leased: "gave it to a device",
+  task_started: "began",
+  task_succeeded: "did it",
+  task_failed: "failed",
+  task_cancelled: "cancelled it",
+  task_skipped: "skipped it",
+  task_unknown: "lost sight of it",
+  task_absent: "went silent",
+  task_retried: "tries again",
+  group_succeeded: "finished a group",
+  group_failed: "a group failed",
 };
 
 interface DeedText {
@@ -51,14 +62,16 @@ interface DeedText {
 export function deedText(deed: Deed, nameOf: (device: string) => string): DeedText {
   const about = deed.about?.startsWith("d-") ? nameOf(deed.about) : (deed.about ?? "");
   const told = WORDS[deed.kind] ?? deed.kind.replaceAll("_", " ");
-  const text = about && !about.startsWith("c-") ? `${told} (${about})` : told;
+  // Ids of sessions, tokens and constellations say nothing to a person; what is about them stands in the note.
+  const named = about && deed.category !== "access" && !about.startsWith("c-");
+  const text = named ? `${told}: ${about}` : told;
   return { ...mark(deed), text };
 }
 
 function mark(deed: Deed): Omit<DeedText, "text"> {
   if (deed.category === "refused" || deed.kind === "denied") return { glyph: "cross", tone: "vermilion" };
   if (deed.category === "approvals") return { glyph: "hand", tone: "violet" };
-  if (deed.kind === "lab") return { glyph: "bolt", tone: "amber" };
+  if (deed.category === "lab") return { glyph: "bolt", tone: "amber" };
   if (deed.kind.startsWith("task_")) {
     const state = deed.kind.slice(5);
     if (state === "succeeded" || state === "failed" || state === "cancelled" || state === "skipped") {

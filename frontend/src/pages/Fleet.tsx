@@ -106,9 +106,12 @@ export function FleetPage() {
             </kbd>
           </label>
           {phone && (
-            <Button kind="primary" icon="plus" onClick={add}>
-              Add device
-            </Button>
+            <>
+              <Button kind="primary" icon="plus" onClick={add}>
+                Add device
+              </Button>
+              <StopEverything />
+            </>
           )}
         </div>
         <Stopped />

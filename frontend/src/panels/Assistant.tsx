@@ -25,7 +25,7 @@ export function Assistant({ words }: { words: string }) {
       {open ? (
         <Steps words={words} />
       ) : (
-        <p className="item dim">
+        <p className="plainlist body dim">
           Any chat you already use can write the plan: you give it a text, and paste back what it answers.
         </p>
       )}

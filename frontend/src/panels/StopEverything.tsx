@@ -71,7 +71,7 @@ export function Stopped() {
           {first.by.replace(/^person:/, "")}, {age(first.at_ms, now)}
         </span>
       </header>
-      <ul className="plainlist">
+      <ul className="plainlist body">
         {rows.map((row) => {
           const link = fleet.one<Device>(`device/${row.device}`)?.link;
           const left = row.attempts ?? [];

@@ -36,7 +36,7 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
           {view.link.why.fix && <p>{view.link.why.fix}</p>}
         </section>
       )}
-      {opened.code !== null && (
+      {opened.joined !== null && opened.code !== null && (
         <section className="card">
           <p>
             The address carried a join code, but this device has joined already. To join anew: forget this hub below,

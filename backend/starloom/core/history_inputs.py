@@ -1,0 +1,46 @@
+"""Inputs that go back in a history, and refusals that are to stand in it; part of `inputs.AnyInput`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from starloom.core.input_record import Input
+
+
+class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
+    """A new constellation from the state of `origin` after its event `seq` (`records`, by key), at `version`.
+
+    With `task` that task and what follows it begins anew. `args` are whole arguments of tasks, as canonical text;
+    `confirm` names work that a person lets run again.
+    """
+
+    args: dict[str, str] = {}
+    confirm: list[str] = []
+    constellation: str
+    idempotency: tuple[str, str] | None = None
+    name: str = ""
+    origin: str
+    principal: str = ""
+    reason: str = ""
+    records: dict[str, msgspec.Raw]
+    seq: int
+    task: str | None = None
+    version: int
+
+
+class UndoRequested(Input, frozen=True, kw_only=True, tag="undo"):
+    """What these finished tasks have done is to be taken back, or that of all which declare how."""
+
+    constellation: str
+    reason: str = ""
+    tasks: list[str] = []
+
+
+class RefusalNoted(Input, frozen=True, kw_only=True, tag="refusal"):
+    """Somebody was refused at a door (`api sign_in connect join`), `times` in a row; `by` whom, if that is known."""
+
+    address: str = ""
+    code: str
+    door: str
+    reason: str
+    times: int = 1

@@ -1,0 +1,260 @@
+"""A whole installation for one scenario: hub, Redis and worker under their supervisor, simulated devices, their links.
+
+Everything is started and ended here, by process id, from the thread that made it (a child ends with that thread).
+What is broken in it, and when, stands in `breaking` and `carrying`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from starloom.cli.agents import LocalAgent, join
+from starloom.cli.client import Client
+from starloom.cli.discovery import read_local
+from starloom.cli.problems import Problem, unreachable
+from starloom.lab.demo_check import free_port, left_over
+from starloom.lab.shifted import set_clock
+from starloom.lab.threaded_proxy import ThreadedProxy
+from starloom.parentage import ends_with_parent
+from starloom_protocol.vocabulary import Profile
+
+TIME_SCALE: Final = 10
+"""Leases and graces are divided by it: a device counts as gone after two seconds."""
+
+PROGRAMS: Final = ("sleep", "true", "false", "touch", "date", "echo", "cat")
+"""What `shell.run` may call on a device of the lab, with any arguments."""
+
+READY_S: Final = 90.0
+ONLINE_S: Final = 60.0
+STOP_S: Final = 20.0
+STEP_S: Final = 0.05
+
+
+class Installation:
+    """`start` it, break its parts, `close` it. The devices' folders are `folder(name)`."""
+
+    def __init__(self, home: Path, devices: Sequence[str], seed: int) -> None:
+        self.home = home
+        self.port = free_port()
+        self.devices = tuple(devices)
+        self.proxies: dict[str, ThreadedProxy] = {}
+        self._seed = seed
+        self._client: Client | None = None
+        self._supervisor: subprocess.Popen[bytes] | None = None
+        self._agents: dict[str, LocalAgent] = {}
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._pumps: list[threading.Thread] = []
+
+    # -- life
+
+    def start(self) -> None:
+        """Start everything and wait until every device is online.
+
+        Raises:
+            Problem: something did not start, with the end of its log.
+        """
+        argv = [sys.executable, "-m", "starloom.cli", "up", "--lab", "--no-agent", "--home", str(self.home)]
+        self._supervisor = self._spawn([*argv, "--port", str(self.port)], "supervisor")
+        self._until(self._ready, "the hub is not ready", READY_S, "supervisor")
+        for index, name in enumerate(self.devices):
+            proxy = self.proxies[name] = ThreadedProxy(self.port, seed=self._seed + index)
+            self._agents[name] = LocalAgent(
+                self.home / "agents" / name, name, proxy.url, Profile.WORK, (self.folder(name),), demo=True, lab=True
+            )
+        asyncio.run(self._join_all())
+        for name in self.devices:
+            self._allow_programs(name)
+            self.start_agent(name)
+        self._until(self._all_online, "a device did not come online", ONLINE_S, *(f"agent-{one}" for one in self.devices))
+
+    def close(self) -> None:
+        """End all that still runs, devices first; idempotent."""
+        for process in self._running.values():
+            _end(process)
+        self._running.clear()
+        if self._supervisor is not None:
+            _end(self._supervisor)
+            self._supervisor = None
+        for proxy in self.proxies.values():
+            proxy.close()
+        self.proxies.clear()
+        for pump in self._pumps:
+            pump.join(STOP_S)
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def left_over(self) -> list[str]:
+        """Return what still runs with this home, which must be nothing after `close`."""
+        return list(left_over(self.home))
+
+    def new_client(self) -> Client:
+        """Return a further client of the hub, for another thread.
+
+        Raises:
+            Problem: the hub left no address.
+        """
+        address = read_local(self.home)
+        if address is None:
+            raise unreachable("the hub of the lab left no address", f"See {self.home / 'logs'}.")
+        return Client(address)
+
+    def folder(self, name: str) -> Path:
+        return self.home / "folders" / name
+
+    def ledger(self, name: str) -> Path:
+        return self.home / "agents" / name / "ledger.sqlite"
+
+    def device_names(self) -> dict[str, str]:
+        """Return the devices' names by their ids."""
+        return {str(item["id"]): str(item["name"]) for item in self._own_client().get("/devices")["items"]}
+
+    # -- parts to break
+
+    def child(self, sign: str) -> psutil.Process | None:
+        """Return the supervisor's living child whose command has the sign."""
+        if self._supervisor is None:
+            return None
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for process in psutil.Process(self._supervisor.pid).children():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    words = [process.name(), *process.cmdline()]
+                    if process.status() != psutil.STATUS_ZOMBIE and any(sign in word for word in words):
+                        return process
+        return None
+
+    def hold_supervisor(self, *, held: bool) -> None:
+        """Keep the supervisor from starting anything again, or let it."""
+        if self._supervisor is not None:
+            self._supervisor.send_signal(signal.SIGSTOP if held else signal.SIGCONT)
+
+    def agent(self, name: str) -> psutil.Process | None:
+        """Return the process of a device's agent, None while it is dead."""
+        process = self._running.get(name)
+        return psutil.Process(process.pid) if process is not None and process.poll() is None else None
+
+    def start_agent(self, name: str) -> None:
+        clock = self._clock(name)
+        set_clock(clock, 0.0)
+        argv = [sys.executable, "-m", "starloom.lab.shifted", str(clock), "starloom_agent", "run"]
+        argv += ["--home", str(self._agents[name].home), "--lab", "--reconnect-most-s", "1"]
+        self._running[name] = self._spawn(argv, f"agent-{name}")
+
+    def kill_agent(self, name: str) -> None:
+        """SIGKILL; `start_agent` brings it back."""
+        process = self._running.pop(name)
+        process.kill()
+        process.wait()
+
+    def shift_clock(self, name: str, by_s: float) -> None:
+        set_clock(self._clock(name), by_s)
+
+    def fill_disk(self, name: str, *, full: bool) -> None:
+        """Let no file of the agent and of what it starts from now on grow (EFBIG), or let them again."""
+        process = self.agent(name)
+        if process is not None:
+            _, most = process.rlimit(psutil.RLIMIT_FSIZE)
+            process.rlimit(psutil.RLIMIT_FSIZE, (0 if full else resource.RLIM_INFINITY, most))
+
+    # -- starting
+
+    async def _join_all(self) -> None:
+        for agent in self._agents.values():
+            await join(self._own_client(), agent)
+
+    def _allow_programs(self, name: str) -> None:
+        for program in PROGRAMS:
+            argv = [sys.executable, "-m", "starloom_agent", "grant", "--home", str(self._agents[name].home)]
+            argv += ["--effects", "read,write", "shell:run", "--", program, "{.*...}"]
+            subprocess.run(argv, check=True, capture_output=True, timeout=READY_S)
+
+    def _clock(self, name: str) -> Path:
+        return self.home / "clocks" / name
+
+    def _own_client(self) -> Client:
+        if self._client is None:
+            self._client = self.new_client()
+        return self._client
+
+    def _ready(self) -> bool:
+        if self._supervisor is None or self._supervisor.poll() is not None:
+            raise unreachable(f"the service of the lab ended:\n{self._log_end('supervisor')}", "Run `starloom doctor`.")
+        if read_local(self.home) is None:
+            return False
+        with contextlib.suppress(Problem):
+            return self._own_client().outside("/readyz")[0] == 200
+        return False
+
+    def _all_online(self) -> bool:
+        with contextlib.suppress(Problem):
+            items = self._own_client().get("/devices")["items"]
+            return set(self.devices) <= {item["name"] for item in items if item["link"] == "online" and item["tools"]}
+        return False
+
+    def _until(self, so: Callable[[], bool], otherwise: str, within_s: float, *logs: str) -> None:
+        deadline = time.monotonic() + within_s
+        while not so():
+            if time.monotonic() > deadline:
+                said = "\n".join(f"{name}:\n{self._log_end(name)}" for name in logs)
+                raise unreachable(f"{otherwise} after {within_s:g} s\n{said}", "Is the machine very busy? Try again.")
+            time.sleep(STEP_S)
+
+    def _spawn(self, argv: Sequence[str], log: str) -> subprocess.Popen[bytes]:
+        """Start a process whose words come here by a pipe: its own disk may be full."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**environment, "STARLOOM_TIME_SCALE": str(TIME_SCALE)},
+            start_new_session=True,
+            preexec_fn=ends_with_parent(),
+        )
+        pump = threading.Thread(target=_pump, args=(process, self._log(log)), name=f"log {log}", daemon=True)
+        self._pumps.append(pump)
+        pump.start()
+        return process
+
+    def _log(self, name: str) -> Path:
+        path = self.home / "logs" / f"{name}.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def _log_end(self, name: str, lines: int = 20) -> str:
+        path = self._log(name)
+        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
+
+
+def _pump(process: subprocess.Popen[bytes], log: Path) -> None:
+    if process.stdout is None:
+        raise ValueError("the process says nothing by a pipe")
+    with process.stdout as said, log.open("ab", buffering=0) as out:
+        while data := os.read(said.fileno(), 64 * 1024):
+            out.write(data)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process as its owner would, also one that is stopped; by force if it does not listen."""
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGCONT)
+    process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,93 @@
+"""Splits the bytes of one WebSocket direction into whole frames and does to them what a bad line would. Pure.
+
+`kind` is one of the link faults that concern single frames; which frame is hit is drawn from the given randomness.
+Control frames (close, ping, pong) and the handshake pass as they are.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from starloom_protocol.plan.scenario import Kind
+
+MANGLING = frozenset({Kind.DROP, Kind.DUPLICATE, Kind.REORDER, Kind.CORRUPT})
+SHARE = 1 / 3
+"""How many of the frames are hit: enough to be met soon, few enough that some sessions open."""
+
+_CONTROL = 0x08
+_MASKED = 0x80
+
+
+class Frames:
+    """One direction of one upgraded connection; `feed` gives out whole frames only."""
+
+    def __init__(self, *, head: bool) -> None:
+        self._held = b""
+        self._head = head
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what is whole: first the head of the answer (if there is one), then frame by frame."""
+        self._held += data
+        if self._head:
+            head, found, rest = self._held.partition(b"\r\n\r\n")
+            if not found:
+                return
+            self._head, self._held = False, rest
+            yield head + found
+        while (size := _size(self._held)) is not None and len(self._held) >= size:
+            frame, self._held = self._held[:size], self._held[size:]
+            yield frame
+
+
+def _size(data: bytes) -> int | None:
+    """Return how long the frame at the beginning is, or None while that cannot be known."""
+    if len(data) < 2:
+        return None
+    short = data[1] & 0x7F
+    wide = {126: 2, 127: 8}.get(short, 0)
+    if len(data) < 2 + wide:
+        return None
+    payload = int.from_bytes(data[2 : 2 + wide], "big") if wide else short
+    return _payload_at(data) + payload
+
+
+def _payload_at(frame: bytes) -> int:
+    return 2 + {126: 2, 127: 8}.get(frame[1] & 0x7F, 0) + (4 if frame[1] & _MASKED else 0)
+
+
+class Mangler:
+    """What one direction does to its frames while a fault lasts; `hit` counts the frames it touched."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self._draw = draw
+        self._late: bytes | None = None
+        self.hit = 0
+
+    def pass_on(self, frame: bytes, kind: Kind | None) -> bytes:
+        """Return what goes over the line in place of the frame."""
+        late, self._late = self._late, None
+        if late is not None:
+            return frame + late
+        if kind is None or frame[0] & _CONTROL or self._draw.random() >= SHARE:
+            return frame
+        self.hit += 1
+        match kind:
+            case Kind.DROP:
+                return b""
+            case Kind.DUPLICATE:
+                return frame + frame
+            case Kind.REORDER:
+                self._late = frame
+                return b""
+            case Kind.CORRUPT:
+                return self._corrupted(frame)
+            case _:
+                raise ValueError(f"{kind} does nothing to single frames")
+
+    def _corrupted(self, frame: bytes) -> bytes:
+        begin = _payload_at(frame)
+        if begin >= len(frame):
+            return frame
+        at = self._draw.randrange(begin, len(frame))
+        return frame[:at] + bytes([frame[at] ^ 0x15]) + frame[at + 1 :]

@@ -1,0 +1,242 @@
+"""A scenario of the lab: what is asked for, what breaks when, and what must be so in the end.
+
+    read_scenario   text -> `ScenarioCheck`; never raises for what the text holds, carries nothing out
+
+Owns which fault can hit which target. How a fault is done is the lab's.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+import msgspec
+from pydantic import Field
+
+from starloom_protocol.entities import Fault
+from starloom_protocol.plan.check import check_plan
+from starloom_protocol.plan.document import DocumentRefused, read_document
+from starloom_protocol.plan.found import Found, joined
+from starloom_protocol.plan.models import Doc, Label, Name, TaskId
+from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
+
+SCENARIO_FORMAT: Final = 1
+FAULTS_MAX: Final = 50
+DEVICES_MAX: Final = 8
+DURATION_MAX_S: Final = 60.0
+WITHIN_MAX_S: Final = 600.0
+ANY_DEVICE: Final = "any"
+
+
+class Target(StrEnum):
+    """What a fault hits."""
+
+    DEVICE = "device"
+    LINK = "link"
+    HUB = "hub"
+    WORKER = "worker"
+    REDIS = "redis"
+
+
+class Kind(StrEnum):
+    """What happens to it."""
+
+    KILL = "kill"
+    FREEZE = "freeze"
+    CUT = "cut"
+    DELAY = "delay"
+    DROP = "drop"
+    DUPLICATE = "duplicate"
+    REORDER = "reorder"
+    CORRUPT = "corrupt"
+    CLOCK_SKEW = "clock_skew"
+    DISK_FULL = "disk_full"
+
+
+CAN: Final[dict[Target, tuple[Kind, ...]]] = {
+    Target.DEVICE: (Kind.KILL, Kind.FREEZE, Kind.CLOCK_SKEW, Kind.DISK_FULL),
+    Target.LINK: (Kind.CUT, Kind.FREEZE, Kind.DELAY, Kind.DROP, Kind.DUPLICATE, Kind.REORDER, Kind.CORRUPT),
+    Target.HUB: (Kind.KILL, Kind.FREEZE),
+    Target.WORKER: (Kind.KILL, Kind.FREEZE),
+    Target.REDIS: (Kind.KILL, Kind.FREEZE),
+}
+"""Which fault can hit which target."""
+
+BY_S: Final = {Kind.CLOCK_SKEW: 3_600.0, Kind.DELAY: 0.2}
+"""The faults that have a size, in seconds, and the size they have if the scenario names none."""
+
+EVENTS: Final = (
+    "request_accepted",
+    "job_opened",
+    "plan_made",
+    "group_expanded",
+    "task_ready",
+    "task_leased",
+    "task_started",
+    "task_succeeded",
+    "task_failed",
+    "task_retried",
+    "task_moved",
+    "task_absent",
+    "task_unknown",
+)
+"""The events of the log that a fault can wait for."""
+
+WAITING: Final = "waiting"
+"""In `expect.state`: nothing moves any more before a person decides."""
+
+_STATES: Final = (*(str(state) for state in ConstellationState), WAITING)
+
+
+class AtDoc(Doc):
+    """When a fault happens: exactly one of an event (with the task it is about), seconds, or a share of ended tasks."""
+
+    event: str | None = None
+    task: TaskId | None = None
+    after_s: Annotated[float, Field(strict=False, ge=0, le=WITHIN_MAX_S)] | None = None
+    progress: Annotated[float, Field(strict=False, ge=0, le=1)] | None = None
+
+
+class FaultDoc(Doc):
+    """One fault. `device` is whose process or link is hit (`any`: chosen by the seed); `by_s` is the fault's size."""
+
+    at: AtDoc
+    target: Annotated[Target, Field(strict=False)]
+    kind: Annotated[Kind, Field(strict=False)]
+    device: Name | None = None
+    for_s: Annotated[float, Field(strict=False, gt=0, le=DURATION_MAX_S)] = 1.0
+    by_s: Annotated[float, Field(strict=False, ge=-86_400.0 * 366, le=86_400.0 * 366)] | None = None
+
+
+class ExpectDoc(Doc):
+    """What must be so: the state within so many seconds, states of single tasks, and what was begun once at most.
+
+    `at_most_once: true` means every task whose work is not repeatable; a list names tasks.
+    """
+
+    state: str
+    within_s: Annotated[float, Field(strict=False, gt=0, le=WITHIN_MAX_S)] = 60.0
+    at_most_once: bool | list[TaskId] = True
+    tasks: dict[TaskId, Annotated[TaskState, Field(strict=False)]] = Field(default_factory=dict)
+
+
+class Scenario(Doc):
+    """One scenario: `request` (words, as a person types them) or `plan`, faults, and the expectation."""
+
+    starloom_scenario: int
+    name: Label
+    about: str = ""
+    seed: Annotated[int, Field(ge=0, lt=2**53)] = 0
+    devices: Annotated[list[Name], Field(min_length=1, max_length=DEVICES_MAX)] = Field(
+        default_factory=lambda: ["north", "south"]
+    )
+    request: Annotated[str, Field(min_length=1, max_length=4_000)] | None = None
+    plan: dict[str, Any] | None = None
+    faults: Annotated[list[FaultDoc], Field(max_length=FAULTS_MAX)] = Field(default_factory=list)
+    expect: ExpectDoc
+
+
+class ScenarioCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Either faults or a scenario."""
+
+    faults: list[Fault] = []
+    scenario: Scenario | None = None
+
+
+def read_scenario(text: str | bytes) -> ScenarioCheck:
+    """Read a scenario and check all of it: the plan too, and whether each fault can hit its target."""
+    try:
+        document = read_document(text)
+    except DocumentRefused as refused:
+        return ScenarioCheck(faults=[refused.fault])
+    found = Found()
+    scenario = found.validate(Scenario, document, "")
+    # What a wrong field elsewhere hides is told at once all the same.
+    plan = document.get("plan")
+    if isinstance(plan, dict):
+        found.faults += check_plan(plan, place="plan").faults
+    if scenario is not None:
+        _check(scenario, found)
+    return ScenarioCheck(faults=found.faults) if found.faults else ScenarioCheck(scenario=scenario)
+
+
+def _check(scenario: Scenario, found: Found) -> None:
+    if scenario.starloom_scenario != SCENARIO_FORMAT:
+        reason = f"this is format {scenario.starloom_scenario}; known is {SCENARIO_FORMAT}"
+        found.add(Code.PLAN_INVALID, "starloom_scenario", reason, f"Write `starloom_scenario: {SCENARIO_FORMAT}`.")
+    if (scenario.request is None) == (scenario.plan is None):
+        what = "neither `request` nor `plan`" if scenario.request is None else "both `request` and `plan`"
+        found.add(Code.PLAN_INVALID, "", f"the scenario has {what}", "Give exactly one of the two.")
+    for index, name in enumerate(scenario.devices):
+        if name in scenario.devices[:index] or name == ANY_DEVICE:
+            reason = f"`{name}` stands twice" if name != ANY_DEVICE else f"no device can be called `{ANY_DEVICE}`"
+            found.add(Code.PLAN_INVALID, joined("devices", index), reason, "Give each device a name of its own.")
+    tasks = _tasks(scenario)
+    for index, fault in enumerate(scenario.faults):
+        _check_fault(fault, joined("faults", index), scenario, tasks, found)
+    _check_expectation(scenario.expect, tasks, found)
+
+
+def _tasks(scenario: Scenario) -> list[str] | None:
+    """Return the ids that a plan's tasks have, or None where they are not known before it runs."""
+    if scenario.plan is None or scenario.plan.get("rules"):
+        return None
+    listed = scenario.plan.get("tasks")
+    if not isinstance(listed, list) or any(isinstance(task, dict) and task.get("for_each") for task in listed):
+        return None
+    return [str(task.get("id")) for task in listed if isinstance(task, dict)]
+
+
+def _check_fault(fault: FaultDoc, place: str, scenario: Scenario, tasks: list[str] | None, found: Found) -> None:
+    at = fault.at
+    if sum(one is not None for one in (at.event, at.after_s, at.progress)) != 1:
+        reason = "exactly one of `event`, `after_s` and `progress` says when"
+        found.add(Code.PLAN_INVALID, joined(place, "at"), reason, "Keep one of them.")
+    if at.event is not None and at.event not in EVENTS:
+        hint = found.near(at.event, EVENTS)
+        reason = f"no fault can wait for `{at.event[:60]}`; there are {', '.join(EVENTS)}"
+        found.add(Code.PLAN_INVALID, joined(place, "at", "event"), reason, hint)
+    if at.task is not None:
+        if at.event is None:
+            found.add(Code.PLAN_INVALID, joined(place, "at", "task"), "`task` belongs to `event`", "Remove it.")
+        elif tasks is not None and at.task not in tasks:
+            hint = found.near(at.task, tasks)
+            found.add(Code.PLAN_INVALID, joined(place, "at", "task"), f"the plan has no task `{at.task}`", hint)
+    if fault.kind not in CAN[fault.target]:
+        can = ", ".join(CAN[fault.target])
+        reason = f"`{fault.kind}` cannot happen to the {fault.target}; what can is {can}"
+        found.add(Code.PLAN_INVALID, joined(place, "kind"), reason, "Choose one of these, or another target.")
+    if fault.target not in (Target.DEVICE, Target.LINK):
+        if fault.device is not None:
+            reason = f"the {fault.target} belongs to no device"
+            found.add(Code.PLAN_INVALID, joined(place, "device"), reason, "Remove it.")
+    elif fault.device is not None and fault.device not in (*scenario.devices, ANY_DEVICE):
+        hint = found.near(fault.device, (*scenario.devices, ANY_DEVICE))
+        found.add(Code.PLAN_INVALID, joined(place, "device"), f"there is no device `{fault.device}`", hint)
+    elif fault.device is None and len(scenario.devices) > 1:
+        reason = f"which of {', '.join(scenario.devices)} is hit?"
+        found.add(Code.PLAN_INVALID, joined(place, "device"), reason, f"Name one, or `{ANY_DEVICE}`: by the seed.")
+    if fault.by_s is not None and fault.kind not in BY_S:
+        reason = f"`by_s` belongs to {' and '.join(BY_S)}, not to {fault.kind}"
+        found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Remove it; `for_s` is how long the fault lasts.")
+    if fault.kind is Kind.DELAY and fault.by_s is not None and not 0 < fault.by_s <= DURATION_MAX_S:
+        reason = f"a delay is above 0 and at most {DURATION_MAX_S:g} s"
+        found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Write another number.")
+
+
+def _check_expectation(expect: ExpectDoc, tasks: list[str] | None, found: Found) -> None:
+    if expect.state not in _STATES:
+        hint = found.near(expect.state, _STATES)
+        reason = f"{expect.state[:60]!r} is none of {', '.join(_STATES)}"
+        found.add(Code.PLAN_INVALID, "expect.state", reason, hint)
+    if tasks is None:
+        return
+    named = expect.at_most_once if isinstance(expect.at_most_once, list) else []
+    for index, task in enumerate(named):
+        if task not in tasks:
+            place = joined("expect.at_most_once", index)
+            found.add(Code.PLAN_INVALID, place, f"the plan has no task `{task}`", found.near(task, tasks))
+    for task in expect.tasks:
+        if task not in tasks:
+            place = joined("expect.tasks", task)
+            found.add(Code.PLAN_INVALID, place, f"the plan has no task `{task}`", found.near(task, tasks))

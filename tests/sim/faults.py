@@ -1,0 +1,118 @@
+"""Carries out the faults of a schedule at the simulated ports: network, Redis, SQL, disks, clocks, processes."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+from starloom.store.memory import CommitFailure
+from tests.sim.hub import Site
+from tests.sim.script import Fault
+
+
+class Chaos:
+    """Each fault at its moment, mended after a while; `count` is how many there were."""
+
+    def __init__(self, site: Site, faults: Sequence[Fault]) -> None:
+        self.site = site
+        self._faults = faults
+        self.count = 0
+        self._hub = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Return when the last one is mended."""
+        loop = asyncio.get_running_loop()
+        async with asyncio.TaskGroup() as group:
+            for fault in self._faults:
+                await asyncio.sleep(max(0.0, fault.at_s - loop.time()))
+                self.count += 1
+                self.site.note(f"fault {fault.kind} ({fault.device})")
+                group.create_task(self._one(fault, fault.chance()))
+
+    async def _one(self, fault: Fault, chance: random.Random) -> None:
+        match fault.kind:
+            case "hub_crash" | "power_loss" | "late_power_loss" | "takeover":
+                async with self._hub:
+                    await self._hub_gone(fault.kind, chance)
+            case "agent_crash" | "agent_power_loss" | "disk_full" | "link_cut" | "partition" | "duplicate":
+                await self._device(fault, chance)
+            case "clock_jump":
+                self.site.clock.jump(chance.choice([-40.0, -3.0, 3.0, 40.0]))
+            case "slow_net":
+                self.site.net.slow_s = chance.choice([0.02, 0.5, 2.0])
+            case _:
+                await self._store(fault.kind, chance)
+
+    async def _hub_gone(self, kind: str, chance: random.Random) -> None:
+        site = self.site
+        if kind == "takeover":
+            # The other hub believes the owner dead; it is not, and finds out by its next commit.
+            await site.take_over(alive_s=chance.choice([0.0, 0.5, 6.0]))
+            return
+        if kind == "late_power_loss":
+            # SQL falls behind first, so that there is much for Redis to forget.
+            site.history.down = True
+            await asyncio.sleep(chance.choice([1.0, 5.0]))
+        await site.kill_hub()
+        site.history.down = False
+        if kind != "hub_crash":
+            # A whole machine: Redis forgets what was not synced, whether SQL has it or not.
+            site.redis.restart(lose_commits=chance.randint(0, 30), lose_moves=chance.random() < 0.5)
+        await asyncio.sleep(chance.choice([0.1, 0.5, 2.0, 25.0]))
+        await site.start_hub()
+
+    async def _store(self, kind: str, chance: random.Random) -> None:
+        site = self.site
+        match kind:
+            case "redis_restart":
+                site.redis.restart(lose_moves=chance.random() < 0.5)
+            case "redis_cut":
+                site.redis.restart(lose_commits=chance.randint(1, 6))
+            case "redis_wipe":
+                site.redis.wipe()
+            case "redis_down":
+                site.redis.down = True
+                await asyncio.sleep(chance.choice([0.2, 0.5, 8.0]))
+                site.redis.down = False
+            case "redis_doubt":
+                site.doubts.redis += chance.randint(1, 3)
+            case "commit_lost":
+                site.redis.failures.append(chance.choice(list(CommitFailure)))
+            case "history_down":
+                site.history.down = True
+                await asyncio.sleep(chance.choice([0.2, 0.5, 8.0, 20.0]))
+                site.history.down = False
+            case "history_doubt":
+                site.doubts.history += chance.randint(1, 3)
+            case "history_slow":
+                site.doubts.slow_s = chance.choice([0.3, 2.5])
+                await asyncio.sleep(chance.choice([1.0, 6.0]))
+                site.doubts.slow_s = 0.0
+            case _:
+                raise AssertionError(f"no such fault: {kind}")
+
+    async def _device(self, fault: Fault, chance: random.Random) -> None:
+        site, device = self.site, fault.device
+        agent = site.agents[device]
+        match fault.kind:
+            case "agent_crash" | "agent_power_loss":
+                # What was not flushed is gone either way; a machine without power is away for longer.
+                site.crash_agent(device)
+                away_s = [0.2, 0.2, 4.0] if fault.kind == "agent_crash" else [4.0, 18.0, 45.0]
+                await asyncio.sleep(chance.choice(away_s))
+                if not agent.alive:
+                    site.boot_agent(device)
+            case "disk_full":
+                agent.ledger.full += 1
+                await asyncio.sleep(chance.choice([0.5, 3.0, 12.0]))
+                agent.ledger.full -= 1
+            case "link_cut":
+                site.net.cut_device(device)
+            case "duplicate":
+                site.net.repeat(device, chance.choice([1, 2, 6]))
+            case "partition":
+                site.net.cut_off.add(device)
+                await asyncio.sleep(chance.choice([1.0, 10.0, 30.0, 60.0]))
+                site.net.cut_off.discard(device)
+                site.net.cut_device(device)

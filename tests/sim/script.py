@@ -1,0 +1,111 @@
+"""What a schedule is made of, as data: its faults and what people do, each at its moment. Drawn from a seed.
+
+A part can be left out without changing what any other part does, so that a failing schedule can be made small.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+CHAOS_S = 90.0
+FAULTS_LEAST, FAULTS_MOST = 8, 62
+
+# How often each fault comes, against the others.
+FAULTS = {
+    "link_cut": 7,
+    "duplicate": 8,
+    "slow_net": 5,
+    "partition": 3,
+    "commit_lost": 6,
+    "redis_doubt": 4,
+    "redis_down": 3,
+    "redis_restart": 2,
+    "redis_cut": 2,
+    "redis_wipe": 1,
+    "history_doubt": 4,
+    "history_down": 3,
+    "history_slow": 3,
+    "hub_crash": 3,
+    "power_loss": 1,
+    "late_power_loss": 2,
+    "takeover": 3,
+    "clock_jump": 3,
+    "agent_crash": 6,
+    "agent_power_loss": 4,
+    "disk_full": 3,
+}
+ACTS = {"submit": 2, "edit": 8, "race": 2, "control": 9, "return": 4, "drain": 2, "undo": 2, "fork": 2, "read": 2}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault; `roll` decides its sizes and durations."""
+
+    at_s: float
+    kind: str
+    device: str
+    roll: int
+
+    def chance(self) -> random.Random:
+        return random.Random(self.roll)
+
+    def __str__(self) -> str:
+        return f"{self.at_s:6.2f} s  fault {self.kind} ({self.device})"
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something that a person does; `without` names tasks that are left out of a submitted plan."""
+
+    at_s: float
+    kind: str
+    person: str
+    number: int
+    roll: int
+    without: tuple[str, ...] = ()
+
+    def chance(self) -> random.Random:
+        return random.Random(self.roll)
+
+    def __str__(self) -> str:
+        without = f" without {', '.join(self.without)}" if self.without else ""
+        return f"{self.at_s:6.2f} s  {self.person} {self.kind} #{self.number}{without}"
+
+
+@dataclass(frozen=True)
+class Script:
+    """A whole schedule. `seed` decides what is not in the two lists: delays, jitter, how devices are made."""
+
+    seed: int
+    devices: tuple[str, ...]
+    faults: tuple[Fault, ...] = ()
+    acts: tuple[Act, ...] = field(default=())
+
+
+def draw(seed: int) -> Script:
+    """Return the schedule of a seed."""
+    chance = random.Random(seed)
+    devices = ("one", "two", "three")[: chance.randint(1, 3)]
+    kinds, weights = list(FAULTS), list(FAULTS.values())
+    faults = [
+        Fault(
+            at_s=round(chance.uniform(0.5, CHAOS_S), 3),
+            kind=chance.choices(kinds, weights)[0],
+            device=f"d-{chance.choice(devices)}",
+            roll=chance.getrandbits(32),
+        )
+        for _ in range(chance.randint(FAULTS_LEAST, FAULTS_MOST))
+    ]
+    acts: list[Act] = []
+    for person in ("p0", "p1"):
+        moments = [0.0, *sorted(round(chance.uniform(0.2, CHAOS_S), 3) for _ in range(chance.randint(6, 18)))]
+        for number, at_s in enumerate(moments):
+            kind = "submit" if number == 0 else chance.choices(list(ACTS), list(ACTS.values()))[0]
+            acts.append(Act(at_s, kind, person, number, chance.getrandbits(32)))
+    return Script(
+        seed,
+        devices,
+        tuple(sorted(faults, key=lambda fault: fault.at_s)),
+        tuple(sorted(acts, key=lambda act: act.at_s)),
+    )
