@@ -20,7 +20,11 @@ from starloom_protocol.access_records import SignIn as SignIn
 from starloom_protocol.access_records import Token as Token
 from starloom_protocol.approval_records import Call, Standing
 from starloom_protocol.ask_records import DeviceAsks
+from starloom_protocol.fleet_records import Device as Device
+from starloom_protocol.fleet_records import Enrollment as Enrollment
 from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.fleet_records import Offer as Offer
+from starloom_protocol.fleet_records import ToolOffer as ToolOffer
 from starloom_protocol.history_records import Origin as Origin
 from starloom_protocol.history_records import UndoCall as UndoCall
 from starloom_protocol.model_records import ModelDay
@@ -28,120 +32,30 @@ from starloom_protocol.record import Fault as Fault
 from starloom_protocol.record import Record as Record
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
 from starloom_protocol.secret_records import Secret as Secret
+from starloom_protocol.spec_records import Check as Check
+from starloom_protocol.spec_records import Choice as Choice
+from starloom_protocol.spec_records import Condition as Condition
+from starloom_protocol.spec_records import FileOut as FileOut
+from starloom_protocol.spec_records import ForEach as ForEach
+from starloom_protocol.spec_records import Input as Input
+from starloom_protocol.spec_records import OnAbsence as OnAbsence
+from starloom_protocol.spec_records import Retry as Retry
+from starloom_protocol.spec_records import Selector as Selector
+from starloom_protocol.spec_records import Timeouts as Timeouts
 from starloom_protocol.vocabulary import (
     Approval,
     AttemptEnd,
     Attention,
     Code,
     ConstellationState,
-    DeviceLink,
     Effect,
     EffectSeen,
     Gate,
     GroupState,
-    Need,
-    Op,
-    Profile,
     Reason,
     Repeatability,
     TaskState,
 )
-
-# -- parts of a task's spec
-
-
-class Condition(Record, frozen=True, kw_only=True):
-    """`value` is canonical text; null where the operator needs none."""
-
-    op: Op
-    output: str
-    value: str | None = None
-
-
-class Check(Record, frozen=True, kw_only=True):
-    """A condition on the own result; `exit_code` is written as a condition on `/exit_code`."""
-
-    op: Op
-    output: str
-    value: str | None = None
-
-
-class Choice(Record, frozen=True, kw_only=True):
-    fails: bool = False
-    label: str
-    value: str
-
-
-class Selector(Record, frozen=True, kw_only=True):
-    """Which devices fit: every given field must hold, `any` needs one of its own."""
-
-    any: list[Selector] = []
-    id: str | None = None
-    labels: list[str] = []
-    name: str | None = None
-    os: str | None = None
-    tools: list[str] = []
-
-
-class ForEach(Record, frozen=True, kw_only=True):
-    """A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family).
-
-    `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
-    `when_off`: a device that is off is waited for, or told of (`report`) once it has been off for `after_s`.
-    """
-
-    after_s: int = 0
-    devices: Selector | None = None
-    in_turn: bool = False
-    max_parallel: int = 0
-    need: Need = Need.ALL
-    need_count: int = 0
-    output: str = ""
-    same: str | None = None
-    source: str | None = None
-    when_off: str = "wait"
-
-
-class Input(Record, frozen=True, kw_only=True):
-    """One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`.
-
-    `off`: in place of outputs, a row for each device of the group `source` that was off.
-    """
-
-    all: bool = False
-    flatten: bool = False
-    name: str
-    off: bool = False
-    optional: bool = False
-    output: str = ""
-    source: str
-
-
-class FileOut(Record, frozen=True, kw_only=True):
-    output: str
-    to: str
-
-
-class Timeouts(Record, frozen=True, kw_only=True):
-    heartbeat_s: int = 15
-    schedule_to_close_s: int = 3600
-    schedule_to_start_s: int = 300
-    start_to_close_s: int = 600
-
-
-class Retry(Record, frozen=True, kw_only=True):
-    """`max_attempts` 0 means the default: 3 for pure and idempotent work, else 1."""
-
-    max_attempts: int = 0
-    on_check: bool = False
-
-
-class OnAbsence(Record, frozen=True, kw_only=True):
-    """What becomes of an attempt whose device is absent; `then` empty means the default of its repeatability."""
-
-    after_s: int = 0
-    then: str = ""
-
 
 # -- entities of a constellation
 
@@ -382,7 +296,7 @@ class RuleRecord(Record, frozen=True, kw_only=True):
 
 
 class Question(Record, frozen=True, kw_only=True):
-    """A durable question to a person: a `person:` task, an approval bound to the hash of an action, or a reviewer's wish.
+    """A durable question to a person: a `person:` task, an approval bound to an action's hash, or a reviewer's wish.
 
     An approval that is open at `expires_ms` is denied. `calls` are those that the answer `always` allows from now on;
     `once_because` says why there is no such answer. An empty `answer` is that of a void question. A wish has the
@@ -454,93 +368,6 @@ class Job(Record, frozen=True, kw_only=True):
 
 
 # -- entities of the fleet
-
-
-class ToolOffer(Record, frozen=True, kw_only=True):
-    """One tool as a device offers it; `args` is the canonical text of its JSON schema.
-
-    `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects.
-    """
-
-    args: str = "{}"
-    effects: list[Effect] = []
-    effects_by: dict[str, dict[str, list[Effect]]] = {}
-    grant: str | None = None
-    name: str
-    repeatability: Repeatability = Repeatability.NEVER
-    self_verified: bool = False
-    title: str = ""
-    unavailable: str | None = None
-
-
-class Offer(Record, frozen=True, kw_only=True):
-    """What a device says it can do now; `facts` are strings such as os, arch, python, disk_free_bytes."""
-
-    digest: str
-    facts: dict[str, str] = {}
-    grants: list[str] = []
-    slots: int = 1
-    tools: list[ToolOffer] = []
-
-
-class Device(Record, frozen=True, kw_only=True):
-    """One device; its id is made from its key. `session` rises with each connection.
-
-    `ledger_ms` is when its present ledger was first seen: of what was given to it before, that ledger proves nothing.
-    While it drains, what may move is moved away at `drain_due_ms` (0: never). `aside` says why it is quarantined;
-    `probing` lets it have one task all the same, to see whether it works again.
-    """
-
-    aside: str = ""
-    condition: dict[str, str] = {}
-    demo: bool = False
-    drain_due_ms: int = 0
-    drain_reason: str = ""
-    draining: bool = False
-    id: str
-    instance: str | None = None
-    joined_ms: int
-    key: str
-    labels: list[str] = []
-    ledger: str | None = None
-    ledger_ms: int = 0
-    link: DeviceLink = DeviceLink.OFFLINE
-    link_since_ms: int = 0
-    name: str
-    os: str = ""
-    probing: bool = False
-    profile: Profile = Profile.OBSERVE
-    quarantined: bool = False
-    reports: int = 0
-    revoked: bool = False
-    session: int = 0
-    version: str = ""
-
-
-class Enrollment(Record, frozen=True, kw_only=True):
-    """One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is never the code.
-
-    `replaces` is the device whose name and labels this one takes when it is let in, and which is revoked then.
-    """
-
-    attempts: int = 0
-    code_hash: str
-    created_ms: int
-    demo: bool = False
-    device: str | None = None
-    expires_ms: int
-    id: str
-    key: str | None = None
-    label: str = ""
-    name: str = ""
-    os: str = ""
-    owner: str
-    preapproved: bool = False
-    profile_most: Profile = Profile.OPERATE
-    reason: str = ""
-    replaces: str = ""
-    state: str = "open"
-    words: str = ""
 
 
 class RecipeVersion(Record, frozen=True, kw_only=True):

@@ -1,8 +1,9 @@
-"""What is kept of devices beside themselves: how trustworthy one is, and whether it confirmed that it stopped."""
+"""What is kept of devices: the device, what it offers, its pairing, how it fares, what it was told to stop."""
 
 from __future__ import annotations
 
 from starloom_protocol.record import Record
+from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability
 
 
 class Health(Record, frozen=True, kw_only=True):
@@ -35,3 +36,90 @@ class Stopping(Record, frozen=True, kw_only=True):
     confirmed_ms: int = 0
     device: str
     reason: str = ""
+
+
+class ToolOffer(Record, frozen=True, kw_only=True):
+    """One tool as a device offers it; `args` is the canonical text of its JSON schema.
+
+    `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects.
+    """
+
+    args: str = "{}"
+    effects: list[Effect] = []
+    effects_by: dict[str, dict[str, list[Effect]]] = {}
+    grant: str | None = None
+    name: str
+    repeatability: Repeatability = Repeatability.NEVER
+    self_verified: bool = False
+    title: str = ""
+    unavailable: str | None = None
+
+
+class Offer(Record, frozen=True, kw_only=True):
+    """What a device says it can do now; `facts` are strings such as os, arch, python, disk_free_bytes."""
+
+    digest: str
+    facts: dict[str, str] = {}
+    grants: list[str] = []
+    slots: int = 1
+    tools: list[ToolOffer] = []
+
+
+class Device(Record, frozen=True, kw_only=True):
+    """One device; its id is made from its key. `session` rises with each connection.
+
+    `ledger_ms` is when its present ledger was first seen: of what was given to it before, that ledger proves nothing.
+    While it drains, what may move is moved away at `drain_due_ms` (0: never). `aside` says why it is quarantined;
+    `probing` lets it have one task all the same, to see whether it works again.
+    """
+
+    aside: str = ""
+    condition: dict[str, str] = {}
+    demo: bool = False
+    drain_due_ms: int = 0
+    drain_reason: str = ""
+    draining: bool = False
+    id: str
+    instance: str | None = None
+    joined_ms: int
+    key: str
+    labels: list[str] = []
+    ledger: str | None = None
+    ledger_ms: int = 0
+    link: DeviceLink = DeviceLink.OFFLINE
+    link_since_ms: int = 0
+    name: str
+    os: str = ""
+    probing: bool = False
+    profile: Profile = Profile.OBSERVE
+    quarantined: bool = False
+    reports: int = 0
+    revoked: bool = False
+    session: int = 0
+    version: str = ""
+
+
+class Enrollment(Record, frozen=True, kw_only=True):
+    """One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is never the code.
+
+    `replaces` is the device whose name and labels this one takes when it is let in, and which is revoked then.
+    """
+
+    attempts: int = 0
+    code_hash: str
+    created_ms: int
+    demo: bool = False
+    device: str | None = None
+    expires_ms: int
+    id: str
+    key: str | None = None
+    label: str = ""
+    name: str = ""
+    os: str = ""
+    owner: str
+    preapproved: bool = False
+    profile_most: Profile = Profile.OPERATE
+    reason: str = ""
+    replaces: str = ""
+    state: str = "open"
+    words: str = ""

@@ -202,10 +202,13 @@ async def test_without_an_owner_commands_wait_and_reads_go_on() -> None:
 
 
 async def test_what_was_passed_on_is_not_passed_on_again() -> None:
-    async with listening("one", Place("http://127.0.0.1:1")) as first:
-        async with listening("other", Place(first)) as second, httpx.AsyncClient(trust_env=False) as client:
-            reply = await client.post(second + "/api/v1/constellations")
-            assert (reply.status_code, reply.json()["reason"]) == (503, "no hub owns the shard at this moment")
+    async with (
+        listening("one", Place("http://127.0.0.1:1")) as first,
+        listening("other", Place(first)) as second,
+        httpx.AsyncClient(trust_env=False) as client,
+    ):
+        reply = await client.post(second + "/api/v1/constellations")
+        assert (reply.status_code, reply.json()["reason"]) == (503, "no hub owns the shard at this moment")
 
 
 async def test_an_agents_socket_ends_at_the_owner() -> None:

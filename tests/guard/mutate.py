@@ -67,10 +67,10 @@ def damage(random_: random.Random, document: Any, others: list[Any]) -> str:
     `others` are documents of the same family, from which parts are taken.
     """
     made = copy.deepcopy(document)
-    for _ in range(random_.choice((1, 1, 1, 2, 3))):
+    for _ in range(random_.choice((1, 1, 1, 1, 2, 3))):
         made = random_.choice(_CHANGES)(random_, made, others)
     text = json.dumps(made, ensure_ascii=random_.random() < 0.5)
-    return cut(random_, text) if random_.random() < 0.2 else text
+    return cut(random_, text) if random_.random() < 0.12 else text
 
 
 def cut(random_: random.Random, text: str) -> str:
@@ -108,6 +108,21 @@ def _value(random_: random.Random, document: Any, others: list[Any]) -> Any:
     if found:
         node, key = random_.choice(found)
         node[key] = copy.deepcopy(random_.choice(ODD_TEXTS if random_.random() < 0.4 else ODD_VALUES))
+    return document
+
+
+def _nudge(random_: random.Random, document: Any, others: list[Any]) -> Any:
+    """A value becomes another of its type, so that what is refused is refused for its meaning."""
+    found = [(node, key) for node, key in places(document) if not isinstance(node[key], (dict, list))]
+    if found:
+        node, key = random_.choice(found)
+        value = node[key]
+        if isinstance(value, bool):
+            node[key] = not value
+        elif isinstance(value, (int, float)):
+            node[key] = value + random_.choice((-1, 1, 1000))
+        elif isinstance(value, str):
+            node[key] = value + random_.choice(("x", "-2", " ", "\u00e9"))
     return document
 
 
@@ -193,7 +208,9 @@ def _grow(random_: random.Random, document: Any, others: list[Any]) -> Any:
 
 _CHANGES: tuple[Callable[[random.Random, Any, list[Any]], Any], ...] = (
     _value,
-    _value,
+    _nudge,
+    _nudge,
+    _nudge,
     _swap,
     _type,
     _drop,

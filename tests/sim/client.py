@@ -11,15 +11,29 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from starloom.core import inputs as i
 from starloom.store.memory import MemoryStore
 from starloom.store.port import Unavailable
 from starloom_protocol.edits import AddDependency, AddTask, EditOperation, LoweredPlan, RemoveTask
-from starloom_protocol.entities import Check, Dependency, ForEach, OnAbsence, Policy, TaskSpec, Timeouts
+from starloom_protocol.entities import (
+    Check,
+    Dependency,
+    ForEach,
+    Head,
+    OnAbsence,
+    Policy,
+    TaskSpec,
+    Timeouts,
+    UndoCall,
+    decode_entity,
+)
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Gate, Op, TaskState
 from tests.builders import edge, plan, task, when
 from tests.sim.hub import Site
+from tests.sim.script import Act
 
 CONTROLS = ("pause", "resume", "cancel", "retry", "skip", "hold", "release", "cancel_task")
 
@@ -29,8 +43,8 @@ class Told:
     """What clients were told: constellations accepted, edits by their token with the version answered."""
 
     accepted: dict[str, LoweredPlan] = field(default_factory=dict)
-    asked: int = 0
     edits: dict[str, tuple[str, int]] = field(default_factory=dict)
+    forks: dict[str, str] = field(default_factory=dict)
     cancelled: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
@@ -59,7 +73,28 @@ def make_plan(chance: random.Random, devices: list[str]) -> LoweredPlan:
         if "for_each" not in fields:
             lists.append(name)
         names.append(name)
+    if chance.random() < 0.1:
+        # Many alike and one that takes much longer: worth a second attempt on another device.
+        parts += [task(f"w{number}", args='{"s":0.5,"value":{"l":[],"n":1}}') for number in range(6)]
+        parts.append(task("slow", args='{"s":60,"value":{"l":[],"n":1}}'))
     return plan(*parts, policy=Policy(partial=chance.random() < 0.5))
+
+
+def without(made: LoweredPlan, names: tuple[str, ...]) -> LoweredPlan:
+    """Return a plan with some tasks left out, and what needed them mended."""
+    if not names:
+        return made
+    gone = dict.fromkeys(names)
+    specs = []
+    for spec in made.specs:
+        if spec.id in gone:
+            continue
+        inputs = [item for item in spec.inputs if item.source not in gone]
+        each = None if spec.for_each is not None and spec.for_each.source in gone else spec.for_each
+        family = spec.family if each is not None else None
+        specs.append(msgspec.structs.replace(spec, inputs=inputs, for_each=each, family=family))
+    dependencies = [edge for edge in made.dependencies if edge.source not in gone and edge.target not in gone]
+    return msgspec.structs.replace(made, specs=specs, dependencies=dependencies)
 
 
 def make_task(chance: random.Random, devices: list[str]) -> dict[str, Any]:
@@ -81,46 +116,59 @@ def make_task(chance: random.Random, devices: list[str]) -> dict[str, Any]:
         fields["on_absence"] = OnAbsence(after_s=20, then=chance.choice(["fail", "wait"]))
     if chance.random() < 0.1:
         fields["checks"] = [Check(output="/n", op=Op.EQ, value="1")]
+    if chance.random() < 0.03:
+        fields["args"] = canonical(args | {"kills": True, "s": 0.5})
+    if chance.random() < 0.3:
+        fields["undo"] = UndoCall(tool="t.idem", args='{"s":0.2}')
     fields["optional"] = chance.random() < 0.15
     return fields
 
 
 class Client:
-    """One person. Several of them race."""
+    """One person doing one thing. Several of them race."""
 
-    def __init__(self, site: Site, name: str, chance: random.Random, told: Told) -> None:
+    def __init__(self, site: Site, act: Act, told: Told) -> None:
         self.site = site
-        self.by = f"person:{name}"
-        self.name = name
-        self._chance = chance
+        self.by = f"person:{act.person}"
+        self.name = act.person
+        self._act = act
+        self._chance = act.chance()
         self._told = told
-        self._count = 0
 
-    def _token(self) -> str:
-        self._count += 1
-        return f"{self.name}-{self._count}"
-
-    async def live(self, until_s: float) -> None:
-        """Do things at random moments until the chaos ends."""
-        loop = asyncio.get_running_loop()
-        await self.submit()
-        while loop.time() < until_s:
-            await asyncio.sleep(self._chance.uniform(0.1, 12.0))
-            kind = self._chance.random()
-            if kind < 0.15 and self._told.asked < 4:
+    async def do(self) -> None:
+        """Do what the act says."""
+        match self._act.kind:
+            case "submit":
                 await self.submit()
-            elif kind < 0.5:
-                await self.edit()
-            elif kind < 0.8:
+            case "edit":
+                await self.edit("")
+            case "race":
+                # Two edits of the same version at once: one of them wins, or both fit.
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self.edit("a"))
+                    group.create_task(self.edit("b"))
+            case "control":
                 await self.control()
-            elif kind < 0.95:
+            case "return":
                 await self.return_to()
+            case "drain":
+                await self.drain()
+            case "undo":
+                await self.undo()
+            case "fork":
+                await self.fork()
+            case "read":
+                await self.read()
+            case kind:
+                raise AssertionError(f"nobody does {kind}")
+
+    def _token(self, more: str = "") -> str:
+        return f"{self.name}-{self._act.number}{more}"
 
     async def submit(self) -> None:
         """Submit under an idempotency key and try again until told; a second acceptance must name the same one."""
-        self._told.asked += 1
         devices = [device[2:] for device in self.site.agents]
-        made = make_plan(self._chance, devices)
+        made = without(make_plan(self._chance, devices), self._act.without)
         key = self._token()
         for attempt in range(200):
             reply = await self.site.ask(
@@ -152,14 +200,14 @@ class Client:
             return None
         return engine.shard.constellations[self._chance.choice(names)]
 
-    async def edit(self) -> None:
+    async def edit(self, more: str) -> None:
         """Add a task before something, or remove one, against the version this person last saw."""
         found = self._some()
         if found is None or not found.specs:
             return
         base, names = found.head.version, [name for name, spec in found.specs.items() if spec.group is None]
         await asyncio.sleep(self._chance.choice([0.0, 0.0, 0.5]))
-        token = self._token()
+        token = self._token(more)
         some = self._chance.choice(names)
         operations: list[EditOperation] = [AddTask(spec=task(f"x-{token}", tool="t.pure", args='{"s":0.5}'))]
         if self._chance.random() < 0.5:
@@ -204,11 +252,9 @@ class Client:
 
     async def return_to(self) -> None:
         """Read one that has ended, whether it is still held or not, and perhaps do something of it again."""
-        engine, store = self.site.engine, self.site.store
-        ended = [name for name in self._told.accepted if engine and name not in engine.shard.live]
-        if store is None or not ended:
+        store, name = self.site.store, self._ended()
+        if store is None or name is None:
             return
-        name = self._chance.choice(ended)
         with contextlib.suppress(Unavailable):
             await self._read(store, name)
         await asyncio.sleep(self._chance.choice([0.0, 0.0, 1.0]))
@@ -222,6 +268,79 @@ class Client:
             self._told.problems.append(f"{name} was accepted and cannot be read")
         elif self.site.store is store and found[1] != await store.entities_at(name, found[0]):
             self._told.problems.append(f"what is read of {name} is not the fold of its log")
+
+    async def read(self) -> None:
+        """Read whatever was accepted, live or not."""
+        store = self.site.store
+        names = list(self._told.accepted)
+        if store is not None and names:
+            with contextlib.suppress(Unavailable):
+                await self._read(store, self._chance.choice(names))
+
+    async def drain(self) -> None:
+        """Take a device out of service for a while; what may be repeated is moved at the deadline."""
+        device = self._chance.choice(list(self.site.agents))
+        deadline_s = self._chance.choice([-1, 0, 5])
+        await self._of_device(device, "drain", deadline_s)
+        await asyncio.sleep(self._chance.choice([1.0, 10.0, 25.0]))
+        while self.site.engine is None or not await self._of_device(device, "resume", -1):
+            await asyncio.sleep(1.0)
+
+    async def _of_device(self, device: str, action: str, deadline_s: int) -> bool:
+        reply = await self.site.ask(
+            i.DeviceControlled(
+                id=self.site.ident(),
+                by="person:ann",
+                action=action,
+                deadline_s=deadline_s,
+                device=device,
+                reason="maintenance",
+            )
+        )
+        return reply is not None
+
+    def _ended(self) -> str | None:
+        engine = self.site.engine
+        names = [name for name in self._told.accepted if engine and name not in engine.shard.live]
+        return self._chance.choice(names) if names else None
+
+    async def undo(self) -> None:
+        """Have finished work taken back."""
+        name = self._ended()
+        if name is not None:
+            await self.site.ask(i.UndoRequested(id=self.site.ident(), by=self.by, constellation=name))
+
+    async def fork(self) -> None:
+        """Begin anew from where one stands."""
+        store, names = self.site.store, list(self._told.accepted)
+        if store is None or not names:
+            return
+        origin, token = self._chance.choice(names), self._token()
+        with contextlib.suppress(Unavailable):
+            found = await store.entities(origin)
+            if found is None:
+                self._told.problems.append(f"{origin} was accepted and cannot be read")
+                return
+            seq, records = found
+            head = decode_entity("head", records["head"])
+            assert isinstance(head, Head)
+            tasks = [spec.id for spec in self._told.accepted[origin].specs]
+            reply = await self.site.ask(
+                i.ForkRequested(
+                    id=self.site.ident(),
+                    by=self.by,
+                    constellation=f"f-{token}",
+                    idempotency=(token, token),
+                    origin=origin,
+                    principal=self.name,
+                    records={key: msgspec.Raw(raw) for key, raw in records.items()},
+                    seq=seq,
+                    task=self._chance.choice([None, *tasks]) if tasks else None,
+                    version=head.version,
+                )
+            )
+            if reply is not None and not reply.faults:
+                self._told.forks[reply.value["id"]] = origin
 
     async def finish(self) -> None:
         """One round of a patient person after the chaos: let go of what is held, say what became of the unknown."""

@@ -27,7 +27,7 @@ from starloom_protocol.entities import Enrollment, Offer, ToolOffer
 from starloom_protocol.frames import Alive, LedgerReport, PlanEntry, Receipt, ResultFrame, ResumePlan, Started
 from starloom_protocol.vocabulary import Effect, Profile, Repeatability
 from tests.sim.agent import ALIVE_EVERY_S, SimAgent, World
-from tests.sim.network import Network, Wire
+from tests.sim.network import Network, Sockets, Wire
 from tests.sim.virtual import SimClock
 
 TOOLS = [
@@ -157,6 +157,7 @@ class Site:
         for device, agent in self.agents.items():
             agent.died = partial(self._killed_by_tool, device)
         self.engine: Engine | None = None
+        self.sockets = Sockets(self.net)
         self.store: SlowStore | None = None
         self.lives = 0
         self.violations: list[str] = []
@@ -177,20 +178,21 @@ class Site:
 
     async def start_hub(self) -> None:
         """Start an owner; waits for its stores as the wiring does."""
-        self.engine, self.store = await self._started()
+        self.engine, self.store, self.sockets = await self._started()
 
-    async def _started(self) -> tuple[Engine, SlowStore]:
+    async def _started(self) -> tuple[Engine, SlowStore, Sockets]:
         self.lives += 1
+        name, sockets = f"hub{self.lives}", Sockets(self.net)
         store = SlowStore(self.redis, self.history, random.Random(self.chance.getrandbits(32)), self.doubts)
         engine = Engine(
             store=store,
             remote=None,
             clock=self.clock,
-            sender=self.net,
+            sender=sockets,
             live=Nothing(),
             jobs=Nothing(),
             values=Nothing(),
-            settings=EngineSettings(owner=f"hub{self.lives}", check_every=1, keeping=self.keeping),
+            settings=EngineSettings(owner=name, check_every=1, keeping=self.keeping),
             chance=random.Random(self.chance.getrandbits(32)),
         )
         while True:
@@ -199,8 +201,8 @@ class Site:
                 break
             except Unavailable:
                 await asyncio.sleep(0.5)
-        self.note(f"hub{self.lives} owns the shard at commit {engine.pos}")
-        return engine, store
+        self.note(f"{name} owns the shard at commit {engine.pos}")
+        return engine, store, sockets
 
     async def take_over(self, alive_s: float) -> None:
         """Let another hub take the shard from one that still runs, and goes on for a while.
@@ -220,7 +222,7 @@ class Site:
         self._cut_all()
         self.engine = self.store = None
         await self._end(old, store)
-        self.engine, self.store = await new
+        self.engine, self.store, self.sockets = await new
 
     def _cut_all(self) -> None:
         for device in list(self.net.wires):
@@ -367,7 +369,7 @@ class Site:
         def push(frame: Any) -> None:
             self.net.carry(wire, "hub", frame)
 
-        wire = Wire(device, to_agent, to_hub, closed_at_agent, closed_at_hub)
+        wire = Wire(device, to_agent, to_hub, closed_at_agent, closed_at_hub, self.sockets)
         self.net.connected(wire)
         by = f"device:{device}"
         reply = await self.ask(
@@ -417,6 +419,21 @@ class Site:
             case LedgerReport():
                 for entry in frame.entries:
                     post(i.LedgerReported(id=self.ident(), by=by, device=device, at=entry.at, state=entry.state))
+
+    def heal(self) -> None:
+        """From now on nothing is broken; what is under way goes on as it is."""
+        self.net.slow_s = 0.02
+        self.doubts.redis = self.doubts.history = 0
+        self.redis.failures.clear()
+
+    def left(self) -> list[str]:
+        """Return what agents still hold that the hub has not acknowledged (L4)."""
+        return [
+            f"report {number} of {device} is in its outbox at the end: {report}"
+            for device, agent in self.agents.items()
+            if agent.alive
+            for number, report in agent.outbox.pending.items()
+        ]
 
     async def close(self) -> None:
         self.closing = True

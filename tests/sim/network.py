@@ -1,7 +1,7 @@
 """Links between agents and the hub: in order within a connection, anything across them.
 
 A cut loses a suffix of what is under way in each direction and lets each side notice at its own time, so that a new
-connection may stand while reports of the old one still arrive. `Network` is the hub's `DeviceSender`.
+connection may stand while reports of the old one still arrive. A `Sockets` is one hub's `DeviceSender`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class Wire:
     to_hub: Callable[[Any], None]
     closed_at_agent: Callable[[], None]
     closed_at_hub: Callable[[], None]
+    sockets: Sockets
     session: int = 0
     up: bool = True
     lost_after_s: dict[str, float] = field(default_factory=dict)
@@ -44,21 +45,6 @@ class Network:
     def repeat(self, device: str, count: int) -> None:
         """Let the next messages of a device's wires, in either direction, arrive twice."""
         self._repeats[device] = self._repeats.get(device, 0) + count
-
-    # -- the hub's side
-
-    def send(self, device: str, frames: Sequence[HubFrame]) -> bool:
-        wires = self.wires.get(device)
-        if not wires:
-            return False
-        for frame in frames:
-            self.carry(wires[-1], "agent", frame)
-        return True
-
-    def close(self, device: str, session: int, code: str, reason: str) -> None:
-        for wire in list(self.wires.get(device, [])):
-            if session in (0, wire.session):
-                self.cut(wire)
 
     # -- wires
 
@@ -114,12 +100,36 @@ class Network:
         wires = self.wires.get(wire.device, [])
         if wire in wires:
             wires.remove(wire)
-        if wires and not wire.session:
+        older = [other for other in wires if other.sockets is wire.sockets]
+        if older and not wire.session:
             for frame in wire.held:
-                self.carry(wires[-1], "agent", frame)
+                self.carry(older[-1], "agent", frame)
         if not wires:
             self.wires.pop(wire.device, None)
 
     def cut_device(self, device: str) -> None:
         for wire in list(self.wires.get(device, [])):
             self.cut(wire)
+
+
+class Sockets:
+    """The connections that end at one hub."""
+
+    def __init__(self, net: Network) -> None:
+        self._net = net
+
+    def _mine(self, device: str) -> list[Wire]:
+        return [wire for wire in self._net.wires.get(device, ()) if wire.sockets is self]
+
+    def send(self, device: str, frames: Sequence[HubFrame]) -> bool:
+        wires = self._mine(device)
+        if not wires:
+            return False
+        for frame in frames:
+            self._net.carry(wires[-1], "agent", frame)
+        return True
+
+    def close(self, device: str, session: int, code: str, reason: str) -> None:
+        for wire in self._mine(device):
+            if session in (0, wire.session):
+                self._net.cut(wire)

@@ -77,6 +77,9 @@ def _promises(shard: Shard, told: Told) -> Iterator[str]:
     for name in told.accepted:
         if name not in shard.constellations:
             yield f"lost: {name} was accepted and is gone"
+    for name, origin in told.forks.items():
+        if name not in shard.constellations:
+            yield f"lost: {name} was accepted as a fork of {origin} and is gone"
     seen: dict[tuple[str, int], str] = {}
     for token, (name, number) in told.edits.items():
         version = shard.constellations[name].versions.get(str(number)) if name in shard.constellations else None

@@ -1,6 +1,7 @@
 """`python -m tests.sim.run --schedules N --seed S [--for 30m]`: runs schedules and ends with one line of JSON.
 
-Seeds that fail are added to `seeds.txt`, which the suite runs for ever. Exit code 1 if any failed.
+A failing schedule is made small and its story printed. Seeds that fail are added to `seeds.txt`, which the suite runs
+for ever. Exit code 1 if any failed.
 """
 
 from __future__ import annotations
@@ -8,11 +9,15 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 import time
 from pathlib import Path
 
-from tests.sim.schedule import run_seed
+from tests.sim.schedule import Outcome, play
+from tests.sim.script import draw
+from tests.sim.shrink import Shrinking
+from tests.sim.story import story
 
 SEEDS = Path(__file__).parent / "seeds.txt"
 _UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -37,33 +42,51 @@ def _seconds(text: str) -> float:
     return float(text[:-1]) * _UNITS[text[-1]] if text[-1] in _UNITS else float(text)
 
 
+def tell(outcome: Outcome, shrink_s: float) -> None:
+    """Print what a failing schedule broke, the smallest one that breaks the same, and its story."""
+    print(f"seed {outcome.seed}, {outcome.faults} faults, {outcome.events} events, {outcome.virtual_s:.0f} s:")
+    for words in outcome.violations[:5]:
+        print(f"  {words[:1000]}")
+    script = draw(outcome.seed)
+    if shrink_s > 0:
+        shrinking = Shrinking(shrink_s)
+        script, outcome = shrinking.shrink(script, outcome)
+        print(f"Made small in {shrinking.tries} tries: {len(script.faults)} faults, {len(script.acts)} acts are left.")
+    for line in story(script, outcome):
+        print(line)
+    sys.stdout.flush()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--schedules", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--for", dest="span_s", type=_seconds, default=0.0, metavar="30m")
     parser.add_argument("--stop-at-first", action="store_true", help="end with the first failing schedule")
+    parser.add_argument("--shrink-s", type=float, default=60.0, help="how long to make a failing schedule smaller")
+    parser.add_argument("--within", type=_seconds, default=0.0, metavar="4m", help="end when this time is over")
     parser.add_argument("--forget", action="store_true", help="do not add failing seeds to seeds.txt")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
+    shrink_s = 0.0 if os.environ.get("STARLOOM_NO_SHRINK") else options.shrink_s
     begun = time.monotonic()
     seeds = known_seeds() if not options.forget else []
     done = faults = violations = 0
     number = options.seed
     while True:
+        if options.within and time.monotonic() - begun > options.within:
+            break
         if seeds:
             seed = seeds.pop(0)
         elif number - options.seed < options.schedules or time.monotonic() - begun < options.span_s:
             seed, number = number, number + 1
         else:
             break
-        outcome = run_seed(seed)
+        outcome = play(draw(seed))
         done, faults = done + 1, faults + outcome.faults
         if outcome.violations:
             violations += 1
-            print(f"seed {seed}, {outcome.faults} faults, {outcome.events} events, {outcome.virtual_s:.0f} s:")
-            for words in outcome.violations[:5]:
-                print(f"  {words[:1000]}")
+            tell(outcome, shrink_s)
             if not options.forget:
                 remember(seed, outcome.violations[0])
             if options.stop_at_first:
@@ -75,7 +98,8 @@ def main() -> int:
         "violations": violations,
         "schedules_per_s": round(done / spent, 1),
     }
-    print(f"{done} schedules with {faults} faults in {spent:.0f} s: {violations or 'no'} violations.")
+    each = faults / max(done, 1)
+    print(f"{done} schedules with {faults} faults ({each:.1f} each) in {spent:.0f} s: {violations or 'no'} violations.")
     print(json.dumps(figures))
     return 1 if violations else 0
 

@@ -11,6 +11,7 @@ from starloom.cli import (
     approving,
     asking,
     brief,
+    chaos,
     clocks,
     controls,
     fleet,
@@ -38,7 +39,7 @@ def build() -> typer.Typer:
     )
     app.callback()(_about)
     joining = (service, asking, reading, controls, fleet, pairing)
-    keeping = (history, approving, people, secrets, stopping, library, clocks, brief, mcp)
+    keeping = (history, approving, people, secrets, stopping, library, clocks, brief, chaos, mcp)
     for module in (*joining, *keeping):
         module.register(app)
     return app

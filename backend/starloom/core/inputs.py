@@ -7,14 +7,27 @@ under which it was let in.
 
 from __future__ import annotations
 
+from starloom.core.device_inputs import ArtifactReported as ArtifactReported
+from starloom.core.device_inputs import AsksReceived as AsksReceived
+from starloom.core.device_inputs import ConditionReceived as ConditionReceived
+from starloom.core.device_inputs import DeviceConnected as DeviceConnected
+from starloom.core.device_inputs import DeviceControlled as DeviceControlled
+from starloom.core.device_inputs import DeviceDisconnected as DeviceDisconnected
+from starloom.core.device_inputs import FactsReported as FactsReported
+from starloom.core.device_inputs import LedgerReported as LedgerReported
+from starloom.core.device_inputs import OfferReceived as OfferReceived
+from starloom.core.device_inputs import OwnerAskAnswered as OwnerAskAnswered
+from starloom.core.device_inputs import ProposalReported as ProposalReported
+from starloom.core.device_inputs import ReceiptReported as ReceiptReported
+from starloom.core.device_inputs import ResultReported as ResultReported
+from starloom.core.device_inputs import StartedReported as StartedReported
 from starloom.core.history_inputs import ForkRequested as ForkRequested
 from starloom.core.history_inputs import RefusalNoted as RefusalNoted
 from starloom.core.history_inputs import UndoRequested as UndoRequested
 from starloom.core.input_record import Input as Input
-from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.edits import EditOperation, LoweredPlan
-from starloom_protocol.entities import Enrollment, Fault, Offer, Principal, SignIn, Token
-from starloom_protocol.frames import ArtifactReady, FactsFrame, LeaseRef, Propose, Receipt, ResultFrame, Started
+from starloom_protocol.entities import Enrollment, Fault, Principal, SignIn, Token
+from starloom_protocol.frames import LeaseRef
 from starloom_protocol.schedule_records import Schedule
 from starloom_protocol.vocabulary import Profile
 
@@ -172,110 +185,6 @@ class EnrollmentDecided(Input, frozen=True, kw_only=True, tag="enrollment_decide
     allow: bool
     enrollment: str
     reason: str = ""
-
-
-class DeviceConnected(Input, frozen=True, kw_only=True, tag="device_connected"):
-    """A device proved its key on a new connection; answered with session number and resume plan."""
-
-    device: str
-    instance: str
-    ledger: str
-    version: str
-
-
-class DeviceDisconnected(Input, frozen=True, kw_only=True, tag="device_disconnected"):
-    device: str
-    reason: str
-    session: int
-
-
-class OfferReceived(Input, frozen=True, kw_only=True, tag="offer"):
-    device: str
-    offer: Offer
-    os: str
-    profile: Profile
-    session: int
-
-
-class ConditionReceived(Input, frozen=True, kw_only=True, tag="condition"):
-    device: str
-    facts: dict[str, str]
-    session: int
-
-
-class AsksReceived(Input, frozen=True, kw_only=True, tag="asks"):
-    """All that a device asks its owner now, and whose answer its policy takes."""
-
-    answers: str
-    device: str
-    open: list[OwnerAsk] = []
-    session: int
-
-
-class OwnerAskAnswered(Input, frozen=True, kw_only=True, tag="ask_answered"):
-    """A person here answers a question of a device; `action` is what they saw."""
-
-    action: str
-    allow: bool
-    ask: str
-    device: str
-    reason: str = ""
-
-
-class StartedReported(Input, frozen=True, kw_only=True, tag="started"):
-    device: str
-    frame: Started
-
-
-class ResultReported(Input, frozen=True, kw_only=True, tag="result"):
-    """`sender` is the device that the connection proved, whatever the frame says."""
-
-    device: str
-    frame: ResultFrame
-
-
-class ReceiptReported(Input, frozen=True, kw_only=True, tag="receipt"):
-    device: str
-    frame: Receipt
-
-
-class ProposalReported(Input, frozen=True, kw_only=True, tag="propose"):
-    device: str
-    frame: Propose
-    operations: list[EditOperation]
-
-
-class ArtifactReported(Input, frozen=True, kw_only=True, tag="artifact"):
-    device: str
-    frame: ArtifactReady
-
-
-class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):
-    """What a device's ledger says of one attempt: unknown, accepted, started, finished."""
-
-    at: LeaseRef
-    device: str
-    state: str
-
-
-class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
-    """A device answers pointers that were asked of an attempt after its end."""
-
-    device: str
-    frame: FactsFrame
-
-
-class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
-    """`action`: rename drain resume revoke label.
-
-    `deadline_s` of a drain: when what may be repeated is moved to other devices; 0 is at once, -1 never.
-    """
-
-    action: str
-    deadline_s: int = -1
-    device: str
-    reason: str = ""
-    value: str = ""
 
 
 # -- secrets

@@ -102,9 +102,6 @@ class Breaker:
 
     def _heal_link(self, device: str) -> None:
         proxy = self._installation.proxies[device]
-        # What stood in a black hole came to nothing: the other side has given it up, as after a long night.
-        if any(one.fault.kind is Kind.FREEZE for one in self._active if one.device == device):
-            return
         proxy.do(FaultProxy.heal)
         for other in self._active:
             if other.fault.target is Target.LINK and other.device == device:

@@ -6,6 +6,14 @@ export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "ask
 export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 
+/** Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`. */
+export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "artifact_corrupt" | "network" | "declined" | "group_need" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
+export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "artifact_corrupt", "network", "declined", "group_need", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
+
+/** Where the ladder goes first: retry here, do not retry, or try another device. */
+export type CodeClass = "transient" | "permanent" | "device";
+export const CODE_CLASS_WORDS: readonly CodeClass[] = ["transient", "permanent", "device"];
+
 /** The life of a task within one round; the last four are final. */
 export type TaskState = "waiting" | "ready" | "leased" | "running" | "cancelling" | "unknown" | "succeeded" | "failed" | "cancelled" | "skipped";
 export const TASK_STATE_WORDS: readonly TaskState[] = ["waiting", "ready", "leased", "running", "cancelling", "unknown", "succeeded", "failed", "cancelled", "skipped"];
@@ -89,14 +97,6 @@ export const CATCH_UP_WORDS: readonly CatchUp[] = ["none", "last", "all"];
 /** Which ends of a schedule's firings a person is told of; a change is an answer that differs from the last one. */
 export type NotifyWhen = "never" | "failure" | "change" | "always";
 export const NOTIFY_WHEN_WORDS: readonly NotifyWhen[] = ["never", "failure", "change", "always"];
-
-/** Where the ladder goes first: retry here, do not retry, or try another device. */
-export type CodeClass = "transient" | "permanent" | "device";
-export const CODE_CLASS_WORDS: readonly CodeClass[] = ["transient", "permanent", "device"];
-
-/** Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`. */
-export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "artifact_corrupt" | "network" | "declined" | "group_need" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
-export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "artifact_corrupt", "network", "declined", "group_need", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
 
 /** The hue group of a shown state; the page's palette and the CLI's colours map it. */
 export type Tone = "grey" | "indigo" | "violet" | "amber" | "blue" | "teal" | "vermilion";
@@ -323,6 +323,78 @@ export interface Stopping {
   reason?: string;
 }
 
+/** One tool as a device offers it; `args` is the canonical text of its JSON schema. */
+export interface ToolOffer {
+  args?: string;
+  effects?: Effect[];
+  effects_by?: Record<string, Record<string, Effect[]>>;
+  grant?: string | null;
+  name: string;
+  repeatability?: Repeatability;
+  self_verified?: boolean;
+  title?: string;
+  unavailable?: string | null;
+}
+
+/** What a device says it can do now; `facts` are strings such as os, arch, python, disk_free_bytes. */
+export interface Offer {
+  digest: string;
+  facts?: Record<string, string>;
+  grants?: string[];
+  slots?: number;
+  tools?: ToolOffer[];
+}
+
+/** One device; its id is made from its key. `session` rises with each connection. */
+export interface Device {
+  aside?: string;
+  condition?: Record<string, string>;
+  demo?: boolean;
+  drain_due_ms?: number;
+  drain_reason?: string;
+  draining?: boolean;
+  id: string;
+  instance?: string | null;
+  joined_ms: number;
+  key: string;
+  labels?: string[];
+  ledger?: string | null;
+  ledger_ms?: number;
+  link?: DeviceLink;
+  link_since_ms?: number;
+  name: string;
+  os?: string;
+  probing?: boolean;
+  profile?: Profile;
+  quarantined?: boolean;
+  reports?: number;
+  revoked?: boolean;
+  session?: number;
+  version?: string;
+}
+
+/** One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is never the code. */
+export interface Enrollment {
+  attempts?: number;
+  code_hash: string;
+  created_ms: number;
+  demo?: boolean;
+  device?: string | null;
+  expires_ms: number;
+  id: string;
+  key?: string | null;
+  label?: string;
+  name?: string;
+  os?: string;
+  owner: string;
+  preapproved?: boolean;
+  profile_most?: Profile;
+  reason?: string;
+  replaces?: string;
+  state?: string;
+  words?: string;
+}
+
 /** What a constellation was forked from: another one after its event `seq`, at `version`, or from `task` on. */
 export interface Origin {
   constellation: string;
@@ -336,85 +408,6 @@ export interface UndoCall {
   args?: string;
   outputs?: Record<string, string>;
   tool: string;
-}
-
-/** `value` is canonical text; null where the operator needs none. */
-export interface Condition {
-  op: Op;
-  output: string;
-  value?: string | null;
-}
-
-/** A condition on the own result; `exit_code` is written as a condition on `/exit_code`. */
-export interface Check {
-  op: Op;
-  output: string;
-  value?: string | null;
-}
-
-export interface Choice {
-  fails?: boolean;
-  label: string;
-  value: string;
-}
-
-/** Which devices fit: every given field must hold, `any` needs one of its own. */
-export interface Selector {
-  any?: Selector[];
-  id?: string | null;
-  labels?: string[];
-  name?: string | null;
-  os?: string | null;
-  tools?: string[];
-}
-
-/** A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family). */
-export interface ForEach {
-  after_s?: number;
-  devices?: Selector | null;
-  in_turn?: boolean;
-  max_parallel?: number;
-  need?: Need;
-  need_count?: number;
-  output?: string;
-  same?: string | null;
-  source?: string | null;
-  when_off?: string;
-}
-
-/** One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`. */
-export interface Input {
-  all?: boolean;
-  flatten?: boolean;
-  name: string;
-  off?: boolean;
-  optional?: boolean;
-  output?: string;
-  source: string;
-}
-
-export interface FileOut {
-  output: string;
-  to: string;
-}
-
-export interface Timeouts {
-  heartbeat_s?: number;
-  schedule_to_close_s?: number;
-  schedule_to_start_s?: number;
-  start_to_close_s?: number;
-}
-
-/** `max_attempts` 0 means the default: 3 for pure and idempotent work, else 1. */
-export interface Retry {
-  max_attempts?: number;
-  on_check?: boolean;
-}
-
-/** What becomes of an attempt whose device is absent; `then` empty means the default of its repeatability. */
-export interface OnAbsence {
-  after_s?: number;
-  then?: string;
 }
 
 /** `on_failure`: fail, or ask (a person decides before a task has failed for good). */
@@ -608,7 +601,7 @@ export interface RuleRecord {
   whole?: boolean;
 }
 
-/** A durable question to a person: a `person:` task, an approval bound to the hash of an action, or a reviewer's wish. */
+/** A durable question to a person: a `person:` task, an approval bound to an action's hash, or a reviewer's wish. */
 export interface Question {
   action?: string | null;
   answer?: string | null;
@@ -665,78 +658,6 @@ export interface Job {
   state?: string;
   tasks?: string[];
   tokens?: number;
-}
-
-/** One tool as a device offers it; `args` is the canonical text of its JSON schema. */
-export interface ToolOffer {
-  args?: string;
-  effects?: Effect[];
-  effects_by?: Record<string, Record<string, Effect[]>>;
-  grant?: string | null;
-  name: string;
-  repeatability?: Repeatability;
-  self_verified?: boolean;
-  title?: string;
-  unavailable?: string | null;
-}
-
-/** What a device says it can do now; `facts` are strings such as os, arch, python, disk_free_bytes. */
-export interface Offer {
-  digest: string;
-  facts?: Record<string, string>;
-  grants?: string[];
-  slots?: number;
-  tools?: ToolOffer[];
-}
-
-/** One device; its id is made from its key. `session` rises with each connection. */
-export interface Device {
-  aside?: string;
-  condition?: Record<string, string>;
-  demo?: boolean;
-  drain_due_ms?: number;
-  drain_reason?: string;
-  draining?: boolean;
-  id: string;
-  instance?: string | null;
-  joined_ms: number;
-  key: string;
-  labels?: string[];
-  ledger?: string | null;
-  ledger_ms?: number;
-  link?: DeviceLink;
-  link_since_ms?: number;
-  name: string;
-  os?: string;
-  probing?: boolean;
-  profile?: Profile;
-  quarantined?: boolean;
-  reports?: number;
-  revoked?: boolean;
-  session?: number;
-  version?: string;
-}
-
-/** One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is never the code. */
-export interface Enrollment {
-  attempts?: number;
-  code_hash: string;
-  created_ms: number;
-  demo?: boolean;
-  device?: string | null;
-  expires_ms: number;
-  id: string;
-  key?: string | null;
-  label?: string;
-  name?: string;
-  os?: string;
-  owner: string;
-  preapproved?: boolean;
-  profile_most?: Profile;
-  reason?: string;
-  replaces?: string;
-  state?: string;
-  words?: string;
 }
 
 /** One version of a recipe that people saved here; `text` is as it was written. Never changed once saved. */

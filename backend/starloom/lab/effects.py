@@ -1,0 +1,55 @@
+"""How often work was really begun, counted from the devices' own ledgers: what the hub believes is not asked.
+
+Reads the ledgers; `Effects` itself is plain data. Whether a count is right is the verdict's to say.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+Row = tuple[str, str, bool]
+"""Device, task, whether the attempt was begun."""
+
+
+@dataclass(frozen=True)
+class Effects:
+    """By task: on which device it was begun, how often."""
+
+    begun: Mapping[str, Mapping[str, int]]
+
+    def count(self, task: str) -> int:
+        return sum(self.begun.get(task, {}).values())
+
+    def lines(self) -> list[str]:
+        """Return one line for each task that was begun."""
+        return [
+            f"{task}: begun {_times(self.count(task))} ({', '.join(f'{name} {n}' for name, n in sorted(where.items()))})"
+            for task, where in sorted(self.begun.items())
+        ]
+
+
+def count(rows: Iterable[Row]) -> Effects:
+    """Count attempts that were begun."""
+    begun: dict[str, dict[str, int]] = {}
+    for device, task, really in rows:
+        if really:
+            on = begun.setdefault(task, {})
+            on[device] = on.get(device, 0) + 1
+    return Effects(begun)
+
+
+def read_ledger(device: str, ledger: Path, constellation: str) -> list[Row]:
+    """Return the attempts of one constellation that a device has in its ledger."""
+    with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True, timeout=10)) as database:
+        rows = database.execute(
+            "SELECT task, began_s IS NOT NULL FROM attempts WHERE constellation = ? ORDER BY rowid", (constellation,)
+        )
+        return [(device, str(task), bool(began)) for task, began in rows]
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"

@@ -1,0 +1,92 @@
+"""Asks the hub for a scenario's constellation and reads its log, from a thread of its own: a hub may stand still.
+
+Hands events over by a queue. A hub that is away is asked again; nothing is decided here.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from starloom.cli.client import Client
+from starloom.cli.problems import Problem
+from starloom_protocol.feed import Event
+
+WAIT_S = 0.5
+AWAY_S = 0.1
+
+
+class Follower:
+    """Runs between `start` and `stop`; `refused` is why the request was not taken, if it was not."""
+
+    def __init__(self, client: Client, body: dict[str, Any]) -> None:
+        self.events: queue.Queue[list[Event]] = queue.Queue()
+        self.accepted: str | None = None
+        self.refused: Problem | None = None
+        self._client = client
+        self._body = body
+        self._notes: queue.Queue[str] = queue.Queue()
+        self._untold = 0
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def note(self, sentence: str) -> None:
+        """Let the log say that this was broken, as soon as there is a hub to say it to."""
+        self._untold += 1
+        self._notes.put(sentence)
+
+    @property
+    def told(self) -> bool:
+        """Say whether every note is in the log."""
+        return self._untold == 0
+
+    def stop(self, within_s: float) -> None:
+        """End the thread; a hub that hangs is cut off."""
+        self._stopping.set()
+        self._thread.join(WAIT_S * 4)
+        self._client.close()
+        self._thread.join(within_s)
+
+    def _run(self) -> None:
+        key = uuid.uuid4().hex
+        made: Any = self._again(lambda: self._client.create("/constellations", self._body, key=key))
+        if made is None:
+            return
+        constellation = str(made["id"])
+        self.accepted = constellation
+        seen = 0
+        while not self._stopping.is_set():
+            self._tell(constellation)
+            after = seen
+            got = self._again(lambda: self._client.events(constellation, after, wait_s=WAIT_S))  # noqa: B023
+            if got:
+                seen = max(event.seq for event in got)
+                self.events.put(got)
+
+    def _tell(self, constellation: str) -> None:
+        while not self._stopping.is_set():
+            try:
+                note = self._notes.get_nowait()
+            except queue.Empty:
+                return
+            body = {"constellation": constellation, "note": note}
+            self._again(lambda: self._client.post("/lab/faults", body))  # noqa: B023
+            self._untold -= 1
+
+    def _again(self, ask: Callable[[], Any]) -> Any:
+        """Ask until there is an answer; None when stopped, or where the hub says no."""
+        while not self._stopping.is_set():
+            try:
+                return ask()
+            except Problem as problem:
+                if problem.code not in ("hub_unreachable", "overloaded", "unavailable", "internal"):
+                    self.refused = problem
+                    return None
+                self._stopping.wait(AWAY_S)
+        return None

@@ -1,0 +1,109 @@
+"""What happened, in order: faults, what the engine did about them, the end. Pure: built from the log and from notes.
+
+Times are seconds since the hub accepted the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from starloom_protocol.entities import Attempt, TaskRecord, decode_entity
+from starloom_protocol.feed import Event
+from starloom_protocol.presentation import presentation
+from starloom_protocol.vocabulary import AttemptEnd, TaskState
+
+LINES_MAX: Final = 400
+FAULT, HEALED, ENGINE, NOTE = "fault", "healed", "engine", "note"
+_QUIET: Final = (TaskState.WAITING, TaskState.READY, TaskState.LEASED)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing that happened; `kind` is fault, healed, engine or note."""
+
+    at_s: float
+    kind: str
+    text: str
+
+
+class Story:
+    """Collects lines; at most `LINES_MAX` of the engine's, so that a plan of thousands of tasks can be read."""
+
+    def __init__(self) -> None:
+        self._lines: list[Line] = []
+        self._began_ms: int | None = None
+        self._told: dict[str, str] = {}
+        self._left_out = 0
+
+    def note(self, at_ms: int, kind: str, text: str) -> None:
+        """Add what the lab itself did or saw at a time of this machine."""
+        self._lines.append(Line(self._since(at_ms), kind, text))
+
+    def read(self, events: Iterable[Event], devices: Mapping[str, str]) -> None:
+        """Add what events of the constellation are worth."""
+        for event in events:
+            if self._began_ms is None:
+                self._began_ms = event.at_ms
+            for text in self._worth(event, devices):
+                if sum(line.kind == ENGINE for line in self._lines) >= LINES_MAX:
+                    self._left_out += 1
+                else:
+                    self._lines.append(Line(self._since(event.at_ms), ENGINE, text))
+
+    def lines(self) -> list[Line]:
+        """Return all lines in the order of their times."""
+        found = sorted(self._lines, key=lambda line: line.at_s)
+        if self._left_out:
+            found.append(Line(found[-1].at_s, NOTE, f"{self._left_out} further lines of the engine are left out"))
+        return found
+
+    def document(self) -> list[dict[str, Any]]:
+        return [asdict(line) for line in self.lines()]
+
+    def text(self) -> str:
+        """Return the story as a person reads it: faults stand out."""
+        marks = {FAULT: "FAULT ", HEALED: "over  ", ENGINE: "      ", NOTE: "      "}
+        return "\n".join(f"{line.at_s:7.2f} s  {marks[line.kind]}{line.text}" for line in self.lines())
+
+    def _since(self, at_ms: int) -> float:
+        return 0.0 if self._began_ms is None else round((at_ms - self._began_ms) / 1000, 3)
+
+    def _worth(self, event: Event, devices: Mapping[str, str]) -> list[str]:
+        found = []
+        for key, raw in event.puts.items():
+            kind, _, name = key.partition("/")
+            if raw is None or kind not in ("task", "attempt", "version"):
+                continue
+            if kind == "version":
+                found.append(f"version {name} of the plan, by {event.by}")
+                continue
+            record = decode_entity(key, raw)
+            if isinstance(record, TaskRecord):
+                found += self._task(name, record, devices)
+            elif isinstance(record, Attempt) and record.end not in (None, AttemptEnd.OK):
+                found += self._attempt(key, name, record, devices)
+        if event.kind == "task_absent":
+            found.append(f"{event.about}: its device is not heard from; {event.note or 'the engine waits'}")
+        if event.kind == "result_late":
+            found.append(f"{event.about}: a late result came and changes nothing")
+        return found
+
+    def _task(self, name: str, record: TaskRecord, devices: Mapping[str, str]) -> list[str]:
+        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
+        on = f" on {devices.get(record.device, record.device)}" if record.device else ""
+        told = shown.word + on
+        if self._told.get(name) == told or (record.state in _QUIET and record.attempt < 2 and not record.reason):
+            return []
+        self._told[name] = told
+        return [f"{name}: {told}"]
+
+    def _attempt(self, key: str, name: str, record: Attempt, devices: Mapping[str, str]) -> list[str]:
+        task, _, number = name.rpartition("/")
+        effect = f"; effect {record.effect}" if record.effect else ""
+        told = f"{record.end}{effect}{f'; {record.detail}' if record.detail else ''}"
+        if self._told.get(key) == told:
+            return []
+        self._told[key] = told
+        return [f"{task}: attempt {number} on {devices.get(record.device, record.device)} ended: {told}"]

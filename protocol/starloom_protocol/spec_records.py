@@ -1,0 +1,102 @@
+"""The parts of a task's spec that are records themselves: conditions, inputs, selectors, lists, times.
+
+Written by edits only. A value is canonical JSON text; durations carry their unit in the name.
+"""
+
+from __future__ import annotations
+
+from starloom_protocol.record import Record
+from starloom_protocol.vocabulary import Need, Op
+
+
+class Condition(Record, frozen=True, kw_only=True):
+    """`value` is canonical text; null where the operator needs none."""
+
+    op: Op
+    output: str
+    value: str | None = None
+
+
+class Check(Record, frozen=True, kw_only=True):
+    """A condition on the own result; `exit_code` is written as a condition on `/exit_code`."""
+
+    op: Op
+    output: str
+    value: str | None = None
+
+
+class Choice(Record, frozen=True, kw_only=True):
+    fails: bool = False
+    label: str
+    value: str
+
+
+class Selector(Record, frozen=True, kw_only=True):
+    """Which devices fit: every given field must hold, `any` needs one of its own."""
+
+    any: list[Selector] = []
+    id: str | None = None
+    labels: list[str] = []
+    name: str | None = None
+    os: str | None = None
+    tools: list[str] = []
+
+
+class ForEach(Record, frozen=True, kw_only=True):
+    """A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family).
+
+    `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
+    `when_off`: a device that is off is waited for, or told of (`report`) once it has been off for `after_s`.
+    """
+
+    after_s: int = 0
+    devices: Selector | None = None
+    in_turn: bool = False
+    max_parallel: int = 0
+    need: Need = Need.ALL
+    need_count: int = 0
+    output: str = ""
+    same: str | None = None
+    source: str | None = None
+    when_off: str = "wait"
+
+
+class Input(Record, frozen=True, kw_only=True):
+    """One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`.
+
+    `off`: in place of outputs, a row for each device of the group `source` that was off.
+    """
+
+    all: bool = False
+    flatten: bool = False
+    name: str
+    off: bool = False
+    optional: bool = False
+    output: str = ""
+    source: str
+
+
+class FileOut(Record, frozen=True, kw_only=True):
+    output: str
+    to: str
+
+
+class Timeouts(Record, frozen=True, kw_only=True):
+    heartbeat_s: int = 15
+    schedule_to_close_s: int = 3600
+    schedule_to_start_s: int = 300
+    start_to_close_s: int = 600
+
+
+class Retry(Record, frozen=True, kw_only=True):
+    """`max_attempts` 0 means the default: 3 for pure and idempotent work, else 1."""
+
+    max_attempts: int = 0
+    on_check: bool = False
+
+
+class OnAbsence(Record, frozen=True, kw_only=True):
+    """What becomes of an attempt whose device is absent; `then` empty means the default of its repeatability."""
+
+    after_s: int = 0
+    then: str = ""

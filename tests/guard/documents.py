@@ -1,0 +1,102 @@
+"""Damaged plans, edits, recipes and their YAML, into the real loaders: faults with a place and a way out, or a plan.
+
+A case is its seed. Nothing raises, nothing takes long, and a document with faults gives no plan.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from starloom_protocol.plan import check_edit, check_plan, read_document, read_recipe
+from starloom_protocol.plan.document import DocumentRefused
+from tests.guard.mutate import cut, damage
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+CASE_S_MOST = 2.0
+"""Seconds of CPU that one document may cost: what a thousand of them cost is measured, this finds the bomb."""
+
+EDIT: list[dict[str, Any]] = [
+    {"op": "add_task", "task": {"id": "b", "tool": "t.one", "args": {"n": 1}}},
+    {"op": "update_task", "id": "a", "set": {"name": "other", "args": {"n": 2}}},
+    {"op": "remove_task", "id": "c"},
+    {"op": "add_dependency", "dependency": {"from": "a", "to": "b", "when": "success"}},
+    {"op": "remove_dependency", "from": "a", "to": "b"},
+    {"op": "reassign", "id": "a", "on": {"name": "laptop"}},
+]
+
+
+@cache
+def recipes() -> list[Any]:
+    """Return every built-in recipe as it is written."""
+    return [read_document(path.read_text(encoding="utf-8")) for path in sorted(RECIPES.glob("*.yaml"))]
+
+
+@cache
+def plans() -> list[Any]:
+    return [recipe["plan"] for recipe in recipes()]
+
+
+def run_case(seed: int) -> str:
+    """Run one case; return what it was and what came of it.
+
+    Raises:
+        AssertionError: if a loader promised something else.
+    """
+    random_ = random.Random(seed)
+    began = time.process_time()
+    match random_.randrange(5):
+        case 0 | 1:
+            said = "plan " + _plan(damage(random_, random_.choice(plans()), plans()))
+        case 2:
+            said = "edit " + _edit(damage(random_, EDIT, plans()))
+        case 3:
+            said = "recipe " + _recipe(damage(random_, random_.choice(recipes()), recipes()))
+        case _:
+            text = yaml.safe_dump(random_.choice(recipes()), allow_unicode=True)
+            said = "yaml " + _recipe(cut(random_, cut(random_, text)))
+    spent_s = time.process_time() - began
+    assert spent_s < CASE_S_MOST, f"{said} took {spent_s:.1f} s"
+    return said
+
+
+def _plan(text: str) -> str:
+    try:
+        document = read_document(text)
+    except DocumentRefused as refused:
+        assert str(refused)
+        return "refused"
+    check = check_plan(document, params={})
+    assert (check.plan is None) == bool(check.faults), "a plan and faults, or neither"
+    _judge(check.faults)
+    return "refused" if check.faults else "taken"
+
+
+def _edit(text: str) -> str:
+    try:
+        operations = read_document('{"operations":' + text + "}").get("operations")
+    except DocumentRefused as refused:
+        assert str(refused)
+        return "refused"
+    faults, lowered = check_edit(operations)
+    assert bool(faults) != bool(lowered), "an edit and faults, or neither"
+    _judge(faults)
+    return "refused" if faults else "taken"
+
+
+def _recipe(text: str) -> str:
+    check = read_recipe(text)
+    assert (check.recipe is None) == bool(check.faults), "a recipe and faults, or neither"
+    _judge(check.faults)
+    return "refused" if check.faults else "taken"
+
+
+def _judge(faults: list[Any]) -> None:
+    for fault in faults:
+        assert fault.reason, f"a fault without a reason at {fault.place}"
+        assert len(fault.reason) < 2000, "a fault repeats the attack"

@@ -1,0 +1,73 @@
+"""How soon things must happen once nothing is broken any more: L2 work is placed, L3 results are acknowledged.
+
+Looks once a second of virtual time. L1 (everything ends or asks) and L4 (outboxes drain) are judged at the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from starloom.core.model import Constellation, Shard
+from starloom_protocol.entities import Selector
+from starloom_protocol.vocabulary import ConstellationState, DeviceLink, TaskState
+from tests.sim.hub import Site
+
+PLACED_WITHIN_S = 2.0
+ACKNOWLEDGED_WITHIN_S = 5.0
+EVERY_S = 0.5
+
+
+class Bounds:
+    """Watches a site whose faults are mended, until it is cancelled."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.violations: list[str] = []
+        self._since: dict[str, float] = {}
+
+    async def watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(EVERY_S)
+            now, seen = loop.time(), dict(self._look())
+            for what, within_s in seen.items():
+                since = self._since.setdefault(what, now)
+                if now - since > within_s + EVERY_S:
+                    self.violations.append(f"late: {what}, for more than {within_s:g} s")
+                    self._since[what] = float("inf")
+            self._since = {what: since for what, since in self._since.items() if what in seen}
+
+    def _look(self) -> Iterator[tuple[str, float]]:
+        engine = self._site.engine
+        if engine is None or not engine.ready:
+            return
+        shard = engine.shard
+        for name in list(shard.live):
+            constellation = shard.constellations[name]
+            if constellation.head.state is not ConstellationState.ACTIVE:
+                continue
+            for task, record in constellation.tasks.items():
+                if record.state is not TaskState.READY or record.reason is not None or record.held or record.review:
+                    continue
+                if device := _could(shard, constellation, task):
+                    words = f"{name}/{task}, attempt {record.attempt}, is ready and {device} is free"
+                    yield words, PLACED_WITHIN_S
+        for device, agent in self._site.agents.items():
+            if agent.alive and agent.push is not None:
+                for number in agent.outbox.pending:
+                    yield f"report {number} of {device} is not acknowledged", ACKNOWLEDGED_WITHIN_S
+
+
+def _could(shard: Shard, constellation: Constellation, task: str) -> str | None:
+    """Return a device that could take a task at once, as far as these plans go: every device has every tool."""
+    fleet, selector = shard.fleet, constellation.specs[task].device
+    for device in fleet.devices.values():
+        offer = fleet.offers.get(device.id)
+        if device.link is not DeviceLink.ONLINE or offer is None or device.quarantined or device.draining:
+            continue
+        if isinstance(selector, Selector) and selector.name not in (None, "", device.name):
+            continue
+        if fleet.used.get(device.id, 0) < offer.slots:
+            return device.name
+    return None
