@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench seeded-bugs demo-check
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs demo-check explore
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,6 +30,9 @@ gen: environment-dev ## write the generated files anew
 sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0
 	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) $(if $(FOR),--for $(FOR))
 
+explore: environment-dev ## every order of a small world; FAULTS=2 STATES=1000000
+	@exec $(HERE) -m tests.sim.explorer --faults $(or $(FAULTS),2) --states $(or $(STATES),1000000)
+
 chaos: environment-dev ## real processes killed and restarted; a history checker judges what is left
 	@CHAOS_SEEDS='$(or $(SEEDS),2)' exec $(HERE) -m tests.chaos.report
 
@@ -39,6 +42,9 @@ e2e: ## a real browser against a real stack; writes screenshots/index.html
 
 bench: environment-dev ## Starloom, its socket stack alone and Dask beside each other; writes docs/benchmarks.md
 	@exec $(HERE) -m tests.bench --write docs/benchmarks.md
+
+guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, SEED=0
+	@FRAMES='$(FRAMES)' CASES='$(CASES)' SEED='$(SEED)' exec $(HERE) -m tests.guard.report
 
 seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each
 	@exec $(HERE) -m tests.seeded_bugs.run

@@ -24,7 +24,7 @@ from steps import Unable, say
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
-OWN_LAYERS = ("arch", "sim", "chaos", "e2e")
+OWN_LAYERS = ("arch", "guard", "sim", "chaos", "e2e")
 """Folders of tests that are layers of their own; the rest runs as one."""
 
 GENERATED = (

@@ -44,7 +44,7 @@ from starloom_protocol.vocabulary import (
 PURE, NEVER, IDEMPOTENT = Repeatability.PURE, Repeatability.NEVER, Repeatability.IDEMPOTENT
 
 
-def task(name: str, *inputs: str, tool: str = "t.pure", **fields: Any) -> TaskSpec:
+def task(name: str, *inputs: str, tool: str | None = "t.pure", **fields: Any) -> TaskSpec:
     """A task; `inputs` are `name=source` or `name=source/pointer`."""
     made = []
     for text in inputs:

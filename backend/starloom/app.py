@@ -19,6 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+# ruff: noqa: E402 - modules and what is loaded stay for good, and looking for garbage among them is a tenth of a start
+GC_THRESHOLDS = (50_000, 25, 25)
+if __name__ == "__main__":
+    gc.set_threshold(*GC_THRESHOLDS)
+
 import uvloop
 from uvicorn import Config
 
@@ -118,7 +123,8 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         attempt_logs = AttemptLogs(shared)
         sealer = sealing.load_or_make(settings.secrets_key_file or shared / "keys" / "secrets.key")
         vault = Vault(sealer, store.ciphertexts, clock.now_ms)
-        jobs = CelerySender(make_celery(settings.broker_url or broker_url_of(redis_url)))
+        broker_url = settings.broker_url or broker_url_of(redis_url)
+        jobs = CelerySender(lambda: make_celery(broker_url))
         stack.push_async_callback(asyncio.to_thread, jobs.close)
         hub_id = first_run.hub_id(home)
 
@@ -244,7 +250,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         gc.collect()
         gc.freeze()
         # Records are frozen and point one way: what is dropped is freed at once, and a sweep finds next to nothing.
-        gc.set_threshold(50_000, 25, 25)
+        gc.set_threshold(*GC_THRESHOLDS)
         yield Running(edge, succession, hub, token)
 
 

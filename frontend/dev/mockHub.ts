@@ -214,6 +214,11 @@ export class MockHub {
       };
     const answered = /^\/approvals\/([^/]+)\/answer$/.exec(path);
     if (answered) return this.answered(decodeURIComponent(answered[1] ?? ""), body as { value: string });
+    const judged = /^\/approvals\/([^/]+)\/(approve|deny)$/.exec(path);
+    if (judged) {
+      const value = judged[2] === "deny" ? "deny" : (body as { always?: boolean }).always ? "always" : "allow";
+      return this.answered(decodeURIComponent(judged[1] ?? ""), { value });
+    }
     if (path === "/enrollments") return this.enroll();
     if (path === "/stop-all") return this.stopAll();
     const decided = /^\/enrollments\/([^/]+)\/(approve|deny)$/.exec(path);

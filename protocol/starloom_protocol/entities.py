@@ -27,6 +27,7 @@ from starloom_protocol.fleet_records import Offer as Offer
 from starloom_protocol.fleet_records import ToolOffer as ToolOffer
 from starloom_protocol.history_records import Origin as Origin
 from starloom_protocol.history_records import UndoCall as UndoCall
+from starloom_protocol.model_records import Budget as Budget
 from starloom_protocol.model_records import ModelDay
 from starloom_protocol.record import Fault as Fault
 from starloom_protocol.record import Record as Record
@@ -42,6 +43,7 @@ from starloom_protocol.spec_records import OnAbsence as OnAbsence
 from starloom_protocol.spec_records import Retry as Retry
 from starloom_protocol.spec_records import Selector as Selector
 from starloom_protocol.spec_records import Timeouts as Timeouts
+from starloom_protocol.spec_records import VerifyCall as VerifyCall
 from starloom_protocol.vocabulary import (
     Approval,
     AttemptEnd,
@@ -84,6 +86,7 @@ class Head(Record, frozen=True, kw_only=True):
 
     attention: list[Attention] = []
     author: str
+    budget: Budget | None = None
     cancelled_by: str | None = None
     created_ms: int
     deadline_s: int = 0
@@ -136,6 +139,7 @@ class Answer(Record, frozen=True, kw_only=True):
 
 class TaskSpec(Record, frozen=True, kw_only=True):
     """What a task is to do; written by edits only. A question has `person`; one that takes another back `undoes` it.
+    One that looks whether an attempt (`task/number`) had its effect `verifies` it.
 
     A group has `for_each`, or is `nested`: a plan within the plan, whose tasks are its children from the beginning.
     `secrets` are the names that its arguments ask for, as the author wrote them: no value that a rule or an item brings
@@ -165,6 +169,8 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     tool: str | None = None
     undo: UndoCall | None = None
     undoes: str | None = None
+    verifies: str | None = None
+    verify: VerifyCall | None = None
 
 
 class TaskRecord(Record, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""What the owner's model was used for on one day. An entity of `fleet`; holds no prompt, no answer and no key."""
+"""What the owner's model was used for, and what a constellation may use; holds no prompt, no answer and no key."""
 
 from __future__ import annotations
 
@@ -12,3 +12,11 @@ class ModelDay(Record, frozen=True, kw_only=True):
     day: int
     micros: int = 0
     tokens: int = 0
+
+
+class Budget(Record, frozen=True, kw_only=True):
+    """What a constellation may use, `times` over: attempts, and millionths of a dollar for the model; 0 is no bound."""
+
+    attempts: int = 0
+    micros: int = 0
+    times: int = 1

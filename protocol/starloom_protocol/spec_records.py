@@ -100,3 +100,14 @@ class OnAbsence(Record, frozen=True, kw_only=True):
 
     after_s: int = 0
     then: str = ""
+
+
+class VerifyCall(Record, frozen=True, kw_only=True):
+    """The call that says whether an attempt had its effect, on the device that made it; it only looks.
+
+    It did where every condition of `expect` holds of the call's output, and did not where one fails.
+    """
+
+    args: str = "{}"
+    expect: list[Check]
+    tool: str

@@ -245,6 +245,7 @@ class Attention(StrEnum):
     MISSING_SECRET = "missing_secret"
     OWNER_ASKED = "owner_asked"
     UNDO_FAILED = "undo_failed"
+    BUDGET = "budget"
 
 
 class ScheduleState(StrEnum):

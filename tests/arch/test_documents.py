@@ -25,9 +25,10 @@ from tests.arch.running import Installation, installation
 SKIPS = {
     "starts-the-service": "`make run` stays until Ctrl-C; `make demo-check` runs the same and asserts it",
     "runs-this-test": "`make test` runs this file",
+    "runs-for-a-while": "tests/chaos/test_scenarios.py runs every scenario by the same command",
     "needs-another-machine": "there is no second machine with a login here",
 }
-LANGUAGES = {"sh", "text", "yaml", "json"}
+LANGUAGES = {"sh", "text", "yaml", "json", "toml"}
 BIN = Path(sys.executable).parent
 
 _COMMAND = re.compile(r"starloom((?: [a-z][a-z-]*)+)")

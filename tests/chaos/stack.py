@@ -28,11 +28,11 @@ from starloom.cli.problems import Problem
 from starloom.cli.view import View
 from starloom.jobs import broker
 from starloom.lab.proxy import FaultProxy
+from starloom.lab.threaded_proxy import ThreadedProxy
 from starloom_protocol.entities import Job
 from starloom_protocol.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile
 from tests.chaos.sql_log import read_log
-from tests.chaos.threaded_proxy import ThreadedProxy
 from tests.chaos.work import Place
 from tests.installation import Installation, end_process, kill
 from tests.waiting import PATIENCE_S, until

@@ -18,6 +18,7 @@ from starloom.core.off_devices import TIMER as OFF
 from starloom.core.timeouts import passed
 from starloom_protocol.edits import AddDependency, AddTask, DropItems, RemoveTask, SetPolicy
 from starloom_protocol.entities import (
+    Check,
     Choice,
     Condition,
     Enrollment,
@@ -30,6 +31,7 @@ from starloom_protocol.entities import (
     Selector,
     TaskSpec,
     Timeouts,
+    VerifyCall,
 )
 from starloom_protocol.feed import FLEET, encode_event, state_hash
 from starloom_protocol.values import canonical
@@ -211,6 +213,20 @@ def unknown() -> Driver:
     driver.connect("one")
     driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE, detail="the agent was killed")
     driver.control("mark", "a", value='{"n":7}', reason="looked there: it was done")
+    driver.run(value=1)
+    return driver
+
+
+def verified() -> Driver:
+    driver = Driver("one")
+    call = VerifyCall(expect=[Check(op=Op.EQ, output="/there", value="true")], tool="t.pure")
+    driver.submit(plan(task("a", tool="t.never", verify=call), task("b", "x=a/there"), name="Looked at"))
+    for there in (False, True):
+        (dispatch,) = driver.take()
+        driver.started(dispatch)
+        driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE, detail="the agent was killed")
+        (look,) = driver.take()
+        driver.result(look, {"there": there})
     driver.run(value=1)
     return driver
 
@@ -399,6 +415,7 @@ SCENARIOS: dict[str, tuple[Callable[[], Driver], str]] = {
     "cancel": (cancel, "c1"),
     "retry-round": (retry_round, "c1"),
     "unknown": (unknown, "c1"),
+    "verified": (verified, "c1"),
     "rejected-rule-and-removal": (rejected_rule_and_removal, "c1"),
     "list-made-anew": (list_made_anew, "c1"),
     "device-off": (device_off, "c1"),

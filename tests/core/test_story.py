@@ -53,3 +53,23 @@ def test_the_work_of_a_device_is_called_by_the_device_s_name() -> None:
     assert "Skipped because look on nas failed: then on nas." in sentence
     answer = made.tables["answer"][""]
     assert [item.title for item in answer.items] == ["Seen, look on vps"]
+
+
+def test_the_first_cause_is_what_failed_first_not_what_stands_first() -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a", tool="t.never"), task("b", tool="t.never")))
+    first, second = driver.take()
+    driver.result(second, outcome=Outcome.ERROR, code=Code.NO_SPACE, detail="the disk is full")
+    driver.now_ms += 1_000
+    driver.result(first, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="what followed")
+    said = driver.folded["c1"]["answer"].decode()
+    assert f"First cause: {second.at.task} - " in said
+    assert "the disk is full; 1 more failed" in said
+
+
+def test_a_group_that_fails_by_itself_is_the_first_cause() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("list"), task("g", for_each=ForEach(source="list", output="/rows"))))
+    driver.result(driver.take()[0], {"rows": "no list"})
+    assert driver.states()["g"] == "failed"
+    assert "First cause: g - " in driver.folded["c1"]["answer"].decode()

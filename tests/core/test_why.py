@@ -9,6 +9,7 @@ import pytest
 
 from starloom.core import inputs as i
 from starloom.core.apply import load
+from starloom.core.timeouts import passed
 from starloom.core.why import TAB_OS, Why, explain, shard_of
 from starloom_protocol.entities import Choice, ForEach, ToolOffer, encode_entity
 from starloom_protocol.feed import FLEET
@@ -178,3 +179,45 @@ def test_a_plan_that_waits_for_its_approval_and_an_absent_device_with_a_plan() -
     driver = Driver("one")
     driver.submit(plan(task("a")), hold=True)
     assert (why(driver).reason, why(driver).actions) == (Reason.APPROVAL, ["approve"])
+
+
+def test_a_drained_device_and_one_that_is_set_aside_say_why() -> None:
+    driver = Driver("drained")
+    driver.add_device("aside", quarantined=True)
+    driver.do(i.DeviceControlled(id="x", by="person:ann", device="d-drained", action="drain", reason="new disk"))
+    driver.submit(plan(task("a")))
+    found = why(driver)
+    assert found.reason is Reason.DEVICE_AWAY
+    assert "drained is being drained: new disk" in found.sentence
+    assert "aside is set aside" in found.sentence
+
+
+def test_work_that_is_moved_and_work_with_a_second_attempt_say_so() -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a")))
+    (first,) = driver.take()
+    driver.started(first)
+    driver.do(i.DeviceControlled(id="x", by="person:ann", device=first.device, action="drain", deadline_s=0))
+    assert "a is moved away from one, which drains" in why(driver).sentence
+    driver.receipt(first)
+    assert "a is on two" in why(driver).sentence
+    slow = hedging_driver()
+    (second,) = slow.dispatched
+    said = why(slow, second.at.task).sentence
+    assert f"a second attempt runs on {second.device[2:]}; the first result counts" in said
+
+
+def hedging_driver() -> Driver:
+    """A constellation in which one task takes so long that a second attempt of it was begun."""
+    driver = Driver("one", "two", slots=8)
+    driver.submit(plan(*(task(f"t{number}") for number in range(7))))
+    left = driver.take()
+    for dispatch in left:
+        driver.started(dispatch)
+    driver.now_ms += 2_000
+    for dispatch in left[1:]:
+        driver.result(dispatch)
+    driver.now_ms += 60_000
+    for timer in list(passed(driver.shard, driver.now_ms)):
+        driver.fire(timer)
+    return driver

@@ -11,26 +11,12 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Page, expect
 
-from starloom_agent.commands import CommandRule
-from starloom_agent.policy import Policy
-from starloom_agent.policy_file import write_policy
-from starloom_protocol.vocabulary import Profile
+from tests.e2e.asking import asking_device
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.models.server import FakeModel, Say, fake_model
 
 pytestmark = pytest.mark.e2e
-
-RULE = CommandRule.of(["echo", {"word": "[a-z]+"}])
-
-
-def asking_device(stack: Stack, name: str, answers: str) -> None:
-    made = stack.client.create("/enrollments", {"preapproved": True, "name": name})
-    joining = stack.ask_to_join(made["code"], name)
-    assert joining.process.wait(60) == 0, joining.said()
-    write_policy(joining.home / "policy.toml", Policy(profile=Profile.OPERATE, commands=(RULE,), answers=answers))
-    stack.run_agent(joining)
-    stack.until_online(name)
 
 
 def test_a_devices_question_is_answered_in_the_inbox(page: Page, stack: Stack, screens: Screens, width: str) -> None:

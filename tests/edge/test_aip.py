@@ -6,9 +6,11 @@ import asyncio
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from starloom.edge.agent_version import VERSION
 from starloom_protocol import frames as f
 from starloom_protocol.entities import Offer
 from starloom_protocol.session import ProtocolFault
@@ -334,3 +336,19 @@ async def test_many_agents_at_once(world: World) -> None:
     agents = [await world.join(f"agent-{number}") for number in range(8)]
     await asyncio.gather(*(agent.connect(world) for agent in agents))
     assert len(world.hub.links) == 8
+
+
+@pytest.mark.parametrize(("version", "told"), [("0.0.1", True), ("99.0", False), ("a fork", False)])
+async def test_an_old_agent_is_told_of_the_newer_one_after_its_welcome(
+    world: World, version: str, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await world.join("one")
+    hello = agent.hello()
+    monkeypatch.setattr(agent, "hello", lambda: msgspec.structs.replace(hello, version=version))
+    await agent.connect(world)
+    await agent.send(f.Ping(at_ms=7))
+    seen: list[f.Frame] = []
+    while not any(isinstance(frame, f.Pong) for frame in seen):
+        seen.append(await agent.next(f.Frame))
+    newer = [frame.version for frame in seen if isinstance(frame, f.UpdateAvailable)]
+    assert newer == ([VERSION] if told else [])

@@ -53,6 +53,22 @@ async def test_waiting_gives_the_answer(world: World) -> None:
     assert (body["state"], body["answer"]["items"][0]["value"]) == ("succeeded", {"ok": True})
 
 
+async def test_a_budget_of_attempts_pauses_it_and_says_why(world: World) -> None:
+    agent = await ready_agent(world)
+    async with world.client() as http:
+        made = (await http.post(C, json={"plan": chain("t.one", "t.one"), "attempts": 1, "budget": 0.5})).json()
+        await agent.done(await agent.next(f.Dispatch), '{"ok":true}')
+        await settle()
+        found = await get(world, f"{C}/{made['id']}")
+        assert (found["state"], found["attention"]) == ("paused", ["budget"])
+        assert "budget is used up" in json.dumps(await get(world, f"{C}/{made['id']}/why"))
+        resumed = await http.post(f"{C}/{made['id']}/resume", json={})
+    assert resumed.status_code == 200
+    await agent.done(await agent.next(f.Dispatch), '{"ok":true}')
+    await settle()
+    assert (await get(world, f"{C}/{made['id']}"))["state"] == "succeeded"
+
+
 async def test_a_repeated_key_makes_one_constellation(world: World) -> None:
     headers = {"Idempotency-Key": "once"}
     async with world.client() as http:

@@ -95,7 +95,7 @@ async def test_metrics_count_what_is_there(world: World) -> None:
 
 async def test_health_and_readiness(world: World) -> None:
     async with world.client("") as http:
-        assert (await http.get("/healthz")).json() == {"status": "ok"}
+        assert (await http.get("/healthz")).json() == {"role": "owner", "status": "ok"}
         assert (await http.get("/readyz")).status_code == 200
         world.engine.ready = False
         waiting = await http.get("/readyz")

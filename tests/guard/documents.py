@@ -1,4 +1,4 @@
-"""Damaged plans, edits, recipes and their YAML, into the real loaders: faults with a place and a way out, or a plan.
+"""Damaged plans, edits, recipes, scenarios and their YAML, into the real loaders: faults, or a plan.
 
 A case is its seed. Nothing raises, nothing takes long, and a document with faults gives no plan.
 """
@@ -15,6 +15,7 @@ import yaml
 
 from starloom_protocol.plan import check_edit, check_plan, read_document, read_recipe
 from starloom_protocol.plan.document import DocumentRefused
+from starloom_protocol.plan.scenario import read_scenario
 from tests.guard.mutate import cut, damage
 
 RECIPES = Path(__file__).parents[2] / "recipes"
@@ -39,7 +40,19 @@ def recipes() -> list[Any]:
 
 @cache
 def plans() -> list[Any]:
-    return [recipe["plan"] for recipe in recipes()]
+    return [found["plan"] for found in (*recipes(), *scenarios()) if isinstance(found.get("plan"), dict)]
+
+
+@cache
+def scenarios() -> list[Any]:
+    return [read_document(path.read_text(encoding="utf-8")) for path in sorted((RECIPES / "scenarios").glob("*.yaml"))]
+
+
+@cache
+def values() -> dict[str, Any]:
+    """Return a value for the parameters that the recipes' plans name, so that most plans are sound before damage."""
+    names = {name for recipe in recipes() for name in recipe.get("params", {})}
+    return dict.fromkeys(sorted(names))
 
 
 def run_case(seed: int) -> str:
@@ -50,13 +63,15 @@ def run_case(seed: int) -> str:
     """
     random_ = random.Random(seed)
     began = time.process_time()
-    match random_.randrange(5):
+    match random_.randrange(6):
         case 0 | 1:
             said = "plan " + _plan(damage(random_, random_.choice(plans()), plans()))
         case 2:
             said = "edit " + _edit(damage(random_, EDIT, plans()))
         case 3:
             said = "recipe " + _recipe(damage(random_, random_.choice(recipes()), recipes()))
+        case 4:
+            said = "scenario " + _scenario(damage(random_, random_.choice(scenarios()), plans()))
         case _:
             text = yaml.safe_dump(random_.choice(recipes()), allow_unicode=True)
             said = "yaml " + _recipe(cut(random_, cut(random_, text)))
@@ -69,9 +84,9 @@ def _plan(text: str) -> str:
     try:
         document = read_document(text)
     except DocumentRefused as refused:
-        assert str(refused)
+        _judge([refused.fault])
         return "refused"
-    check = check_plan(document, params={})
+    check = check_plan(document, params=values())
     assert (check.plan is None) == bool(check.faults), "a plan and faults, or neither"
     _judge(check.faults)
     return "refused" if check.faults else "taken"
@@ -81,7 +96,7 @@ def _edit(text: str) -> str:
     try:
         operations = read_document('{"operations":' + text + "}").get("operations")
     except DocumentRefused as refused:
-        assert str(refused)
+        _judge([refused.fault])
         return "refused"
     faults, lowered = check_edit(operations)
     assert bool(faults) != bool(lowered), "an edit and faults, or neither"
@@ -92,6 +107,13 @@ def _edit(text: str) -> str:
 def _recipe(text: str) -> str:
     check = read_recipe(text)
     assert (check.recipe is None) == bool(check.faults), "a recipe and faults, or neither"
+    _judge(check.faults)
+    return "refused" if check.faults else "taken"
+
+
+def _scenario(text: str) -> str:
+    check = read_scenario(text)
+    assert (check.scenario is None) == bool(check.faults), "a scenario and faults, or neither"
     _judge(check.faults)
     return "refused" if check.faults else "taken"
 

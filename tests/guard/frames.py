@@ -10,24 +10,30 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from starloom_protocol import codec
+from starloom_protocol.frames import Frame
 from starloom_protocol.session import ProtocolFault, Session, Side, State
+from starloom_protocol.version import PROTOCOL_VERSIONS
 from starloom_protocol.vocabulary import CODES
 from tests.guard.mutate import cut, damage
 from tests.protocol.frames_sample import BY_SIDE, CHALLENGE, HELLO, PROVE, WELCOME
 
 SEEDS = Path(__file__).parent / "seeds.txt"
 FAMILY: dict[Side, list[Any]] = {side: [msgspec.to_builtins(frame) for frame in BY_SIDE[side]] for side in Side}
+# Every frame belongs to the newest version.
+_HELLO: Final = replace(HELLO, versions=list(PROTOCOL_VERSIONS))
+_CHALLENGE: Final = replace(CHALLENGE, version=PROTOCOL_VERSIONS[-1])
 
 
 def session_at(side: Side, state: State) -> Session:
     """Return a session of `side` that waits for its peer in a state that this side can be in."""
     mine, peer = Session(side), Session(side.other)
-    steps = ((Side.AGENT, HELLO), (Side.HUB, CHALLENGE), (Side.AGENT, PROVE), (Side.HUB, WELCOME))
+    steps = ((Side.AGENT, _HELLO), (Side.HUB, _CHALLENGE), (Side.AGENT, PROVE), (Side.HUB, WELCOME))
     for sender, frame in steps:
         if mine.state is state:
             break
@@ -65,9 +71,13 @@ def run_case(seed: int) -> str:
     mine = session_at(side, state)
     before = (mine._received, mine._sent, mine.version)
     message = a_message(random_, side.other, mine._received + 1)
+    fault: ProtocolFault | None = None
+    frames: list[Frame] = []
     try:
         frames = mine.receive(message)
-    except ProtocolFault as fault:
+    except ProtocolFault as refused:
+        fault = refused
+    if fault is not None:
         assert fault.code in CODES, f"{fault.code} is no code"
         assert fault.reason, "a refusal without a reason"
         assert mine.state is State.CLOSED, "a refused message left the session open"

@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from starloom.core import inputs as i
 from starloom.core.inputs import AnyInput
 from starloom.core.spending import DAY_MS
 from starloom.core.work import Work
 from starloom.jobs.claiming import Claim
-from starloom.jobs.modelling import ModelJobs
+from starloom.jobs.modelling import ModelJobs, allowed_in
 from starloom.jobs.planning import PlanJobs
 from starloom.jobs.reviewing import ReviewJobs
 from starloom.planner.catalogue import Catalogue
-from starloom_protocol.entities import encode_entity
+from starloom_protocol.entities import Budget, Head, encode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Outcome, TaskState
 from tests.builders import Driver
@@ -146,6 +147,15 @@ async def test_the_budget_of_the_day_outlives_the_job_and_refuses_before_diallin
     second = hub.driver.shard.constellations["c2"].head
     assert second.fault is not None
     assert second.fault.code is Code.MODEL_BUDGET
+
+
+def test_what_a_constellation_may_cost_is_read_from_its_head() -> None:
+    head = Head(author="person:ann", created_ms=1, id="c1", name="", state=ConstellationState.ACTIVE)
+    bounded = replace(head, budget=Budget(attempts=3, micros=250_000, times=2))
+    assert allowed_in({"head": encode_entity(bounded)}) == 500_000
+    assert allowed_in({"head": encode_entity(replace(head, budget=Budget(attempts=3)))}) is None
+    assert allowed_in({"head": encode_entity(head)}) is None
+    assert allowed_in({}) is None
 
 
 async def test_a_key_file_that_others_can_read_is_refused_and_its_key_is_nowhere(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ class Slow(Celery):  # type: ignore[misc]
 
 def test_wake_ups_are_sent_in_order_and_a_lost_one_is_counted() -> None:
     app = Slow()
-    sender = CelerySender(app)
+    sender = CelerySender(lambda: app)
     app.failing = 1
     for number in range(3):
         sender.wake("plan", "c-1", f"j-{number}")
@@ -45,7 +45,7 @@ def test_wake_ups_are_sent_in_order_and_a_lost_one_is_counted() -> None:
 
 def test_a_slow_broker_never_holds_the_caller() -> None:
     app = Slow()
-    sender = CelerySender(app, queued_most=2)
+    sender = CelerySender(lambda: app, queued_most=2)
     sender.wake("plan", "c", "j-0")
     assert app.entered.wait(10)
     for number in range(1, 10):
@@ -57,10 +57,17 @@ def test_a_slow_broker_never_holds_the_caller() -> None:
 
 
 def test_an_unknown_kind_is_a_fault_of_the_caller() -> None:
-    sender = CelerySender(make_celery("memory://"))
+    made: list[Celery] = []
+
+    def make() -> Celery:
+        made.append(make_celery("memory://"))
+        return made[-1]
+
+    sender = CelerySender(make)
     with pytest.raises(KeyError):
         sender.wake("dance", "c", "j")
     sender.close(10)
+    assert not made
 
 
 def test_the_watchdog_ends_the_worker_after_too_long_a_silence() -> None:

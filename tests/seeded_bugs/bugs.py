@@ -281,4 +281,25 @@ BUGS = [
         "    if False:\n",
         CORE,
     ),
+    Bug(
+        "it is looked whether work happened that may still run",
+        "backend/starloom/core/recovery.py",
+        "    if ended:\n        work.rules_due.append((constellation.name, spec.id, ENDED_IN_DOUBT))\n",
+        "    if True:\n        work.rules_due.append((constellation.name, spec.id, ENDED_IN_DOUBT))\n",
+        CORE,
+    ),
+    Bug(
+        "a look that finds nothing counts as proof that nothing happened",
+        "backend/starloom/core/verifying.py",
+        "or (found is MISSING and check.op is not Op.EXISTS)",
+        "or False",
+        CORE,
+    ),
+    Bug(
+        "work begins although the budget is used up",
+        "backend/starloom/core/step.py",
+        "        if budgets.stop(work, found[0]):\n",
+        "        if False:\n",
+        CORE,
+    ),
 ]

@@ -106,6 +106,11 @@ class SimAgent:
             if call.running is not None:
                 call.running.cancel()
 
+    @property
+    def busy(self) -> bool:
+        """Whether it runs a tool or has something that the hub has not acknowledged."""
+        return self.alive and bool(self._calls or self.outbox.pending)
+
     # -- the connection
 
     def connected(self, push: Any, received: int) -> None:
@@ -137,7 +142,8 @@ class SimAgent:
                 self._do(core.Drained(frame.draining))
             case Query():
                 entries = [LedgerEntry(at=at, state=self._known(at)) for at in frame.attempts]
-                self.push(LedgerReport(entries=entries))
+                if self.push is not None:
+                    self.push(LedgerReport(entries=entries))
             case _:
                 raise AssertionError(f"the hub sent {frame}")
 

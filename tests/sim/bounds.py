@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterator
 
 from starloom.core.model import Constellation, Shard
+from starloom.core.placement import avoided
 from starloom_protocol.entities import Selector
 from starloom_protocol.vocabulary import ConstellationState, DeviceLink, TaskState
 from tests.sim.hub import Site
@@ -50,6 +51,8 @@ class Bounds:
             for task, record in constellation.tasks.items():
                 if record.state is not TaskState.READY or record.reason is not None or record.held or record.review:
                     continue
+                if _waits_its_turn(constellation, task):
+                    continue
                 if device := _could(shard, constellation, task):
                     words = f"{name}/{task}, attempt {record.attempt}, is ready and {device} is free"
                     yield words, PLACED_WITHIN_S
@@ -59,14 +62,30 @@ class Bounds:
                     yield f"report {number} of {device} is not acknowledged", ACKNOWLEDGED_WITHIN_S
 
 
+def _waits_its_turn(constellation: Constellation, task: str) -> bool:
+    """Whether a list lets only so many of its items go at a time."""
+    group = constellation.specs[task].group
+    if group is None:
+        return False
+    each = constellation.specs[group].for_each
+    return each is not None and each.max_parallel > 0
+
+
 def _could(shard: Shard, constellation: Constellation, task: str) -> str | None:
-    """Return a device that could take a task at once, as far as these plans go: every device has every tool."""
+    """Return a device that could take a task at once, as far as these plans go: every device has every tool.
+
+    One where it has failed before is not meant: it waits for another one as long as there is any.
+    """
     fleet, selector = shard.fleet, constellation.specs[task].device
+    avoid = avoided(constellation, task, constellation.tasks[task])
     for device in fleet.devices.values():
         offer = fleet.offers.get(device.id)
-        if device.link is not DeviceLink.ONLINE or offer is None or device.quarantined or device.draining:
+        away = device.link is not DeviceLink.ONLINE or device.quarantined or device.draining
+        if away or offer is None or device.id in avoid:
             continue
-        if isinstance(selector, Selector) and selector.name not in (None, "", device.name):
+        if isinstance(selector, Selector) and not (
+            selector.name in (None, device.name) and selector.id in (None, device.id)
+        ):
             continue
         if fleet.used.get(device.id, 0) < offer.slots:
             return device.name

@@ -30,7 +30,7 @@ from starloom_protocol.entities import (
     decode_entity,
 )
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Gate, Op, TaskState
+from starloom_protocol.vocabulary import Code, Gate, Op, TaskState
 from tests.builders import edge, plan, task, when
 from tests.sim.hub import Site
 from tests.sim.script import Act
@@ -98,7 +98,7 @@ def without(made: LoweredPlan, names: tuple[str, ...]) -> LoweredPlan:
 
 
 def make_task(chance: random.Random, devices: list[str]) -> dict[str, Any]:
-    args = {
+    args: dict[str, Any] = {
         "s": chance.choice([0.1, 0.5, 2.0, 12.0]),
         "fails": chance.choice([0, 0, 0, 0, 1, 2]),
         "transient": chance.random() < 0.8,
@@ -283,8 +283,11 @@ class Client:
         deadline_s = self._chance.choice([-1, 0, 5])
         await self._of_device(device, "drain", deadline_s)
         await asyncio.sleep(self._chance.choice([1.0, 10.0, 25.0]))
-        while self.site.engine is None or not await self._of_device(device, "resume", -1):
+        for _ in range(600):
+            if self.site.engine is not None and await self._of_device(device, "resume", -1):
+                return
             await asyncio.sleep(1.0)
+        self._told.problems.append(f"{device} could not be taken back into service")
 
     async def _of_device(self, device: str, action: str, deadline_s: int) -> bool:
         reply = await self.site.ask(
@@ -297,7 +300,7 @@ class Client:
                 reason="maintenance",
             )
         )
-        return reply is not None
+        return reply is not None and all(fault.code != Code.STORE_UNAVAILABLE for fault in reply.faults)
 
     def _ended(self) -> str | None:
         engine = self.site.engine

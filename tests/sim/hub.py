@@ -426,6 +426,11 @@ class Site:
         self.doubts.redis = self.doubts.history = 0
         self.redis.failures.clear()
 
+    def busy(self) -> bool:
+        """Whether an agent has something to do or to say, or a constellation that has ended is still in memory."""
+        held = self.engine is not None and len(self.engine.shard.constellations) > 0
+        return held or any(agent.busy for agent in self.agents.values())
+
     def left(self) -> list[str]:
         """Return what agents still hold that the hub has not acknowledged (L4)."""
         return [

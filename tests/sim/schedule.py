@@ -73,6 +73,12 @@ async def _schedule(script: Script) -> Outcome:
                 break
         # Reports that are still under way, and the projector.
         await asyncio.sleep(30.0)
+        # A tool that does not listen goes on after its task was given up, and then has something to report; where the
+        # hub's clock was set back, what is finished is kept for longer.
+        for _ in range(300):
+            if not site.busy():
+                break
+            await asyncio.sleep(1.0)
         watching.cancel()
         await asyncio.wait({watching})
         engine = site.engine

@@ -88,7 +88,7 @@ class Shrinking:
 
 def plan_of(act: Act, script: Script) -> LoweredPlan:
     """Return the plan that an act submits, before anything is left out of it."""
-    return make_plan(act.chance(), [device[2:] if device.startswith("d-") else device for device in script.devices])
+    return make_plan(act.chance(), [device.removeprefix("d-") for device in script.devices])
 
 
 def _with(script: Script, act: Act, made: Act) -> Script:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from starloom_protocol.feed import ACCESS, decode_event
 from tests.sim.schedule import Outcome
-from tests.sim.script import Script
+from tests.sim.script import Act, Fault, Script
 from tests.sim.virtual import START_MS
 
 LINES_MOST = 200
@@ -15,7 +15,8 @@ LINES_MOST = 200
 def story(script: Script, outcome: Outcome) -> Iterator[str]:
     """Yield the parts of the schedule, then what it did, then what it broke."""
     yield f"seed {script.seed}: devices {', '.join(script.devices)}"
-    yield from (f"  {part}" for part in sorted((*script.faults, *script.acts), key=lambda part: part.at_s))
+    parts: list[Fault | Act] = [*script.faults, *script.acts]
+    yield from (f"  {part}" for part in sorted(parts, key=lambda part: part.at_s))
     yield "What happened:"
     lines = sorted((*outcome.told, *_events(outcome)), key=lambda line: line[0])
     if len(lines) > LINES_MOST:
@@ -32,4 +33,7 @@ def _events(outcome: Outcome) -> Iterator[tuple[float, str]]:
     for name in named:
         for raw in outcome.streams[name]:
             event = decode_event(raw)
-            yield (event.at_ms - START_MS) / 1000, f"{name} {event.seq}: {event.kind} {event.about} {event.note}".rstrip()
+            yield (
+                (event.at_ms - START_MS) / 1000,
+                f"{name} {event.seq}: {event.kind} {event.about} {event.note}".rstrip(),
+            )

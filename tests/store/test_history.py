@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.command import upgrade
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, text
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect, text
 from sqlmodel import SQLModel
 
 from starloom.store import history
-from starloom.store.database import Database, open_database
+from starloom.store.database import MIGRATIONS, Database, newest_revision, open_database
 from starloom.store.history import PastCommit, Superseded, rows_of
 from starloom.store.port import Ownership, Unavailable
 from tests.store.sample import commit, task
@@ -44,6 +47,37 @@ async def test_migrating_twice_changes_nothing(database: Database) -> None:
     await database.write(history.write_commits, rows_of([past(1)]), 1)
     await database.migrate()
     assert (await database.read(history.read_meta)).watermark == 1
+
+
+def test_the_newest_migration_is_known_without_alembic() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    scripts = ScriptDirectory.from_config(config)
+    assert scripts.get_heads() == [newest_revision()]
+    named = {Path(script.path).name.partition("_")[0]: script.revision for script in scripts.walk_revisions()}
+    assert list(named) == list(named.values()), "the name of a migration's file begins with its revision"
+
+
+async def test_a_history_behind_the_newest_migration_is_brought_up_to_date(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'old.db'}")
+
+    def old(connection: Connection) -> None:
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(MIGRATIONS))
+        upgrade(config, "0002")
+
+    def columns(connection: Connection) -> set[str]:
+        return {column["name"] for column in inspect(connection).get_columns("commits")}
+
+    try:
+        await database.write(old)
+        assert "chain" not in await database.read(columns)
+        await database.migrate()
+        assert "chain" in await database.read(columns)
+        found = await database.read(lambda c: c.exec_driver_sql("SELECT version_num FROM alembic_version").scalar())
+        assert found == newest_revision()
+    finally:
+        await database.close()
 
 
 async def test_it_is_written_so_that_a_power_cut_loses_nothing(database: Database) -> None:

@@ -194,7 +194,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("HEAD", V1 + "/artifacts/{sha256}"): _read(Scope.ARTIFACTS),
     ("GET", V1 + "/stop-all"): _read(),
     ("POST", V1 + "/stop-all"): _run(),
-    ("POST", V1 + "/lab/faults"): Row(Door.CALLER, _OPERATOR, Scope.LAB, SMALL),
+    ("POST", V1 + "/lab/faults"): Row(Door.CALLER, _OWNER, Scope.LAB, SMALL),
 }
 
 

@@ -60,6 +60,12 @@ def submit(
         str | None, typer.Option("--approve", metavar="HASH", help="Approve the plan with this hash, as previewed.")
     ] = None,
     deadline: Annotated[str | None, typer.Option("--deadline", help="Give up after, for example 30m.")] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", metavar="N", help="At most N dollars for the model; then it pauses.")
+    ] = None,
+    attempts: Annotated[
+        int | None, typer.Option("--attempts", metavar="N", min=1, help="At most N attempts; then it pauses.")
+    ] = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="k=v, to find it again.")] = None,
 ) -> None:
     """Ask for something: in words, by a plan, or by a recipe."""
@@ -93,6 +99,10 @@ def submit(
         body["hold"] = True
     if deadline:
         body["deadline_s"] = duration_s(deadline)
+    if budget is not None:
+        body["budget"] = budget
+    if attempts is not None:
+        body["attempts"] = attempts
     if label:
         body["labels"] = {name: str(value) for name, value in parameters(label).items()}
     made = run.client.create("/constellations", body)

@@ -69,7 +69,9 @@ def _read(file: Path) -> Scenario:
     try:
         text = file.read_bytes()
     except OSError as error:
-        raise usage(f"{file} cannot be read: {error.strerror}", "Name a file, such as one of recipes/scenarios/.") from error
+        raise usage(
+            f"{file} cannot be read: {error.strerror}", "Name a file, such as one of recipes/scenarios/."
+        ) from error
     check = read_scenario(text)
     if check.scenario is not None:
         return check.scenario

@@ -11,6 +11,7 @@ installing   a lowered plan becomes version 1
 edits        structure edits: one atomic batch from version n to n+1
 forking      a new constellation from a moment of another
 compensating what finished work declares to undo it, in reverse order
+verifying    what a look at work that may have happened decides    looking    when it is begun
 inverse      the edit that takes back a version
 drafting     what a person is editing is left alone by others
 groups       families: expansion, what a group needs of its children
@@ -29,6 +30,7 @@ library      recipes that people save here, by version
 moments      when a clock strikes    consent   what was approved for a schedule, and what goes beyond it
 fleet        devices, offers, enrollments       access   principals, tokens, sign-in links
 auditing     who was refused at the doors
+budgets      what a constellation may use
 outcome      when a constellation is over, and its answer     story   the answer's sentence
 timeouts     what open attempts may take: start to close, over all attempts, unheard
 timers       due moments computed from state    why       one sentence for whatever does not move

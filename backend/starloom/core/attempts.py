@@ -10,7 +10,7 @@ import hashlib
 
 from msgspec.structs import replace
 
-from starloom.core import health, hedging, off_devices, recovery
+from starloom.core import health, hedging, off_devices, recovery, verifying
 from starloom.core.checks import missed_check, too_big
 from starloom.core.effects import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.fences import arm_fence, fence_after_ms, lease_ref
@@ -322,6 +322,12 @@ def _finished(
         health.succeeded(work, ended.device)
     change_task(work, constellation, spec.id, "task_succeeded", succeeded, ("attempt", key, done))
     work.rules_due.append((constellation.name, spec.id, "succeeded"))
+    if spec.verifies is not None:
+        verified = spec.verifies.rpartition("/")
+        looked_at, attempt = constellation.specs.get(verified[0]), constellation.attempts.get(spec.verifies)
+        if looked_at is not None and attempt is not None:
+            most = recovery.attempts_most(looked_at, attempt)
+            verifying.told(work, constellation, spec.id, tries_most=most)
 
 
 def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from starloom.core import timeouts
+from starloom.core import budgets, timeouts
 from starloom.core.attempts import ask_to_stop
 from starloom.core.graph import redone
 from starloom.core.inputs import ControlRequested
@@ -77,6 +77,7 @@ def _resume(work: Work, constellation: Constellation, item: ControlRequested) ->
     head = constellation.head
     if head.state is not _STATE.PAUSED:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"only a paused constellation can go on; it is {head.state}"))
+    budgets.allow_again(work, constellation)
     activate(work, constellation, "resumed", item.reason)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.attempts import dispatch_of
+from starloom.core.budgets import used_up
 from starloom.core.inputs import TimerFired
 from starloom.core.model import Constellation, Shard
 from starloom.core.placement import elsewhere
@@ -29,6 +30,8 @@ def is_due(shard: Shard, constellation: Constellation, task: str, now_ms: int) -
         return False
     # A secret is given to one device at a time.
     if spec.secrets or constellation.head.state is not ConstellationState.ACTIVE:
+        return False
+    if used_up(constellation):
         return False
     if constellation.progress.hedges >= max(1, len(constellation.tasks) // PART_OF_TASKS):
         return False

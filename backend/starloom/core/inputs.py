@@ -26,7 +26,7 @@ from starloom.core.history_inputs import RefusalNoted as RefusalNoted
 from starloom.core.history_inputs import UndoRequested as UndoRequested
 from starloom.core.input_record import Input as Input
 from starloom_protocol.edits import EditOperation, LoweredPlan
-from starloom_protocol.entities import Enrollment, Fault, Principal, SignIn, Token
+from starloom_protocol.entities import Budget, Enrollment, Fault, Principal, SignIn, Token
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.schedule_records import Schedule
 from starloom_protocol.vocabulary import Profile
@@ -37,6 +37,7 @@ from starloom_protocol.vocabulary import Profile
 class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
     """A new constellation. With `plan` it is lowered already; else `request` or `recipe` is planned by a job."""
 
+    budget: Budget | None = None
     constellation: str
     deadline_s: int = 0
     hold: bool = False

@@ -14,6 +14,7 @@ from starloom.core.model import Constellation
 from starloom.core.placement import able
 from starloom.core.queues import ANY
 from starloom.core.secret_needs import needs_of
+from starloom.core.verifying import ENDED_IN_DOUBT
 from starloom.core.work import Work, attend, change_task, moved
 from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import (
@@ -46,7 +47,8 @@ _AT_ONCE = frozenset({AttemptEnd.INTERRUPTED, AttemptEnd.LOST})
 
 def attempts_most(spec: TaskSpec, attempt: Attempt) -> int:
     """Return how many started attempts a round may have."""
-    return spec.retry.max_attempts or (3 if attempt.repeatability in REPEATABLE else 1)
+    again = attempt.repeatability in REPEATABLE or spec.verify is not None
+    return spec.retry.max_attempts or (3 if again else 1)
 
 
 def backoff_ms(work: Work, tries: int) -> int:
@@ -68,7 +70,7 @@ def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     repeatable = ended.repeatability in REPEATABLE
     harmless = repeatable or ended.effect is EffectSeen.NONE
     if end is AttemptEnd.INTERRUPTED and not harmless:
-        uncertain(work, constellation, spec, record, ended)
+        uncertain(work, constellation, spec, record, ended, ended=True)
         return
     if record.state is TaskState.CANCELLING:
         # Asked to stop, it is not tried again; the result that it made all the same decides.
@@ -152,7 +154,8 @@ def _all_refused(work: Work, constellation: Constellation, spec: TaskSpec, recor
         if earlier.end is AttemptEnd.REFUSED:
             refused[earlier.device] = None
     needs = needs_of(work.shard.access, spec, constellation.head.recipe)
-    return not any(device not in refused for device in able(work.shard.fleet, spec.tool or "", spec.device or ANY, needs))
+    could = able(work.shard.fleet, spec.tool or "", spec.device or ANY, needs)
+    return not any(device not in refused for device in could)
 
 
 def lost(
@@ -175,7 +178,7 @@ def lost(
 def given_back(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
     """A draining device has stopped work that another one takes: no try is used up."""
     if ended.repeatability not in REPEATABLE and ended.effect is not EffectSeen.NONE:
-        uncertain(work, constellation, spec, record, ended)
+        uncertain(work, constellation, spec, record, ended, ended=True)
         return
     back = replace(ended, end=AttemptEnd.REVOKED, detail="moved: its device drains")
     if hedging.take_over(work, constellation, spec, record, back):
@@ -193,9 +196,22 @@ def _budget_is_spent(constellation: Constellation, ended: Attempt) -> bool:
     return constellation.progress.broken >= max(RETRIES_LEAST, len(constellation.tasks) * RETRIES_PERCENT // 100)
 
 
-def uncertain(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
-    """Work that must not be repeated may have had its effect: it waits for proof or for a person."""
+def uncertain(
+    work: Work,
+    constellation: Constellation,
+    spec: TaskSpec,
+    record: TaskRecord,
+    attempt: Attempt,
+    *,
+    ended: bool = False,
+) -> None:
+    """Work that must not be repeated may have had its effect: it waits for proof or for a person.
+
+    `ended`: its device has said that it is over, so that a look at it (`verify`) is final.
+    """
     if record.state is TaskState.UNKNOWN:
+        if ended:
+            work.rules_due.append((constellation.name, spec.id, ENDED_IN_DOUBT))
         work.ignore("it is known that it may have happened")
         return
     open_still = replace(attempt, end=None, ended_ms=0, effect=EffectSeen.MAYBE)
@@ -203,6 +219,8 @@ def uncertain(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     key = f"{spec.id}/{record.attempt}"
     change_task(work, constellation, spec.id, "task_unknown", unknown, ("attempt", key, open_still))
     attend(work, constellation, Attention.TASK_UNKNOWN, note=f"{spec.id} may have happened; mark or retry it")
+    if ended:
+        work.rules_due.append((constellation.name, spec.id, ENDED_IN_DOUBT))
 
 
 def _again(

@@ -54,6 +54,7 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
     assert isinstance(constellation, Constellation)  # noqa: S101 - its name is no stream of the fleet
     head = Head(
         author=author,
+        budget=item.budget,
         created_ms=work.at_ms,
         deadline_s=item.deadline_s,
         hold=item.hold,

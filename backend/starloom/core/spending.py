@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from starloom.core import budgets
 from starloom.core.inputs import ModelUsed
 from starloom.core.work import Put, Refusal, Work, fault
 from starloom_protocol.model_records import ModelDay
@@ -27,6 +28,7 @@ def on_used(work: Work, item: ModelUsed) -> None:
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
     used = replace(job, calls=job.calls + item.calls, tokens=job.tokens + item.tokens, micros=job.micros + item.micros)
     work.emit(constellation, "model_used", job.id, [("job", job.id, used)])
+    budgets.stop(work, constellation)
     fleet = work.shard.fleet
     days: dict[str, ModelDay] = fleet.tables["model_day"]
     number = work.at_ms // DAY_MS

@@ -14,6 +14,7 @@ from starloom.core import (
     asking,
     attempts,
     auditing,
+    budgets,
     compensating,
     conditions,
     controls,
@@ -25,6 +26,7 @@ from starloom.core import (
     health,
     hedge_opening,
     library,
+    looking,
     owner_asks,
     requests,
     review,
@@ -50,6 +52,7 @@ from starloom.core.outcome import grow, settle
 from starloom.core.placement import next_lease, requeue
 from starloom.core.relisting import expand_again
 from starloom.core.rules import fire_due
+from starloom.core.verifying import ENDED_IN_DOUBT
 from starloom.core.work import Refusal, Work, change_task, close_question, moved
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 
@@ -100,6 +103,9 @@ def _settle(work: Work) -> None:
         while shard.touched or work.rules_due:
             # Rules first: they edit what a cascade would otherwise skip or start.
             for due in _taken(work.rules_due):
+                if due[2] == ENDED_IN_DOUBT:
+                    looking.begin(work, due[0], due[1])
+                    continue
                 fire_due(work, *due)
                 review.begin(work, *due)
                 if due[2] != "attempt_ended":
@@ -225,6 +231,8 @@ def _place(work: Work) -> bool:
         found = next_lease(work.shard)
         if found is None:
             return placed
+        if budgets.stop(work, found[0]):
+            continue
         attempts.grant(work, *found)
         waiting.granted(work, found[0])
         placed = True

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from starloom.core import hedging
+from starloom.core import hedging, verifying
 from starloom.core.apply import load
 from starloom.core.model import Constellation, Shard
 from starloom.core.placement import Candidate, full, judge
@@ -116,6 +116,9 @@ def explain(shard: Shard, name: str, task: str) -> Why:
                 f"{task} was started on {where} and may have happened; it must not run twice by itself. "
                 f"Look there, then mark it, or retry it with confirm."
             )
+            looked = verifying.sentence(constellation, task, where)
+            if looked:
+                sentence = f"{task} was started on {where} and may have happened; {looked} You can mark it, too."
             actions = ["mark", "retry"]
         elif _sleeps(shard, attempt.device):
             sentence = f"{task} is on {where}, which {_ASLEEP}; it goes on there where it was."
@@ -231,9 +234,9 @@ def _ready(
         case Reason.MISSING_GRANT:
             return f"{spec.id} waits for a grant: {near}.", [item.words for item in candidates if item.reason is reason]
         case Reason.MISSING_SECRET:
-            names = missing(needs_of(shard.access, spec, constellation.head.recipe))
-            lines = [set_line(name) for name in names]
-            return f"{spec.id} waits for a secret that is not set: {', '.join(names)}.", lines
+            unset = missing(needs_of(shard.access, spec, constellation.head.recipe))
+            lines = [set_line(name) for name in unset]
+            return f"{spec.id} waits for a secret that is not set: {', '.join(unset)}.", lines
         case Reason.OWNER_ASKED:
             asked = constellation.attempt(spec.id, record.attempt)
             return f"{spec.id} waits for the owner of {names[asked.device]}: {asked.detail}.", []

@@ -39,12 +39,13 @@ class Asked(Body):
 
 
 class Create(Asked):
-    """A new constellation. `budget` bounds what a language model may cost; without a model nothing costs."""
+    """A new constellation. `budget` bounds what a language model may cost, in dollars; `attempts` what devices do."""
 
     plan_hash: Annotated[str, StringConstraints(max_length=128)] | None = None
     hold: bool = False
     deadline_s: Annotated[int, Field(ge=0, le=30 * 86_400)] = 0
-    budget: Annotated[float, Field(ge=0)] | None = None
+    attempts: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    budget: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     labels: Annotated[dict[Name, Name], Field(max_length=32)] = {}
     name: Name = ""
 

@@ -9,8 +9,6 @@ import shlex
 from typing import Any
 from urllib.parse import urlsplit
 
-import segno
-
 from starloom.edge.lan import WARNING, LanState
 from starloom.settings import is_loopback
 
@@ -80,6 +78,8 @@ def phone(url: str, code: str, lan: LanState) -> dict[str, Any]:
 
 def qr(text: str) -> dict[str, Any]:
     """Return a QR code as the side of its square and one SVG path over it, a quiet border included."""
+    import segno  # here, for a start does not need it
+
     made = segno.make(text, error="m", micro=False)
     width = made.symbol_size(border=_BORDER)[0]
     parts = []

@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -25,6 +24,9 @@ from starloom.edge.shield import refuse_socket
 from starloom.edge.standing import Standing
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
 from starloom_protocol.vocabulary import Code
+
+if TYPE_CHECKING:
+    import httpx  # below in functions: most hubs never pass anything on, and it is slow to import
 
 PASSED_MOST = 2_000
 CONNECT_WITHIN_S = 2.0
@@ -152,6 +154,8 @@ class Relay:
     # -- requests
 
     async def _request(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
+        import httpx
+
         begun = False
         try:
             response = await self._ask(scope, receive, url)
@@ -174,6 +178,8 @@ class Relay:
             await _refuse(_went_away(error), scope, receive, send)
 
     async def _ask(self, scope: Scope, receive: Receive, url: str) -> httpx.Response:
+        import httpx
+
         if self._client is None:
             # An answer may be waited for long (`wait_s`); an owner that is gone is noticed by the log, not by a clock.
             timeout = httpx.Timeout(None, connect=CONNECT_WITHIN_S, pool=CONNECT_WITHIN_S)
@@ -269,6 +275,8 @@ async def _body(receive: Receive) -> AsyncIterator[bytes]:
     while more:
         message: Any = await receive()
         if message["type"] != "http.request":
+            import httpx
+
             raise httpx.ReadError("the asker went away")
         yield message.get("body", b"")
         more = message.get("more_body", False)

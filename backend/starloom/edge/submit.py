@@ -24,7 +24,9 @@ from starloom.edge.model import model_is_set
 from starloom.edge.problems import Problem, accepted, problem_of_faults
 from starloom.edge.replies import body_hash, idempotency_key, json_reply
 from starloom.planner.matching import Match
+from starloom.planner.model.spending import MICROS
 from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Budget
 from starloom_protocol.plan import DocumentRefused, PlanCheck, check_plan, read_document
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
@@ -70,7 +72,9 @@ class Submit:
         plan = await self._check(body, len(raw))
         key = idempotency_key(request)
         identity = "c-" + new_id()
+        micros = max(1, round(body.budget * MICROS)) if body.budget is not None else 0
         received = inputs.RequestReceived(
+            budget=Budget(attempts=body.attempts or 0, micros=micros) if body.attempts or micros else None,
             by=caller.by,
             constellation=identity,
             deadline_s=body.deadline_s,

@@ -6,10 +6,11 @@ who has it and how it ended stand in the log.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
-from celery import Celery
+if TYPE_CHECKING:
+    from celery import Celery
 
 PLAN_TASK = "starloom.plan"
 REVIEW_TASK = "starloom.review"
@@ -47,6 +48,8 @@ def _next(database: int) -> int:
 
 def make_celery(broker_url: str) -> Celery:
     """Return the application; it connects on first use."""
+    from celery import Celery  # here, for a hub needs it only when the first job is to be done
+
     app = Celery("starloom", broker=broker_url, backend=None)
     settings: dict[str, Any] = {
         "accept_content": ["json"],

@@ -21,7 +21,7 @@ from starloom.planner.model.kept import in_force
 from starloom.planner.model.port import Model, Reply
 from starloom.planner.model.spending import Budget, Spent, budget_from
 from starloom.store.port import InboxPort, ReadPort
-from starloom_protocol.entities import Job, Question, decode_entity
+from starloom_protocol.entities import Head, Job, Question, decode_entity
 from starloom_protocol.feed import FLEET
 from starloom_protocol.model_records import ModelDay
 
@@ -103,7 +103,8 @@ class Purse:
             here = await self._reads.entities(self._constellation)
             fleet = await self._reads.entities(FLEET)
             today = spent_on(fleet[1] if fleet else {}, int(self._now_s() * 1000) // DAY_MS)
-            self._budget.need(today, spent_in(here[1] if here else {}))
+            entities = here[1] if here else {}
+            self._budget.need(today, spent_in(entities), allowed_in(entities))
         used = ModelUsed(
             by=f"worker:{self._worker}",
             calls=1 if reply is None else 0,
@@ -118,6 +119,13 @@ class Purse:
         answer = await ask(self._inbox, used)
         if answer.faults:
             raise NotOurs(f"job {self._job} of {self._constellation}: {answer.faults[0].reason}")
+
+
+def allowed_in(entities: Mapping[str, bytes]) -> int | None:
+    """Return how many millionths of a dollar a constellation may cost, None if that is not bounded."""
+    head = decode_entity("head", entities["head"]) if "head" in entities else None
+    budget = head.budget if isinstance(head, Head) else None
+    return budget.micros * budget.times or None if budget is not None else None
 
 
 def spent_in(entities: Mapping[str, bytes]) -> Spent:

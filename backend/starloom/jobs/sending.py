@@ -8,10 +8,13 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-
-from celery import Celery
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from starloom.jobs.broker import PLAN_TASK, REVIEW_TASK
+
+if TYPE_CHECKING:
+    from celery import Celery
 
 QUEUED_MOST = 1_000
 _TASKS = {"plan": PLAN_TASK, "review": REVIEW_TASK}
@@ -21,10 +24,13 @@ Wake = tuple[str, str, str]
 
 
 class CelerySender:
-    """Sends wake-ups in order from one daemon thread. `close` waits until it has ended."""
+    """Sends wake-ups in order from one daemon thread, which makes the application for the first of them.
 
-    def __init__(self, app: Celery, *, queued_most: int = QUEUED_MOST) -> None:
-        self._app = app
+    `close` waits until the thread has ended.
+    """
+
+    def __init__(self, make: Callable[[], Celery], *, queued_most: int = QUEUED_MOST) -> None:
+        self._make = make
         self._queue: queue.Queue[Wake | None] = queue.Queue(queued_most)
         self.dropped = 0
         self.sent = 0
@@ -62,14 +68,17 @@ class CelerySender:
             return
 
     def _run(self) -> None:
+        app: Celery | None = None
         while True:
             wake = self._queue.get()
             if wake is None:
-                self._app.close()
+                if app is not None:
+                    app.close()
                 return
             task, constellation, job = wake
             try:
-                self._app.send_task(task, args=[constellation, job], retry=False)
+                app = app or self._make()
+                app.send_task(task, args=[constellation, job], retry=False)
                 self.sent += 1
             except Exception as error:
                 self.dropped += 1

@@ -40,8 +40,8 @@ class Breaker:
         self._draw = random.Random(seed)  # noqa: S311 - which device an announced fault hits
         self._active: list[Broken] = []
 
-    def do(self, fault: FaultDoc) -> Broken:
-        """Carry out a fault.
+    def do(self, fault: FaultDoc, holder: str = "") -> Broken:
+        """Carry out a fault; `holder` is the device that it hits if it names none.
 
         Raises:
             Impossible: what it should hit is dead or gone.
@@ -49,7 +49,7 @@ class Breaker:
         broken = Broken(fault)
         if fault.target in (Target.DEVICE, Target.LINK):
             devices = self._installation.devices
-            named = fault.device or devices[0]
+            named = fault.device or holder or devices[0]
             broken.device = self._draw.choice(devices) if named == ANY_DEVICE else named
         try:
             if fault.target is Target.LINK:

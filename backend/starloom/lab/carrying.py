@@ -87,6 +87,7 @@ class Run:
     scenario: Scenario
     breaker: Breaker
     follower: Follower
+    names: dict[str, str]
     view: View | None = None
     story: Story = field(default_factory=Story)
     dues: list[Due] = field(default_factory=list)
@@ -134,9 +135,14 @@ class Run:
             return bool(tasks) and ended / len(tasks) >= at.progress
         return any(event.kind == at.event and at.task in (None, event.about) for event in self.events)
 
+    def _holder(self, task: str | None) -> str:
+        """Return the device that has a task; empty where none does."""
+        record = self.view.tasks.get(task) if self.view is not None and task is not None else None
+        return self.names.get(record.device, "") if record is not None and record.device else ""
+
     def _do(self, due: Due, now: float) -> None:
         try:
-            due.broken = self.breaker.do(due.fault)
+            due.broken = self.breaker.do(due.fault, self._holder(due.fault.at.task))
         except Impossible as impossible:
             due.done, due.why_not = True, str(impossible)
             self.story.note(_now_ms(), NOTE, f"could not be broken: {impossible}")
@@ -160,20 +166,22 @@ def carry_out(scenario: Scenario, installation: Installation) -> Told:
         Problem: the hub took neither words nor plan.
     """
     client = installation.new_client()
-    names = installation.device_names()
-    run = Run(scenario, Breaker(installation, scenario.seed), Follower(client, _body(scenario, client.post)))
+    follower = Follower(client, _body(scenario, client.post))
+    run = Run(scenario, Breaker(installation, scenario.seed), follower, installation.device_names())
     run.dues = [Due(fault) for fault in scenario.faults]
     try:
         run.before_asking()
         run.follower.start()
-        took_s = _until_end(run, names)
+        took_s = _until_end(run)
         run.heal_all()
         view = run.view
         if view is None:
             raise TimeoutError("the hub never took the request")
-        _finish_notes(run, names, view)
+        _finish_notes(run, view)
         rows = [
-            row for name in installation.devices for row in read_ledger(name, installation.ledger(name), view.constellation)
+            row
+            for name in installation.devices
+            for row in read_ledger(name, installation.ledger(name), view.constellation)
         ]
         effects = count(rows)
         found = misses(scenario.expect, view, effects, took_s, run.not_done)
@@ -197,14 +205,14 @@ def _body(scenario: Scenario, post: Callable[..., Any]) -> dict[str, Any]:
     return {"request": scenario.request, **approved}
 
 
-def _until_end(run: Run, names: dict[str, str]) -> float:
+def _until_end(run: Run) -> float:
     """Drive the run until nothing more is to come, or until its time is over; return how long the end took."""
     within_s = run.scenario.expect.within_s
     deadline = time.monotonic() + within_s + sum(fault.for_s for fault in run.scenario.faults) + STOP_S
     rested_at: float | None = None
     while time.monotonic() < deadline:
         run.turn()
-        moved = _take(run, names, TURN_S)
+        moved = _take(run, TURN_S)
         if run.follower.refused is not None:
             raise run.follower.refused
         now = time.monotonic()
@@ -226,7 +234,7 @@ def _may_end(run: Run, rested_at: float, now: float) -> bool:
     return not run.lasts and now - rested_at > SETTLED_S
 
 
-def _take(run: Run, names: dict[str, str], wait_s: float) -> bool:
+def _take(run: Run, wait_s: float) -> bool:
     """Take what the follower has read; say whether there was anything."""
     if run.view is None and run.follower.accepted is not None:
         run.view, run.accepted_at = View(run.follower.accepted), time.monotonic()
@@ -238,15 +246,15 @@ def _take(run: Run, names: dict[str, str], wait_s: float) -> bool:
         run.view, run.accepted_at = View(str(run.follower.accepted)), time.monotonic()
     fresh = run.view.apply(got)
     run.events.extend(fresh)
-    run.story.read(fresh, names)
+    run.story.read(fresh, run.names)
     return bool(fresh)
 
 
-def _finish_notes(run: Run, names: dict[str, str], view: View) -> None:
+def _finish_notes(run: Run, view: View) -> None:
     """Wait until the log has every fault, so that the constellation's feed shows what was done to it."""
     deadline = time.monotonic() + STOP_S
     while time.monotonic() < deadline:
-        _take(run, names, TURN_S)
+        _take(run, TURN_S)
         if run.follower.told:
             break
     run.story.note(_now_ms(), NOTE, f"the constellation is {state_of(view)}")

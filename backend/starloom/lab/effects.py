@@ -26,10 +26,11 @@ class Effects:
 
     def lines(self) -> list[str]:
         """Return one line for each task that was begun."""
-        return [
-            f"{task}: begun {_times(self.count(task))} ({', '.join(f'{name} {n}' for name, n in sorted(where.items()))})"
-            for task, where in sorted(self.begun.items())
-        ]
+        found = []
+        for task, where in sorted(self.begun.items()):
+            places = ", ".join(f"{name} {number}" for name, number in sorted(where.items()))
+            found.append(f"{task}: begun {_times(self.count(task))} ({places})")
+        return found
 
 
 def count(rows: Iterable[Row]) -> Effects:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from starloom.cli.client import Client
+from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem
 from starloom_protocol.feed import Event
 
@@ -85,8 +86,13 @@ class Follower:
             try:
                 return ask()
             except Problem as problem:
-                if problem.code not in ("hub_unreachable", "overloaded", "unavailable", "internal"):
+                if not _may_pass(problem):
                     self.refused = problem
                     return None
                 self._stopping.wait(AWAY_S)
         return None
+
+
+def _may_pass(problem: Problem) -> bool:
+    """Say whether asking again can help: the hub is away, or one of its parts is, rather than the request wrong."""
+    return problem.exit_code is Exit.UNREACHABLE or int(problem.document.get("status") or 0) >= 500

@@ -27,10 +27,11 @@ def run_apart(scenario: Scenario, say: Callable[[str], None]) -> Told:
         installation.start()
         told = carry_out(scenario, installation)
         keep = not told.met
-        return told
     except KeyboardInterrupt:
         keep = False
         raise
+    else:
+        return told
     finally:
         installation.close()
         left = installation.left_over()

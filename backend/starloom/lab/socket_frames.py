@@ -15,6 +15,9 @@ MANGLING = frozenset({Kind.DROP, Kind.DUPLICATE, Kind.REORDER, Kind.CORRUPT})
 SHARE = 1 / 3
 """How many of the frames are hit: enough to be met soon, few enough that some sessions open."""
 
+HANDSHAKE = 2
+"""Frames of each direction that are never corrupted: who hears another hub's key gives up for good."""
+
 _CONTROL = 0x08
 _MASKED = 0x80
 
@@ -62,13 +65,17 @@ class Mangler:
     def __init__(self, draw: random.Random) -> None:
         self._draw = draw
         self._late: bytes | None = None
+        self._passed = 0
         self.hit = 0
 
     def pass_on(self, frame: bytes, kind: Kind | None) -> bytes:
         """Return what goes over the line in place of the frame."""
         late, self._late = self._late, None
+        self._passed += 1
         if late is not None:
             return frame + late
+        if kind is Kind.CORRUPT and self._passed <= HANDSHAKE:
+            return frame
         if kind is None or frame[0] & _CONTROL or self._draw.random() >= SHARE:
             return frame
         self.hit += 1

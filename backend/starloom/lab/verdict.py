@@ -39,14 +39,13 @@ def misses(expect: ExpectDoc, view: View, effects: Effects, took_s: float, not_d
         record = tasks.get(name)
         if record is None or record.state != wanted:
             found.append(f"task {name} is {record.state if record else 'not there'}, expected was {wanted}")
-    if expect.at_most_once is True:
-        once = never_repeated(view)
-    else:
-        once = expect.at_most_once or []
+    once = never_repeated(view) if expect.at_most_once is True else expect.at_most_once or []
     kinds = _kinds(view)
     for name in once:
         if kinds.get(name) is Repeatability.PURE:
             found.append(f"task {name} is pure: devices keep no ledger of it, so nothing can be counted")
         if effects.count(name) > 1:
-            found.append(f"task {name} was begun {effects.count(name)} times by the devices' ledgers, expected was once")
+            found.append(
+                f"task {name} was begun {effects.count(name)} times by the devices' ledgers, expected was once"
+            )
     return found

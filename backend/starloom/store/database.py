@@ -13,9 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
-import alembic.command
-import alembic.config
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, inspect
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -29,6 +27,7 @@ T = TypeVar("T")
 READERS: Final = 3
 SQLITE_BUSY_MS: Final = 5_000
 POSTGRES_IDLE_MS: Final = 3_000
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
 
 class Database(Protocol):
@@ -185,8 +184,21 @@ def _sqlite_engine(url: URL, pool: type[StaticPool] | None, *, read_only: bool) 
     return engine
 
 
+def newest_revision() -> str:
+    """Return the revision of the newest migration, which is the number that its file's name begins with."""
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
+
+
 def _migrate(connection: Connection) -> None:
+    if inspect(connection).has_table("alembic_version"):
+        found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all()
+        if found == [newest_revision()]:
+            return
+    # Only where there is something to do: importing it costs a start more than all that a start asks of the history.
+    import alembic.command
+    import alembic.config
+
     config = alembic.config.Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     alembic.command.upgrade(config, "head")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from sqlalchemy import Connection, Dialect, Executable, Table, bindparam, func, insert, or_, select, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from starloom.store.chain import BEGINNING, digest_of, link_of
 from starloom.store.port import Commit, StreamRow
@@ -20,6 +20,9 @@ from starloom.store.scripts import LogEntry
 from starloom.store.tables import META_ID, CommitRow, ConstellationDeviceRow, ConstellationRow, EventRow, MetaRow
 from starloom_protocol.entities import Head
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 META: Final[Table] = MetaRow.__table__  # type: ignore[attr-defined]
 COMMITS: Final[Table] = CommitRow.__table__  # type: ignore[attr-defined]
@@ -233,9 +236,17 @@ _SET_ANSWER: Final = (
 )
 
 
+def _insert_into(table: Table, dialect: str) -> postgresql.Insert | sqlite.Insert:
+    if dialect != "postgresql":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # here, for it is as much to import as all of SQLite's together
+
+    return postgresql.insert(table)
+
+
 @cache
 def _put_heads(dialect: str, names: tuple[str, ...]) -> Executable:
-    upsert = (postgresql if dialect == "postgresql" else sqlite).insert(CONSTELLATIONS)
+    upsert = _insert_into(CONSTELLATIONS, dialect)
     changed = {name: upsert.excluded[name] for name in names if name != "id"}
     made: Executable = upsert.on_conflict_do_update(index_elements=["id"], set_=changed)
     return made
@@ -243,7 +254,7 @@ def _put_heads(dialect: str, names: tuple[str, ...]) -> Executable:
 
 @cache
 def _add_devices(dialect: str) -> Executable:
-    made: Executable = (postgresql if dialect == "postgresql" else sqlite).insert(DEVICES).on_conflict_do_nothing()
+    made: Executable = _insert_into(DEVICES, dialect).on_conflict_do_nothing()
     return made
 
 

@@ -328,10 +328,11 @@ def _twin_before(archives: list[Path], new: set[str]) -> Path | None:
     newest, before = archives[:2]
     if newest.stat().st_size != before.stat().st_size or sha256_of(newest) != sha256_of(before):
         return None
-    linked = before.with_name(f".{before.name[:80]}.{os.getpid()}.part")
+    # The older file stays and the newer name points to it: so it is one file over any number of nights.
+    linked = newest.with_name(f".{newest.name[:80]}.{os.getpid()}.part")
     try:
-        os.link(newest, linked)
-        linked.replace(before)
+        os.link(before, linked)
+        linked.replace(newest)
     except OSError:
         linked.unlink(missing_ok=True)  # a file system without links keeps both; nothing else depends on it
     return before

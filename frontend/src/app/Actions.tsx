@@ -37,7 +37,11 @@ export function useDoing(): Doing {
 }
 
 /** The tasks that a refusal names: `would run again: copy, send`. */
-const namesIn = (reason: string): string[] => reason.slice(reason.indexOf(":") + 1).split(",").map((name) => name.trim());
+const namesIn = (reason: string): string[] =>
+  reason
+    .slice(reason.indexOf(":") + 1)
+    .split(",")
+    .map((name) => name.trim());
 
 interface Question {
   action: Action;

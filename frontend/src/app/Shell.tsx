@@ -10,8 +10,8 @@ import { useDoing } from "./Actions.tsx";
 import { useLink, usePhone, useWorkspace } from "./context.ts";
 import { type Key, useKeys } from "./keys.ts";
 import { useNeeds } from "./needs.ts";
-import { useWaiting } from "./waiting.ts";
 import { turnTheme, useLook } from "./theme.ts";
+import { useWaiting } from "./waiting.ts";
 
 const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] = [
   { path: "/", label: "Home", icon: "home", keys: "g h" },

@@ -40,7 +40,9 @@ const LACKS: ReadonlySet<string> = new Set(["missing_grant", "missing_secret"]);
 
 export function openAsks(fleet: StreamModel): Ask[] {
   const all = [...fleet.kind<DeviceAsks>("asks").values()].flatMap((asks) =>
-    (asks.open ?? []).filter((ask) => !ask.answer).map((ask) => ({ ...ask, device: asks.device, answers: asks.answers })),
+    (asks.open ?? [])
+      .filter((ask) => !ask.answer)
+      .map((ask) => ({ ...ask, device: asks.device, answers: asks.answers })),
   );
   return all.sort((one, other) => one.asked_ms - other.asked_ms);
 }

@@ -358,8 +358,16 @@ export class Hub {
       calls: row.calls?.map((call) => ({ ...call, args: JSON.stringify(call.args) })),
     }));
   }
-  answer = (constellation: string, question: string, value: string, reason = "") =>
-    this.rest.post<null>(`/approvals/${at(`${constellation}:${question}`)}/answer`, { value, reason });
+  /** Answers a question: what asks whether it may is allowed or denied, any other by one of its choices. */
+  answer(constellation: string, question: Pick<Question, "id" | "kind">, value: string, reason = "") {
+    const path = `/approvals/${at(`${constellation}:${question.id}`)}`;
+    if (question.kind !== "person" && question.kind !== "planner") {
+      if (value === "deny") return this.rest.post<null>(`${path}/deny`, { reason });
+      if (value === "allow" || value === "always")
+        return this.rest.post<null>(`${path}/approve`, { always: value === "always", reason });
+    }
+    return this.rest.post<null>(`${path}/answer`, { value, reason });
+  }
   /** Answers a device's question to its owner; `action` is the asking that was shown. */
   answerAsk = (device: string, ask: string, action: string, allow: boolean, reason = "") =>
     this.rest.post<null>(`/asks/${at(`${device}:${ask}`)}/${allow ? "approve" : "deny"}`, { action, reason });

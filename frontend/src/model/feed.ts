@@ -1,7 +1,7 @@
 /** Events as lines that a person reads: one line a fact, a burst of the same kind as one line. Pure. */
 import { presentation } from "./presentation.ts";
-import type { Attempt, Glyph, Head, StreamEvent, TaskRecord, Tone, Version } from "./types.ts";
-import { author, constellationShown, FINAL, plural, versionDelta } from "./words.ts";
+import type { Attempt, Attention, Glyph, Head, StreamEvent, TaskRecord, Tone, Version } from "./types.ts";
+import { ATTENTION, author, constellationShown, FINAL, plural, versionDelta } from "./words.ts";
 
 export type FeedKind = "task" | "version" | "fault" | "question" | "control" | "other";
 
@@ -91,6 +91,18 @@ function ofEvent(event: StreamEvent): FeedLine | null {
       tone: shown.tone,
       names: [],
       text: event.note || shown.word,
+    };
+  }
+  const attention = event.kind.startsWith("attention_") ? ATTENTION[event.about as Attention] : undefined;
+  if (attention) {
+    const raised = event.kind === "attention_raised";
+    return {
+      ...base(event),
+      kind: "other",
+      glyph: raised ? "hand" : "tick",
+      tone: raised ? "violet" : "grey",
+      names: [],
+      text: raised ? [attention, event.note].filter(Boolean).join(": ") : `No longer: ${attention.toLowerCase()}`,
     };
   }
   if (event.note) {

@@ -150,7 +150,9 @@ export function taskView(model: StreamModel, fleet: StreamModel, id: string): Ta
   const device = place ? devices(fleet).get(place)?.device : undefined;
   const state = head(model)?.state ?? "active";
   const item = spec.family && spec.key ? model.one<Item>(`item/${spec.family}/${spec.key}`) : undefined;
-  const parts = [spec, record, attempt, device, state, item];
+  // A plan within the plan has no record of a task: it stands where its group stands.
+  const group = spec.nested ? model.one<GroupRecord>(`group/${id}`) : undefined;
+  const parts = [spec, record, attempt, device, state, item, group];
   let kept = cache.get(model);
   if (!kept) {
     kept = new Map();
@@ -167,10 +169,12 @@ export function taskView(model: StreamModel, fleet: StreamModel, id: string): Ta
     record,
     attempt,
     reason,
-    shown: presentation(record?.state ?? "waiting", reason, {
-      attempt: record?.attempt ?? 0,
-      checked: record?.checked ?? false,
-    }),
+    shown: spec.nested
+      ? groupShown(group)
+      : presentation(record?.state ?? "waiting", reason, {
+          attempt: record?.attempt ?? 0,
+          checked: record?.checked ?? false,
+        }),
     device: place,
     deviceTag: (place && devices(fleet).get(place)?.tag) || "",
     deviceName: device?.name ?? spec.device?.name ?? "",

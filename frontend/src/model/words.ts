@@ -38,6 +38,7 @@ export const ATTENTION: Record<Attention, string> = {
   missing_secret: "A secret is not set",
   owner_asked: "A device asks its owner first",
   undo_failed: "Something could not be undone",
+  budget: "Its budget is used up: resume it to allow as much again",
 };
 
 export function codeTitle(code: Code | string | null | undefined): string {

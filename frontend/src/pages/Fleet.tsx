@@ -4,12 +4,14 @@ import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, usePhone, useWorkspace } from "../app/context.ts";
 import { Shell } from "../app/Shell.tsx";
+import { openAsks } from "../app/waiting.ts";
 import { useWork } from "../app/work.ts";
 import { type DeviceView, deviceShown, devices, openEnrollments } from "../model/fleet.ts";
 import { age, plural } from "../model/words.ts";
 import { AddDevice } from "../panels/AddDevice.tsx";
 import { DevicePanel } from "../panels/DevicePanel.tsx";
 import { StopEverything, Stopped } from "../panels/StopEverything.tsx";
+import { AskItem } from "../panels/WaitingCard.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon, type IconName } from "../ui/Icon.tsx";
 import { Button, Empty } from "../ui/parts.tsx";
@@ -57,6 +59,7 @@ export function FleetPage() {
   // The open sheet asks the same question itself.
   const elsewhere = adding ? [] : asking;
   const chosen = open ? devices(fleet).get(open) : undefined;
+  const asks = openAsks(fleet);
   const close = () => go("/devices");
   const add = () => go("/devices?add=1");
   const panel = adding || chosen;
@@ -115,6 +118,13 @@ export function FleetPage() {
           )}
         </div>
         <Stopped />
+        {asks.length > 0 && (
+          <section className="card" aria-label="Devices that ask">
+            {asks.map((ask) => (
+              <AskItem key={`${ask.device}${ask.action}`} ask={ask} />
+            ))}
+          </section>
+        )}
         {elsewhere.map((enrollment) => (
           <div key={enrollment.id} className="grant asking-line">
             <Glyph name="hand" tone="violet" />

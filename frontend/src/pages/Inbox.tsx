@@ -87,7 +87,7 @@ function Together({ picked, all, onAll }: { picked: Need[]; all: number; onAll: 
     let done = 0;
     try {
       for (const need of picked) {
-        await hub.answer(need.constellation, need.id, value);
+        await hub.answer(need.constellation, need, value);
         answeredHere(need.constellation, need.id);
         done += 1;
       }

@@ -55,7 +55,7 @@ export function Inspector(props: InspectorProps) {
     <aside className="inspector" aria-label={`Task ${task}`}>
       {!spec || !view ? (
         <GoneTask task={task} onClose={onClose} />
-      ) : spec.for_each ? (
+      ) : spec.for_each || spec.nested ? (
         <GroupPart {...props} head={constellation} spec={spec} />
       ) : (
         <TaskPart {...props} head={constellation} view={view} />
@@ -122,6 +122,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
           {view.label && <span className="chip out">{view.label}</span>}
           {spec.optional && <span className="chip out">optional</span>}
           {spec.undoes && <span className="chip out">undoes {spec.undoes}</span>}
+          {spec.verifies && <span className="chip out">looks whether {spec.verifies.split("/")[0]} happened</span>}
           {view.attempt?.origin && view.attempt.round === view.record?.round && (
             <Link className="chip out" href={`/constellations/${view.attempt.origin}/t/${view.id}`}>
               result of an earlier run
@@ -278,7 +279,15 @@ function GroupPart(props: InspectorProps & { head: Head; spec: TaskSpec }) {
   return (
     <>
       <header>
-        <TopLine task={task} what={`${spec.tool ?? ""}, ${plural(views.length, "item")}`} onClose={onClose} />
+        <TopLine
+          task={task}
+          what={
+            spec.nested
+              ? `a plan of ${plural(views.length, "task")}`
+              : `${spec.tool ?? ""}, ${plural(views.length, "item")}`
+          }
+          onClose={onClose}
+        />
         <div className="row wrap">
           <StatePill shown={shown} />
           {spec.for_each?.max_parallel ? <span className="chip out">{spec.for_each.max_parallel} at once</span> : null}

@@ -47,7 +47,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const answer = async (choice: Choice) => {
     setBusy(true);
     try {
-      await hub.answer(constellation, question.id, choice.value, reason ?? "");
+      await hub.answer(constellation, question, choice.value, reason ?? "");
       answeredHere(constellation, question.id);
       say(`Answered: ${choice.label}`);
     } catch (error) {

@@ -27,7 +27,7 @@ export function SecretLines({ secrets }: { secrets: readonly PreviewSecret[] }) 
             <Glyph name="hand" tone="violet" />
             <span className="grow">
               The secret <b className="strong">{secret.name}</b> is not set. {secret.tasks.join(", ")} waits until it
-                is.
+              is.
             </span>
             <CopyLine line={secret.line ?? ""} label={`the line to type for ${secret.name}`} />
             <Button

@@ -22,6 +22,7 @@ import {
   textOf,
 } from "../model/rows/document.ts";
 import { hubFaults, openParams, type RowFault, schemaFaults } from "../model/rows/faults.ts";
+import { named } from "../model/rows/naming.ts";
 import { rowsOf } from "../model/rows/row.ts";
 import type { Sample } from "../model/rows/sample.ts";
 import { formOf } from "../model/rows/schema.ts";
@@ -64,8 +65,8 @@ export function Build({ document }: BuildProps) {
   const trials = useTrials(draft, tools, values);
   const empty = tasksOf(draft.plan).length === 0;
   const asked = useMemo<Submission>(
-    () => ({ plan: draft.plan, ...(Object.keys(params).length ? { params: values } : {}) }),
-    [draft.plan, params, values],
+    () => ({ plan: named(draft.plan, tools), ...(Object.keys(params).length ? { params: values } : {}) }),
+    [draft.plan, tools, params, values],
   );
   const text = empty ? null : JSON.stringify(asked);
   const stamp = useSettled(text, TYPING_MS);

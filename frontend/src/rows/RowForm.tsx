@@ -35,6 +35,7 @@ import { Button } from "../ui/parts.tsx";
 import { FieldControl } from "./FieldControl.tsx";
 import { Gates } from "./Gates.tsx";
 import { type Earlier, UsePicker } from "./pickers.tsx";
+import { WhenOff } from "./WhenOff.tsx";
 
 /** So many fields are open from the start; the others are one click away. */
 const SHOWN_LEAST = 3;
@@ -126,6 +127,7 @@ export function RowForm(props: RowFormProps) {
         locked={locked !== null}
         onEach={(each) => change((held) => withEach(held, each))}
       />
+      <WhenOff row={row} task={task} locked={locked !== null} onChange={change} />
       <Gates
         gates={row.gates}
         uses={[...new Set([...row.uses.map((use) => use.from), ...(row.each?.from ? [row.each.from] : [])])]}

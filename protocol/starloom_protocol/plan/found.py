@@ -17,6 +17,7 @@ from starloom_protocol.vocabulary import CODES, Code
 
 _SUGGESTIONS_MAX: Final = 50
 _CANDIDATES_MAX: Final = 2000
+SENTENCE_CHARS_MOST: Final = 600
 _KINDS: Final = {
     "string_type": "a text",
     "bool_type": "true or false",
@@ -58,6 +59,14 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def bounded(text: str) -> str:
+    """Return a sentence without its middle where a document made it long: an answer never repeats an attack whole."""
+    if len(text) <= SENTENCE_CHARS_MOST:
+        return text
+    half = SENTENCE_CHARS_MOST // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
 class Found:
     """The faults of one check, in the order they were found."""
 
@@ -66,7 +75,8 @@ class Found:
         self._suggested = 0
 
     def add(self, code: Code, place: str, reason: str, hint: str = "") -> None:
-        self.faults.append(Fault(code=code, hint=hint or CODES[code].hint, place=place, reason=reason))
+        hint, place, reason = bounded(hint or CODES[code].hint), bounded(place), bounded(reason)
+        self.faults.append(Fault(code=code, hint=hint, place=place, reason=reason))
 
     def near(self, word: str, candidates: Iterable[str], otherwise: str = "") -> str:
         """Return a hint naming the nearest candidate. Bounded: a plan of 10,000 slips must not take minutes."""

@@ -25,6 +25,7 @@ from starloom_protocol.entities import (
     TaskSpec,
     Timeouts,
     UndoCall,
+    VerifyCall,
 )
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.models import (
@@ -37,6 +38,7 @@ from starloom_protocol.plan.models import (
     SelectorDoc,
     TaskDoc,
     UndoDoc,
+    VerifyDoc,
 )
 from starloom_protocol.plan.records import record
 from starloom_protocol.secret_records import SECRET_NAME
@@ -134,6 +136,10 @@ class Lowering:
             made["timeouts"] = record(Timeouts, **doc.timeouts.model_dump())
         if "undo" in given:
             made["undo"] = None if doc.undo is None else self._undo(doc.undo, joined(place, "undo"))
+        if "verify" in given:
+            made["verify"] = None if doc.verify is None else self._verify(doc, doc.verify, joined(place, "verify"))
+            if doc.verify is not None and doc.repeatability is None:
+                made["repeatability"] = Repeatability.VERIFIABLE
         return made
 
     def _undo(self, doc: UndoDoc, place: str) -> UndoCall:
@@ -143,6 +149,23 @@ class Lowering:
             self.found.add(Code.PLAN_INVALID, where, f"`{name}` is an argument and an output", "Rename or remove one.")
         args = self.arguments(doc.args, joined(place, "args"), in_group=False)
         return UndoCall(args=args, outputs=dict(sorted(doc.outputs.items())), tool=doc.tool)
+
+    def _verify(self, task: TaskDoc, doc: VerifyDoc, place: str) -> VerifyCall:
+        where = joined(place, "tool")
+        self._tool(doc.tool, where)
+        if task.repeatability not in (None, Repeatability.VERIFIABLE, Repeatability.COMPENSABLE):
+            reason = f"work that is {task.repeatability} is not verified"
+            self.found.add(Code.PLAN_INVALID, place, reason, "Say `repeatability: verifiable`, or remove it.")
+        own = (self.known.tools or {}).get(doc.tool, Repeatability.PURE)
+        if own is not Repeatability.PURE:
+            self.found.add(Code.NOT_REPEATABLE, where, f"`{doc.tool}` does more than look: it is {own}")
+        if secrets_of(doc.args):
+            self.found.add(Code.PLAN_INVALID, joined(place, "args"), "a call that only looks is given no secret")
+        return VerifyCall(
+            args=self.arguments(doc.args, joined(place, "args"), in_group=False),
+            expect=[self._check(item, joined(place, "expect", at)) for at, item in enumerate(doc.expect)],
+            tool=doc.tool,
+        )
 
     def _inputs(self, doc: TaskDoc, place: str) -> list[Input]:
         for name in sorted(set(doc.args) & set(doc.inputs)):
@@ -194,6 +217,8 @@ class Lowering:
                 reason = f"`{name}` belongs to the tasks of a plan, not to the plan"
                 hint = "Give it to each task in it." if name != "for_each" else "Make a family of the tasks in it."
                 self.found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
+        if doc.verify is not None and doc.tool is None:
+            self.found.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
         if doc.person is not None:
             if doc.device is not None:
                 self.found.add(Code.PLAN_INVALID, joined(place, "device"), "a question to a person has no device")

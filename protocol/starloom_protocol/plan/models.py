@@ -189,6 +189,14 @@ class UndoDoc(Doc):
     outputs: dict[Name, Pointer] = Field(default_factory=dict)
 
 
+class VerifyDoc(Doc):
+    """How it is seen whether a task that may have happened did: a call that only looks, and what it then gives."""
+
+    tool: Name
+    args: dict[str, Any] = Field(default_factory=dict)
+    expect: Annotated[list[CheckDoc], Field(min_length=1, max_length=32)]
+
+
 class TaskDoc(Doc):
     # Factories: Pydantic copies a default that is a list or a map by walking it, for each of 10,000 tasks.
     id: TaskId
@@ -209,6 +217,7 @@ class TaskDoc(Doc):
     checks: list[CheckDoc] = Field(default_factory=list)
     choices: list[ChoiceDoc] = Field(default_factory=list)
     undo: UndoDoc | None = None
+    verify: VerifyDoc | None = None
 
 
 class TaskPatchDoc(TaskDoc):

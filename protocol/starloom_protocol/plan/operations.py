@@ -155,6 +155,7 @@ class Operations:
         self._lowering.absence(doc, place)
         fields = self._lowering.fields(doc, place)
         given |= {"secrets"} if "args" in given else set()
+        given |= {"repeatability"} if "verify" in given and doc.verify is not None else set()
         changes = {
             name: msgspec.Raw(canonical(msgspec.to_builtins(fields[name])).encode())
             for name in sorted(given)

@@ -98,7 +98,9 @@ class AtDoc(Doc):
 
 
 class FaultDoc(Doc):
-    """One fault. `device` is whose process or link is hit (`any`: chosen by the seed); `by_s` is the fault's size."""
+    """One fault. `device` is whose process or link is hit: a name, `any` (chosen by the seed), or without it the device
+    that has the task of `at`. `by_s` is the fault's size.
+    """
 
     at: AtDoc
     target: Annotated[Target, Field(strict=False)]
@@ -213,9 +215,10 @@ def _check_fault(fault: FaultDoc, place: str, scenario: Scenario, tasks: list[st
     elif fault.device is not None and fault.device not in (*scenario.devices, ANY_DEVICE):
         hint = found.near(fault.device, (*scenario.devices, ANY_DEVICE))
         found.add(Code.PLAN_INVALID, joined(place, "device"), f"there is no device `{fault.device}`", hint)
-    elif fault.device is None and len(scenario.devices) > 1:
+    elif fault.device is None and len(scenario.devices) > 1 and at.task is None:
         reason = f"which of {', '.join(scenario.devices)} is hit?"
-        found.add(Code.PLAN_INVALID, joined(place, "device"), reason, f"Name one, or `{ANY_DEVICE}`: by the seed.")
+        hint = f"Name one, or `{ANY_DEVICE}` (by the seed), or a task in `at`: then it is the device that has it."
+        found.add(Code.PLAN_INVALID, joined(place, "device"), reason, hint)
     if fault.by_s is not None and fault.kind not in BY_S:
         reason = f"`by_s` belongs to {' and '.join(BY_S)}, not to {fault.kind}"
         found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Remove it; `for_s` is how long the fault lasts.")

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starloom_protocol.edits import EditOperation, LoweredPlan
-from starloom_protocol.entities import Fault, dependency_id
+from starloom_protocol.entities import Check, Fault, VerifyCall, dependency_id
 from starloom_protocol.plan import check_plan, plan_hash, read_document
 from starloom_protocol.plan.found import Found
 from starloom_protocol.plan.graph import Graph, Placed
@@ -219,6 +219,23 @@ def test_a_group_over_what_is_left_out_says_so() -> None:
         ({"checks": [{"output": "/x", "op": "exists", "value": 1}]}, Code.PLAN_INVALID, "checks[0].value"),
         ({"checks": [{"exit_code": 0, "op": "eq"}]}, Code.PLAN_INVALID, "checks[0]"),
         ({"checks": [{"output": "/x"}]}, Code.PLAN_INVALID, "checks[0]"),
+        ({"verify": {"tool": "fs.stat", "expect": []}}, Code.PLAN_INVALID, "verify.expect"),
+        ({"verify": {"tool": "fs.stat", "expect": [{"output": "/x"}]}}, Code.PLAN_INVALID, "verify.expect[0]"),
+        (
+            {"verify": {"tool": "fs.stat", "expect": [{"exit_code": 0}]}, "repeatability": "never"},
+            Code.PLAN_INVALID,
+            "verify",
+        ),
+        (
+            {"verify": {"tool": "t", "args": {"k": {"secret": "pw"}}, "expect": [{"exit_code": 0}]}},
+            Code.PLAN_INVALID,
+            "verify.args",
+        ),
+        (
+            {"tool": None, "person": "?", "verify": {"tool": "t", "expect": [{"exit_code": 0}]}},
+            Code.PLAN_INVALID,
+            "verify",
+        ),
         ({"on_absence": "vanish"}, Code.PLAN_INVALID, "on_absence.then"),
         ({"on_absence": {"then": "reassign"}, "repeatability": "never"}, Code.NOT_REPEATABLE, "on_absence.then"),
         ({"repeatability": "sometimes"}, Code.PLAN_INVALID, "repeatability"),
@@ -251,6 +268,18 @@ def test_known_devices_and_tools() -> None:
     }
     made(plan(tool("a", device={"id": "d-9"})), known_devices=["laptop"])
     made(plan(tool("a", on_absence={"then": "reassign", "after_s": 60})), known_tools=tools)
+
+
+def test_what_can_be_verified_is_verifiable_and_is_looked_at_by_what_only_looks() -> None:
+    look = {"tool": "fs.stat", "args": {"paths": ["/out"]}, "expect": [{"output": "/missing", "op": "eq", "value": 0}]}
+    (spec,) = made(plan(tool("a", verify=look))).specs
+    assert spec.repeatability is Repeatability.VERIFIABLE
+    assert spec.verify == VerifyCall(
+        args='{"paths":["/out"]}', expect=[Check(op=Op.EQ, output="/missing", value="0")], tool="fs.stat"
+    )
+    known = {"t": Repeatability.NEVER, "fs.stat": Repeatability.NEVER}
+    (fault,) = faults(plan({"id": "a", "tool": "t", "verify": look}), known_tools=known)
+    assert (fault.code, fault.place) == (Code.NOT_REPEATABLE, "tasks[0].verify.tool")
 
 
 def test_people_checks_and_files() -> None:

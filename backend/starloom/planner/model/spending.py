@@ -41,8 +41,8 @@ class Budget:
     tokens_per_constellation: int = TOKENS_PER_CONSTELLATION
     micros_per_day: int | None = None
 
-    def need(self, today: Spent, here: Spent) -> None:
-        """Return if another call may be made.
+    def need(self, today: Spent, here: Spent, micros_here: int | None = None) -> None:
+        """Return if another call may be made; `micros_here` is what the constellation's own budget allows it.
 
         Raises:
             ModelFault: `model_budget`, naming which one is used up.
@@ -51,6 +51,9 @@ class Budget:
             raise _used_up(f"this constellation has asked the model {here.calls} times")
         if here.tokens >= self.tokens_per_constellation:
             raise _used_up(f"this constellation has used {here.tokens} of {self.tokens_per_constellation} tokens")
+        if micros_here is not None and here.micros >= micros_here:
+            spent, most = here.micros / MICROS, micros_here / MICROS
+            raise _used_up(f"this constellation has used {spent:.2f} of its {most:.2f} dollars")
         if today.tokens >= self.tokens_per_day:
             raise _used_up(f"{today.tokens} of {self.tokens_per_day} tokens are used today")
         if self.micros_per_day is not None and today.micros >= self.micros_per_day:

@@ -79,8 +79,8 @@ export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant
 export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "gate_closed", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
 
 /** Why a constellation asks for a person, beside its state. */
-export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed";
-export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "takes_long", "rule_refused", "planning_failed", "review_wishes", "missing_grant", "missing_secret", "owner_asked", "undo_failed"];
+export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget";
+export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "takes_long", "rule_refused", "planning_failed", "review_wishes", "missing_grant", "missing_secret", "owner_asked", "undo_failed", "budget"];
 
 /** `paused` by a person; `stopped` by the hub, with the reason kept beside it. */
 export type ScheduleState = "active" | "paused" | "stopped";
@@ -301,6 +301,99 @@ export interface ModelDay {
   tokens?: number;
 }
 
+/** What a constellation may use, `times` over: attempts, and millionths of a dollar for the model; 0 is no bound. */
+export interface Budget {
+  attempts?: number;
+  micros?: number;
+  times?: number;
+}
+
+/** `value` is canonical text; null where the operator needs none. */
+export interface Condition {
+  op: Op;
+  output: string;
+  value?: string | null;
+}
+
+/** A condition on the own result; `exit_code` is written as a condition on `/exit_code`. */
+export interface Check {
+  op: Op;
+  output: string;
+  value?: string | null;
+}
+
+export interface Choice {
+  fails?: boolean;
+  label: string;
+  value: string;
+}
+
+/** Which devices fit: every given field must hold, `any` needs one of its own. */
+export interface Selector {
+  any?: Selector[];
+  id?: string | null;
+  labels?: string[];
+  name?: string | null;
+  os?: string | null;
+  tools?: string[];
+}
+
+/** A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family). */
+export interface ForEach {
+  after_s?: number;
+  devices?: Selector | null;
+  in_turn?: boolean;
+  max_parallel?: number;
+  need?: Need;
+  need_count?: number;
+  output?: string;
+  same?: string | null;
+  source?: string | null;
+  when_off?: string;
+}
+
+/** One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`. */
+export interface Input {
+  all?: boolean;
+  flatten?: boolean;
+  name: string;
+  off?: boolean;
+  optional?: boolean;
+  output?: string;
+  source: string;
+}
+
+export interface FileOut {
+  output: string;
+  to: string;
+}
+
+export interface Timeouts {
+  heartbeat_s?: number;
+  schedule_to_close_s?: number;
+  schedule_to_start_s?: number;
+  start_to_close_s?: number;
+}
+
+/** `max_attempts` 0 means the default: 3 for pure and idempotent work, else 1. */
+export interface Retry {
+  max_attempts?: number;
+  on_check?: boolean;
+}
+
+/** What becomes of an attempt whose device is absent; `then` empty means the default of its repeatability. */
+export interface OnAbsence {
+  after_s?: number;
+  then?: string;
+}
+
+/** The call that says whether an attempt had its effect, on the device that made it; it only looks. */
+export interface VerifyCall {
+  args?: string;
+  expect: Check[];
+  tool: string;
+}
+
 /** How a device fares among its peers; there is none of a device without recent faults. */
 export interface Health {
   device: string;
@@ -429,6 +522,7 @@ export interface ResultSpec {
 export interface Head {
   attention?: Attention[];
   author: string;
+  budget?: Budget | null;
   cancelled_by?: string | null;
   created_ms: number;
   deadline_s?: number;
@@ -474,7 +568,7 @@ export interface Answer {
   state?: string;
 }
 
-/** What a task is to do; written by edits only. A question has `person`; one that takes another back `undoes` it. */
+/** What a task is to do; written by edits only. A question has `person`; one that takes another back `undoes` it. One that looks whether an attempt (`task/number`) had its effect `verifies` it. */
 export interface TaskSpec {
   args?: string;
   changed_in: number;
@@ -499,6 +593,8 @@ export interface TaskSpec {
   tool?: string | null;
   undo?: UndoCall | null;
   undoes?: string | null;
+  verifies?: string | null;
+  verify?: VerifyCall | null;
 }
 
 /** Where a task stands. `attempt` is the one that counts, `started` counts those of this round. */

@@ -151,6 +151,12 @@ export function withEach(task: Fields, each: { from: string; output: string } | 
   return { ...task, for_each: { ...rest, from: each.from, ...pointed(held, each.output) } };
 }
 
+/** What becomes of a device that is off where a row runs on every one: null waits for it, a number is seconds. */
+export function withWhenOff(task: Fields, afterS: number | null): Fields {
+  const { when_off: _whenOff, after_s: _afterS, ...rest } = part(task, "for_each");
+  return { ...task, for_each: afterS === null ? rest : { ...rest, when_off: "report", after_s: afterS } };
+}
+
 /** The field of a pointer: an empty one, which means everything, is written only where one stands already. */
 const pointed = (held: Fields, output: string): Fields => (output || "output" in held ? { output } : {});
 

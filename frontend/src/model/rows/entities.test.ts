@@ -69,3 +69,17 @@ it("writes only what is not the default", () => {
     checks: [{ exit_code: 0 }],
   });
 });
+
+it("writes the calls of a task again: how it is undone and how it is looked whether it happened", () => {
+  const spec = {
+    id: "a",
+    changed_in: 1,
+    tool: "t",
+    undo: { tool: "back", outputs: { what: "/moved" } },
+    verify: { tool: "look", args: '{"path":"/x"}', expect: [{ op: "eq", output: "/there", value: "true" }] },
+  } as unknown as TaskSpec;
+  expect(taskDoc(spec)).toMatchObject({
+    undo: { tool: "back", outputs: { what: "/moved" } },
+    verify: { tool: "look", args: { path: "/x" }, expect: [{ output: "/there", op: "eq", value: true }] },
+  });
+});

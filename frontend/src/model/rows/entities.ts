@@ -76,9 +76,17 @@ export function taskDoc(spec: TaskSpec): Fields {
     retry: trimmed({ max_attempts: retry.max_attempts || undefined, on_check: retry.on_check || undefined }),
     on_absence: absence.then ? trimmed({ ...absence, after_s: absence.after_s || undefined }) : undefined,
     optional: spec.optional || undefined,
+    undo: spec.undo ? callDoc(spec.undo, { outputs: { ...spec.undo.outputs } }) : undefined,
+    verify: spec.verify ? callDoc(spec.verify, { expect: spec.verify.expect.map(checkDoc) }) : undefined,
     checks: spec.checks?.map(checkDoc),
   });
   return made;
+}
+
+/** A call that belongs to a task: how it is undone, or how it is seen whether it happened. */
+function callDoc(call: { args?: string; tool: string }, more: Fields): Fields {
+  const args = parsed(call.args ?? "{}");
+  return trimmed({ tool: call.tool, args: isFields(args) ? args : {}, ...more });
 }
 
 function checkDoc(one: Condition): Fields {

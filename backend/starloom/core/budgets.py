@@ -1,0 +1,53 @@
+"""What a constellation may use: attempts given to devices, and money for the model.
+
+Owns when a budget is used up and what then happens: nothing more begins, what runs goes on to its own end, and a
+person is asked. Going on allows as much again. A call of the model is refused by its worker, before it is made.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.model import Constellation
+from starloom.core.work import Work, attend, unattend
+from starloom_protocol.vocabulary import Attention, ConstellationState
+
+_MICROS: Final = 1_000_000
+
+
+def used_up(constellation: Constellation) -> str:
+    """Return which budget is used up, in words; empty if none is."""
+    budget = constellation.head.budget
+    if budget is None:
+        return ""
+    most = budget.attempts * budget.times
+    if most and len(constellation.attempts) >= most:
+        return f"its budget of {most} attempts is used up"
+    money = budget.micros * budget.times
+    if money and sum(job.micros for job in constellation.jobs.values()) >= money:
+        return f"its budget of {money / _MICROS:.2f} dollars for the model is used up"
+    return ""
+
+
+def stop(work: Work, constellation: Constellation) -> bool:
+    """Pause an active constellation whose budget is used up; True if it was."""
+    head = constellation.head
+    why = used_up(constellation) if head.budget is not None and head.state is ConstellationState.ACTIVE else ""
+    if not why:
+        return False
+    paused = replace(head, state=ConstellationState.PAUSED, paused_since_ms=work.at_ms)
+    work.emit(constellation, "paused", "", [("head", "", paused)], note=why, by="engine")
+    attend(work, constellation, Attention.BUDGET, note=f"{why}; resume it to allow as much again, or cancel it")
+    return True
+
+
+def allow_again(work: Work, constellation: Constellation) -> None:
+    """A person lets a constellation go on that its budget stopped: it may use as much again."""
+    head = constellation.head
+    if head.budget is None or Attention.BUDGET not in head.attention:
+        return
+    more = replace(head, budget=replace(head.budget, times=head.budget.times + 1))
+    work.emit(constellation, "budget_raised", "", [("head", "", more)])
+    unattend(work, constellation, Attention.BUDGET)

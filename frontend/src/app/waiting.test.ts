@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import type { WhyDocument } from "../link/endpoints.ts";
+import { lineOf, stoppedOf } from "./waiting.ts";
+
+const ROW = { id: "c-1", name: "Nightly backup" };
+const why = (more: Partial<WhyDocument>): WhyDocument => ({ task: "copy", sentence: "It waits.", ...more });
+
+describe("the line to type", () => {
+  it("is the command alone, without the words around it", () => {
+    expect(lineOf(["look at it", "type starloom-agent grant change on nas; or choose another device"])).toBe(
+      "starloom-agent grant change on nas",
+    );
+    expect(lineOf(["starloom secret set smtp."])).toBe("starloom secret set smtp");
+  });
+  it("is nothing where no action names one", () => {
+    expect(lineOf(["wait", "choose another device"])).toBe("");
+  });
+});
+
+describe("what of a constellation waits for a hand elsewhere", () => {
+  it("is what lacks a grant or a secret, with its line", () => {
+    const found = stoppedOf(ROW, [
+      why({ reason: "missing_secret", actions: ["starloom secret set smtp"] }),
+      why({ task: "scan", reason: "missing_grant", actions: ["starloom-agent grant read"] }),
+    ]);
+    expect(found.map((one) => [one.task, one.line, one.name])).toEqual([
+      ["copy", "starloom secret set smtp", "Nightly backup"],
+      ["scan", "starloom-agent grant read", "Nightly backup"],
+    ]);
+  });
+  it("is a phone that sleeps, with where to open it and no line", () => {
+    const open = { url: "https://hub/tab", qr: { size: 1, path: "" } };
+    const found = stoppedOf(ROW, [why({ asleep: ["phone"], open, actions: ["starloom-agent grant read"] })]);
+    expect(found).toMatchObject([{ asleep: ["phone"], line: "", open }]);
+  });
+  it("is nothing that only waits for its turn", () => {
+    expect(stoppedOf(ROW, [why({ reason: "device_busy" }), why({ asleep: [] }), why({ reason: null })])).toEqual([]);
+  });
+  it("goes by its id where it has no name", () => {
+    expect(stoppedOf({ id: "c-1", name: "" }, [why({ reason: "missing_grant" })])[0]?.name).toBe("c-1");
+  });
+});

@@ -1,0 +1,100 @@
+"""Every scenario of `recipes/scenarios/` from the command line, as a person runs it; and one that must fail, fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from starloom.lab.demo_check import left_over
+from tests.arch.checkout import ROOT
+from tests.waiting import until
+
+pytestmark = pytest.mark.chaos
+
+SCENARIOS = sorted((ROOT / "recipes" / "scenarios").glob("*.yaml"))
+MOST_S = 240.0
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "starloom.cli", "chaos", "run", *words]
+
+
+def run(*words: str, place: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command with its folders below a place, so that what it leaves can be seen."""
+    return subprocess.run(
+        command(*words),
+        capture_output=True,
+        text=True,
+        timeout=MOST_S,
+        check=False,
+        env={**os.environ, "TMPDIR": str(place)},
+    )
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder whose path is short enough for a Unix socket below it."""
+    with tempfile.TemporaryDirectory(prefix="sl-t-", ignore_cleanup_errors=True) as made:
+        yield Path(made)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_a_scenario_is_met_and_leaves_nothing(path: Path, place: Path) -> None:
+    done = run(str(path), "--json", place=place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    assert told["met"] is True
+    faults = yaml.safe_load(path.read_text())["faults"]
+    assert [line["kind"] for line in told["story"]].count("fault") == len(faults)
+    assert any(line["kind"] == "engine" for line in told["story"])
+    assert list(place.glob("sl-lab-*")) == []
+    assert list(left_over(place)) == []
+
+
+def test_a_scenario_that_must_fail_does_fail_and_says_why(place: Path) -> None:
+    wrong = yaml.safe_load((ROOT / "recipes" / "scenarios" / "killed-agent.yaml").read_text())
+    wrong["expect"]["at_most_once"] = ["work"]
+    wrong["faults"].append({"at": {"event": "task_failed"}, "target": "redis", "kind": "kill"})
+    file = place / "wrong.yaml"
+    file.write_text(json.dumps(wrong))
+    done = run(str(file), place=place)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Not met:" in done.stdout
+    assert "task work was begun 2 times by the devices' ledgers, expected was once" in done.stdout
+    assert "a fault did not happen: the redis is killed" in done.stdout
+    assert "logs and ledgers are kept in" in done.stderr
+    assert list(left_over(place)) == []
+
+
+def test_a_wrong_file_is_told_with_every_place_and_starts_nothing(place: Path) -> None:
+    file = place / "wrong.yaml"
+    file.write_text("starloom_scenario: 1\nname: x\nsed: 1\nplan: {starloom: 1}\nexpect: {state: done}\n")
+    done = run(str(file), place=place)
+    assert done.returncode == 2
+    assert [word for word in ("sed:", "plan.tasks:") if word not in done.stderr] == []
+    assert "Did you mean `seed`?" in done.stderr
+    assert list(place.iterdir()) == [file]
+
+
+def test_ctrl_c_ends_every_process_and_leaves_nothing(place: Path) -> None:
+    path = str(ROOT / "recipes" / "scenarios" / "never-repeat.yaml")
+    environment = {**os.environ, "TMPDIR": str(place)}
+    process = subprocess.Popen(
+        command(path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    until(lambda: any(place.glob("sl-lab-*/agents/*/policy.toml")), "a device has joined")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert list(place.glob("sl-lab-*")) == []
+    assert list(left_over(place)) == []

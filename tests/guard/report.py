@@ -1,0 +1,178 @@
+"""`python -m tests.guard.report`: matrices, threats, fuzzing, the OpenAPI and the canary, told for people.
+
+Ends with one line of JSON; exit code 1 if anything in it is not as it must be. `FRAMES`, `CASES` and `SEED` say how
+much and from where; a case that was not handled is printed with its seed and kept in `seeds.txt`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+from starloom.access.guard import ROUTES
+from tests.edge.test_guard import routes_of
+from tests.edge.world import a_world
+from tests.guard import api, fuzzing
+from tests.guard.frames import keep_seed
+from tests.guard.sockets import Siege, rss_bytes
+from tests.guard.threats import OWN, THREATS, Threat
+
+ROOT = Path(__file__).parents[2]
+MATRICES = ("tests/guard/test_matrix.py", "tests/edge/test_guard.py", "tests/edge/test_shield.py")
+CANARY = "tests/recipes/test_secrets.py"
+RSS_GROWTH_MOST = 96 * 1024 * 1024
+TESTS_S_MOST = 1800
+Said = dict[str, int]
+
+
+def tests() -> tuple[dict[str, bool], str]:
+    """Run every test that a row names; return whether each passed, by `path::name`, and what they printed."""
+    wanted = {*MATRICES, CANARY, "tests/guard/test_threats.py", *(name for row in THREATS for name in row.tests)}
+    files = {name for name in wanted if "::" not in name}
+    chosen = sorted(name for name in wanted if name in files or name.partition("::")[0] not in files)
+    with tempfile.TemporaryDirectory(prefix="starloom-guard-") as folder:
+        told = Path(folder) / "junit.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-o", "junit_logging=system-out"]
+        subprocess.run(
+            [*command, "-o", "junit_family=xunit1", f"--junit-xml={told}", *chosen],
+            cwd=ROOT,
+            check=False,
+            timeout=TESTS_S_MOST,
+        )
+        cases = list(ET.parse(told).getroot().iter("testcase"))  # noqa: S314 - written by pytest just now
+    passed: dict[str, bool] = {}
+    for case in cases:
+        name = f"{case.get('file')}::{str(case.get('name')).partition('[')[0]}"
+        bad = any(case.find(word) is not None for word in ("failure", "error", "skipped"))
+        passed[name] = passed.get(name, True) and not bad
+    return passed, "\n".join(case.findtext("system-out") or "" for case in cases)
+
+
+def judged(row: Threat, passed: dict[str, bool]) -> str:
+    """Return `green`, `red` or `out of reach`."""
+    if row.beyond:
+        return "out of reach"
+    mine = [ok for name, ok in passed.items() if f"::test_{row.id.lower()}_" in name]
+    mine += [ok for name, ok in passed.items() if OWN.get(Path(name.partition("::")[0]).name) == row.id]
+    for wanted in row.tests:
+        found = [ok for name, ok in passed.items() if name == wanted or name.startswith(wanted + "::")]
+        mine += found or [False]
+    return "green" if mine and all(mine) else "red"
+
+
+def fuzzed(frames: int, documents: int, first: int) -> Said:
+    """Run the fuzzer of frames and of documents."""
+    said = {"frames_mutated": 0, "unhandled": 0}
+    for kind, cases in (("frames", frames), ("documents", documents)):
+        began = time.monotonic()
+        found = fuzzing.run(kind, cases, first=first)
+        said["frames_mutated"] += found.cases if kind == "frames" else 0
+        said["unhandled"] += len(found.unhandled)
+        _tell(f"{found.cases} {kind} in {time.monotonic() - began:.0f} s", dict(found.said.most_common()))
+        for seed, reason in found.unhandled:
+            print(f"  NOT HANDLED {kind} seed {seed}: {reason}")
+            keep_seed(kind, seed, reason.strip().splitlines()[-1])
+    return said
+
+
+async def besieged(messages: int, first: int) -> Said:
+    """Attack a live hub; return what was sent and what was not handled."""
+    with tempfile.TemporaryDirectory(prefix="starloom-guard-") as home:
+        async with a_world(Path(home), lab=True) as world:
+            siege, sent, number, warm = Siege(world), 0, first, 0
+            try:
+                await siege.open()
+                while sent < messages:
+                    sent += await siege.attack(number)
+                    number += 1
+                    warm = warm or (rss_bytes() if sent > messages // 4 else 0)
+            finally:
+                siege.close()
+            grown = rss_bytes() - warm
+            _tell(f"{sent} messages on {number - first} live connections", dict(siege.said))
+            print(f"  memory grew by {grown / 2**20:.1f} MiB after the first quarter")
+            for seed, reason in siege.unhandled:
+                print(f"  NOT HANDLED sockets seed {seed}: {reason}")
+                keep_seed("sockets", seed, reason)
+            assert siege.victim.ws is not None
+            await siege.victim.ws.leave()
+    return {"frames_mutated": sent, "unhandled": len(siege.unhandled) + (grown > RSS_GROWTH_MOST)}
+
+
+async def asked(each: int, seed: int) -> Said:
+    """Send what schemathesis makes, with the store up and away; count the routes beside it."""
+    with tempfile.TemporaryDirectory(prefix="starloom-guard-") as home:
+        async with a_world(Path(home), lab=True) as world:
+            routes = routes_of(world)
+            real = await api.real_things(world)
+            made = api.requests(world.app.openapi(), each, real, seed)
+            up = await api.ask_all(world, made, down=False)
+            with api.store_away(world):
+                down = await api.ask_all(world, made, down=True)
+    for name, answers in (("up", up), ("away", down)):
+        _tell(f"{answers.cases} requests of schemathesis, store {name}", dict(sorted(answers.statuses.items())))
+        for error in answers.errors[:20]:
+            print(f"  WRONG {error[:500]}")
+    return {
+        "routes": len(routes),
+        "unguarded": len(routes ^ set(ROUTES)),
+        "schemathesis_cases": up.cases + down.cases,
+        "server_errors": len(up.errors) + len(down.errors),
+    }
+
+
+def _tell(what: str, more: Said | dict[int, int] | dict[str, int]) -> None:
+    print(f"{what}: " + ", ".join(f"{key} {value}" for key, value in more.items()), flush=True)
+
+
+def _number(name: str, otherwise: int) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text else otherwise
+
+
+def main() -> int:
+    frames, seed = _number("FRAMES", fuzzing.CI_FRAMES), _number("SEED", 0)
+    passed, printed = tests()
+    states = {row.id: judged(row, passed) for row in THREATS}
+    print("\nThreats")
+    for row in THREATS:
+        why = row.beyond or row.part
+        print(f"  {row.id:3} {states[row.id]:12} {row.threat}: {row.held_by}" + (f" ({why})" if why else ""))
+    hits = re.findall(r"canary_hits=(\d+)", printed)
+    print(f"\nCanary: {sum(map(int, hits))} hits in {len(hits)} runs")
+    logging.disable(logging.WARNING)
+    parts: list[Callable[[], Said]] = [
+        lambda: fuzzed(frames, max(frames // 10, 1), seed),
+        lambda: asyncio.run(besieged(max(frames // 20, 1), seed)),
+        lambda: asyncio.run(asked(_number("CASES", 3), seed)),
+    ]
+    told: Said = {}
+    for part in parts:
+        for name, count in part().items():
+            told[name] = told.get(name, 0) + count
+    reached = [state for state in states.values() if state != "out of reach"]
+    # Without a run of the canary nothing is known, which is no nought.
+    told["canary_hits"] = sum(map(int, hits)) if hits else -1
+    told |= {"threats": len(reached), "threats_green": reached.count("green")}
+    red = sorted(name for name, ok in passed.items() if not ok)
+    print("\nTests that failed: " + (", ".join(red) or "none"))
+    names = (
+        "routes unguarded frames_mutated unhandled schemathesis_cases server_errors threats threats_green canary_hits"
+    )
+    print(json.dumps({name: told[name] for name in names.split()}))
+    wrong = told["unguarded"] + told["unhandled"] + told["server_errors"] + abs(told["canary_hits"]) + len(red)
+    return 1 if wrong or told["threats"] != told["threats_green"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""The threat table, a row per id: what is threatened, how it is held, and the tests that show it.
+
+`tests` are those elsewhere; a test in `test_threats.py` or `test_matrix.py` belongs to a row by its name or by
+`OWN`. A row without any test says in `beyond` why the product does not reach so far; `part` says what is not shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_AIP = "tests/edge/test_aip.py::"
+_PLANNING = "tests/planner/model/test_planning.py::"
+_CAGE = "tests/device_agents/sandbox/"
+
+
+@dataclass(frozen=True)
+class Threat:
+    """One row of the table."""
+
+    id: str
+    threat: str
+    held_by: str
+    tests: tuple[str, ...] = ()
+    part: str = ""
+    beyond: str = ""
+
+
+THREATS = (
+    Threat(
+        "S1",
+        "an agent claims another id or role",
+        "identity from the proved key",
+        (
+            _AIP + "test_a_device_cannot_be_named_with_another_key",
+            _AIP + "test_a_result_in_the_name_of_another_device_counts_for_nothing",
+        ),
+    ),
+    Threat("S2", "a browser page opens a socket", "Origin and a ticket"),
+    Threat(
+        "S3",
+        "DNS rebinding, 0.0.0.0",
+        "list of hosts, a token always",
+        ("tests/edge/test_shield.py::test_a_foreign_host_is_refused_everywhere",),
+    ),
+    Threat(
+        "S4",
+        "a false hub",
+        "the hub's key is pinned",
+        (
+            "tests/device_agents/test_dialling.py::test_a_socket_with_another_key_is_ended_before_it_says_hello",
+            "tests/device_agents/test_runtime.py::test_a_hub_with_another_key_is_left",
+        ),
+    ),
+    Threat(
+        "S5",
+        "codes of enrollment guessed or replayed",
+        "80 bits, one use, ten minutes, limits",
+        ("tests/edge/test_joining.py::test_a_code_is_good_for_one_device_and_ten_minutes",),
+    ),
+    Threat(
+        "T1",
+        "state altered in SQL or Redis",
+        "a chain of hashes, commits by term and position",
+        ("tests/store/test_audit.py::test_what_was_changed_is_found_and_named",),
+        part="the log is chained; values in Redis are not sealed one by one: who may write there is trusted (0028)",
+    ),
+    Threat(
+        "T2",
+        "a running task is edited",
+        "refused at commit",
+        ("tests/core/test_edits.py::test_conflicts_are_judged_by_base_version",),
+        part="the race itself runs in make sim",
+    ),
+    Threat(
+        "T3",
+        "an artifact is exchanged",
+        "addressed by SHA-256",
+        (
+            "tests/device_agents/test_artifacts.py::test_other_bytes_are_not_believed",
+            "tests/blobs/test_artifacts.py::test_wrong_bytes_are_discarded_and_can_be_sent_again",
+        ),
+    ),
+    Threat("T4", "an update is rolled back or frozen", "TUF", beyond="agents do not update themselves yet"),
+    Threat(
+        "R1",
+        "somebody denies having run or approved",
+        "the chained log and the device's ledger",
+        (
+            "tests/store/test_audit.py::test_what_was_changed_is_found_and_named",
+            "tests/store/test_audit.py::test_a_chain_made_anew_does_not_meet_an_anchor",
+        ),
+    ),
+    Threat(
+        "I1",
+        "one reads what belongs to another",
+        "an owner check on every object",
+        (_AIP + "test_a_log_is_kept_only_from_the_device_that_has_the_attempt",),
+        part="a hub has one owner: people share its work by role, so there are no tenants to sweep; devices are swept",
+    ),
+    Threat(
+        "I2",
+        "a secret in a log, a model's prompt or the page",
+        "given by reference, scrubbed by value",
+        ("tests/recipes/test_secrets.py", "tests/protocol/test_scrubbing.py"),
+    ),
+    Threat(
+        "I3",
+        "a stale session's rights or results go to another",
+        "bound to the connection",
+        (
+            _AIP + "test_a_proof_of_another_connection_is_of_no_use",
+            "tests/edge/test_artifacts.py::test_the_token_of_a_session_ends_with_it",
+        ),
+    ),
+    Threat("D1", "a flood of frames", "limits", part="20 attackers in this process; the honest p99 is not measured"),
+    Threat(
+        "D2",
+        "10,000 agents come at once",
+        "a bounded number of proofs at a time, waiting with jitter",
+        part="the bound is shown here; the storm itself runs in make chaos",
+    ),
+    Threat("D3", "a bomb of JSON, YAML or a plan", "limits of size and depth before anything is built"),
+    Threat(
+        "D4",
+        "artifacts fill the disk",
+        "quotas",
+        (
+            "tests/blobs/test_artifacts.py::test_a_full_store_refuses_at_the_first_chunk",
+            "tests/blobs/test_artifacts.py::test_a_full_disk_is_said_plainly_and_leaves_the_upload_where_it_was",
+        ),
+    ),
+    Threat(
+        "E1",
+        "a planner's words reach a shell",
+        "typed recipes, argv only",
+        ("tests/device_agents/tools/test_programs.py::test_a_program_runs_by_its_words_and_no_shell_reads_them",),
+    ),
+    Threat(
+        "E2",
+        "escape from the sandbox",
+        "cage, limits, own directory",
+        (_CAGE + "test_cage.py", _CAGE + "test_python_in_cage.py"),
+    ),
+    Threat("E3", "a token does more than its scope", "one table", ("tests/edge/test_guard.py",)),
+    Threat(
+        "E4",
+        "a prompt hidden in data gives orders",
+        "a review adds only what was approved",
+        (
+            "tests/jobs/test_modelling.py::test_a_hostile_review_never_widens_what_was_approved",
+            "tests/planner/model/test_planning.py::test_hostile_text_in_the_request_and_the_fleet_stays_data",
+        ),
+        part="not 300 payloads by 6 channels",
+    ),
+    Threat(
+        "E5",
+        "the hub is made to dial",
+        "it dials only what its owner set",
+        (_PLANNING + "test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled",),
+    ),
+    Threat(
+        "E6",
+        "a hostile hub orders a device",
+        "the device's own policy",
+        (
+            "tests/device_agents/test_policy.py",
+            "tests/device_agents/test_runtime.py::test_what_the_policy_refuses_is_never_started",
+        ),
+    ),
+    Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
+)
+OWN = {"test_matrix.py": "E3"}
