@@ -75,9 +75,7 @@ def test_bytes_are_searched() -> None:
 
 
 @given(st.text(min_size=4, max_size=12), st.text(max_size=30), st.text(max_size=30), st.lists(st.integers(0, 80)))
-def test_a_stream_that_is_cut_anywhere_says_no_part_of_it(
-    value: str, before: str, after: str, cuts: list[int]
-) -> None:
+def test_a_stream_that_is_cut_anywhere_says_no_part_of_it(value: str, before: str, after: str, cuts: list[int]) -> None:
     scrubber = Scrubber([value])
     whole = before + value + after
     stream, said, at = Stream(scrubber), "", 0

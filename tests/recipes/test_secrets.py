@@ -178,8 +178,6 @@ def _everything_rest_says(fleet: Fleet, view: View) -> dict[str, str]:
 
 def _get(fleet: Fleet, path: str) -> str:
     address = fleet.client.address
-    answer = httpx.get(
-        f"{address.url}/api/v1{path}", headers={"Authorization": f"Bearer {address.token}"}, timeout=30
-    )
+    answer = httpx.get(f"{address.url}/api/v1{path}", headers={"Authorization": f"Bearer {address.token}"}, timeout=30)
     assert answer.status_code == 200, (path, answer.text)
     return answer.text

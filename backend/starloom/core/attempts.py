@@ -246,9 +246,7 @@ def on_result(work: Work, item: ResultReported) -> None:
         unattend(work, constellation, Attention.TASK_UNKNOWN)
 
 
-def _result_of_hedge(
-    work: Work, item: ResultReported
-) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
+def _result_of_hedge(work: Work, item: ResultReported) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
     """A hedge that succeeded becomes the attempt that counts; one that did not leaves the first one alone."""
     frame = item.frame
     hedged = _open_hedge(work, item.device, frame.at)
@@ -354,9 +352,7 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
         return
     constellation, spec, record, attempt = found
     overdue, moving = record.reason is Reason.OVERDUE, record.reason is Reason.MOVING
-    row = look_up(
-        record.state, Trigger.ENDED_OVERDUE if overdue else Trigger.MOVED if moving else Trigger.RECEIPT
-    )
+    row = look_up(record.state, Trigger.ENDED_OVERDUE if overdue else Trigger.MOVED if moving else Trigger.RECEIPT)
     if row.verdict is not Verdict.ACT:
         work.ignore(row.reason)
         return

@@ -301,9 +301,7 @@ class Demand:
 
     __slots__ = ("feasible", "heap", "key", "needs", "owner", "revision", "selector", "tool")
 
-    def __init__(
-        self, key: tuple[str, bytes], tool: str, selector: Any, needs: Any = None, owner: str = ""
-    ) -> None:
+    def __init__(self, key: tuple[str, bytes], tool: str, selector: Any, needs: Any = None, owner: str = "") -> None:
         self.owner = owner
         self.key = key
         self.tool = tool

@@ -103,9 +103,7 @@ def build(
     )
     router = app.router
     denials = Denials(lambda denied: _note_denied(hub, denied), hub.monotonic_s)
-    hub.refusals.heard.append(
-        lambda item: denials.note(Denied(item.door, item.address, item.code, item.reason))
-    )
+    hub.refusals.heard.append(lambda item: denials.note(Denied(item.door, item.address, item.code, item.reason)))
     router.route_class = guarded_route(admission, denials.note)
     settings = hub.settings
     aip = AipEndpoint(

@@ -330,9 +330,7 @@ def metrics(found: Constellation) -> dict[str, Any]:
     }
 
 
-def device_shape(
-    device: Device, offer: Offer | None, running: int = 0, health: Health | None = None
-) -> dict[str, Any]:
+def device_shape(device: Device, offer: Offer | None, running: int = 0, health: Health | None = None) -> dict[str, Any]:
     return {
         "id": device.id,
         "name": device.name,

@@ -231,7 +231,6 @@ class ReadPort(Protocol):
         """Return constellations, newest first; `before` is the (created_ms, id) cursor."""
         ...
 
-
     async def kept(self, after: int, limit: int) -> list[Kept]:
         """Return durable commits above a position, whole and in order, for verifying and deciding again."""
         ...

@@ -39,7 +39,10 @@ OWNER_TTL_MS: Final = 5_000
 
 
 class RedisStore(Reads):
-    """`CommitPort` and `ReadPort`; `inbox` is the `InboxPort`, `ciphertexts` the `CiphertextPort`. One per process; `close` ends its tasks."""
+    """`CommitPort` and `ReadPort`; `inbox` is the `InboxPort`, `ciphertexts` the `CiphertextPort`.
+
+    One per process; `close` ends its tasks.
+    """
 
     def __init__(
         self,
