@@ -262,6 +262,21 @@ async def test_a_replaced_redis_raises_the_incarnation_and_loses_nothing() -> No
         assert found.engine.shard.constellations["c1"].head.state == "succeeded"
 
 
+async def test_a_shard_taken_again_whose_reply_was_lost_is_still_its_own() -> None:
+    async with hub() as found:
+        await found.join("one")
+        found.redis.restart()
+        found.redis.lost_takings = 2
+        asking = asyncio.ensure_future(found.submit(plan(task("a"))))
+        await found.clock.turn(2_000)
+        assert found.redis.lost_takings == 0
+        assert not found.engine.lost.is_set()
+        assert (await asking).value["id"] == "c1"
+        found.result(found.wires.dispatches()[-1])
+        await settle()
+        assert found.engine.shard.constellations["c1"].head.state == "succeeded"
+
+
 async def test_a_restarted_hub_finds_its_state_and_sends_an_open_dispatch_again() -> None:
     first = await build(TurningClock(), MemoryRedis(), MemoryHistory(), Wires())
     await first.join("one")

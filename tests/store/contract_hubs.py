@@ -37,6 +37,30 @@ class HubsContract:
             await first.take("a", 4, over=again.term)
         assert refused.value.why == "held"
 
+    async def test_a_taking_whose_reply_was_lost_is_no_other_hubs(self, world: World) -> None:
+        store = await world.store()
+        one = await store.take("a", 1)
+        await fill(store, one, 1)
+        for _ in range(2):
+            world.lose_next_taking()
+            with pytest.raises(Unavailable):
+                await store.take("a", 2, over=one.term)
+        again = await store.take("a", 3, over=one.term)
+        assert again.term == one.term + 3
+        await store.commit(commit(again, 2, [("c1", 2, {"task/t2": task("ready")})]))
+        assert await store.watermark(1) == 2
+
+    async def test_another_hub_that_took_after_a_lost_reply_keeps_the_shard(self, world: World) -> None:
+        first, second = await world.store(), await world.store()
+        one = await first.take("a", 1)
+        world.lose_next_taking()
+        with pytest.raises(Unavailable):
+            await first.take("a", 2, over=one.term)
+        await second.take("b", 3)
+        with pytest.raises(Refused) as refused:
+            await first.take("a", 4, over=one.term)
+        assert refused.value.why == "held"
+
     async def test_a_wiped_redis_is_no_way_around_a_later_owner(self, world: World) -> None:
         first, second = await world.store(), await world.store()
         one = await first.take("a", 1)

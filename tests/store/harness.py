@@ -35,6 +35,10 @@ class World(Protocol):
 
     def fail_next_commit(self, failure: CommitFailure) -> None: ...
 
+    def lose_next_taking(self) -> None:
+        """Let the shard be taken, and lose the reply."""
+        ...
+
     def history_down(self, down: bool) -> None: ...
 
     async def mark(self) -> int:
@@ -66,6 +70,9 @@ class MemoryWorld:
 
     def fail_next_commit(self, failure: CommitFailure) -> None:
         self.redis.failures.append(failure)
+
+    def lose_next_taking(self) -> None:
+        self.redis.lost_takings += 1
 
     def history_down(self, down: bool) -> None:
         self.history.down = down
@@ -122,7 +129,7 @@ class RedisWorld:
         self.embedded = EmbeddedRedis(home)
         self.database_url = database_url or f"sqlite:///{home / 'history.db'}"
         self.database_is_down = False
-        self._failures: list[CommitFailure] = []
+        self._failures: list[tuple[bytes, CommitFailure]] = []
         self._stores: list[RedisStore] = []
         self._proxy: asyncio.Server | None = None
         self._serving: set[asyncio.Task[None]] = set()
@@ -141,7 +148,10 @@ class RedisWorld:
         return self._stores[-1]
 
     def fail_next_commit(self, failure: CommitFailure) -> None:
-        self._failures.append(failure)
+        self._failures.append((scripts.COMMIT.sha.encode(), failure))
+
+    def lose_next_taking(self) -> None:
+        self._failures.append((scripts.TAKE.sha.encode(), CommitFailure.REPLY_LOST))
 
     def history_down(self, down: bool) -> None:
         self.database_is_down = down
@@ -215,16 +225,15 @@ class RedisWorld:
     async def _requests(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, replies: asyncio.Task[None]
     ) -> None:
-        commit = scripts.COMMIT.sha.encode()
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(1 << 20):
-                if commit in data and self._failures:
-                    failure = self._failures.pop(0)
+                if self._failures and self._failures[0][0] in data:
+                    _script, failure = self._failures.pop(0)
                     if failure is CommitFailure.REPLY_LOST:
                         replies.cancel()
                         writer.write(data)
                         await writer.drain()
-                        await self.direct("PING")  # answered after the commit: Redis takes its requests in order
+                        await self.direct("PING")  # answered after the script: Redis takes its requests in order
                     return
                 writer.write(data)
                 await writer.drain()

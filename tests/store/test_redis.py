@@ -13,7 +13,7 @@ import pytest
 from redis.asyncio import Redis
 from sqlalchemy import Connection
 
-from starloom.store import history, keys, scripts
+from starloom.store import history, keys, scripts, takeover
 from starloom.store.database import open_database
 from starloom.store.inbox import RedisInbox
 from starloom.store.link import ReplyError, open_link, place_of
@@ -67,6 +67,30 @@ async def test_an_old_owner_cannot_take_the_link_from_the_new_one(world: RedisWo
     await old.position()
     await fill(new, own, 1)
     assert (await new.position())[0] == 1
+
+
+@pytest.mark.parametrize("wiped", [False, True])
+async def test_a_taking_that_failed_halfway_is_no_other_hubs(
+    world: RedisWorld, monkeypatch: pytest.MonkeyPatch, wiped: bool
+) -> None:
+    store = await opened(world)
+    own = await store.take("a", 1)
+    await fill(store, own, 1)
+
+    async def away(*_args: Any) -> None:
+        raise Unavailable("Redis went away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(takeover, "_settle", away)
+        with pytest.raises(Unavailable, match="went away"):
+            await store.take("a", 2, over=own.term)
+    if wiped:
+        # The history alone knows the term of the try.
+        await world.wipe_redis()
+    again = await store.take("a", 3, over=own.term)
+    assert again.term == own.term + 2
+    await fill(store, again, 2, first=2)
+    assert (await store.load()).heads == {"c1": 2}
 
 
 async def test_a_cancelled_commit_is_decided_by_the_position(world: RedisWorld) -> None:

@@ -161,6 +161,7 @@ class MemoryStore:
         self.log: Final = MemoryLog(self.redis, sleep)
         self._own: Ownership | None = None
         self._doubt: Commit | None = None
+        self._tried_term = 0
         self._projector = Projector(self._project, sleep=sleep)
 
     async def take(
@@ -176,7 +177,11 @@ class MemoryStore:
         history.reach()
         self._may_take(owner, over, polite=polite)
         redis.term = max(redis.term, history.meta.term) + 1
-        redis.owner = f"{owner}@{at_ms}"
+        redis.owner, redis.link = f"{owner}@{at_ms}", self
+        if redis.lost_takings > 0:
+            redis.lost_takings -= 1
+            raise Unavailable("the reply of Redis in memory was lost")
+        self._tried_term = redis.term
         meta = history.meta = msgspec.structs.replace(history.meta, term=redis.term)
         replaced = False
         if meta.run_id != redis.run_id or redis.pos < meta.watermark:
@@ -207,11 +212,14 @@ class MemoryStore:
         return self._own
 
     def _may_take(self, owner: str, over: int | None, *, polite: bool) -> None:
-        redis = self.redis
-        term = max(redis.term, self.history.meta.term)
-        holder = redis.owner.partition("@")[0]
-        if (term > over) if over is not None else (polite and holder not in ("", owner)):
-            raise Refused("held", found_pos=redis.pos, found_term=term)
+        redis, recorded = self.redis, self.history.meta.term
+        if over is not None:
+            # A try of this store whose reply was lost is no other's.
+            held = (redis.term > over and redis.link is not self) or recorded > max(over, self._tried_term)
+        else:
+            held = polite and redis.owner.partition("@")[0] not in ("", owner)
+        if held:
+            raise Refused("held", found_pos=redis.pos, found_term=max(redis.term, recorded))
 
     async def owns(self, term: int) -> bool:
         self.redis.reach()

@@ -54,7 +54,8 @@ class Rebuilt:
 
 
 class MemoryRedis:
-    """What Redis would hold. `down` makes every call `Unavailable`; `failures` are used up by the next commits.
+    """What Redis would hold. `down` makes every call `Unavailable`; `failures` are used up by the next commits, and
+    the replies of the next `lost_takings` are lost.
 
     `writes` is its append-only file: a restart does again what is in it.
     """
@@ -62,12 +63,14 @@ class MemoryRedis:
     def __init__(self) -> None:
         self.down = False
         self.failures: deque[CommitFailure] = deque()
+        self.lost_takings = 0
         self.runs = 1
         self.term = 0
         self.incarnation = 0
         self.pos = 0
         self.sent_pos = 0
         self.owner = ""
+        self.link: object | None = None  # the store that has the term
         self.writes: list[Commit | Gone | Brought | Rebuilt] = []
         self.log: list[Commit] = []
         self.heads: dict[str, int] = {}
@@ -102,6 +105,7 @@ class MemoryRedis:
         self.runs += 1
         self.down = False
         self.term = self.incarnation = 0
+        self.link = None
         self.inbox.clear()
         self._forget()
 

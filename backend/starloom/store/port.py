@@ -87,8 +87,9 @@ class CommitPort(Protocol):
     ) -> Ownership:
         """Take the shard: term + 1; incarnation + 1 (first in SQL) if Redis's run id changed or it lost commits.
 
-        With `over` only if nobody has taken it since that term; `polite`: only if no other hub holds it. Which hub
-        `owner` is, is its text up to the first `@`. Else `Refused("held")`, and nothing has changed.
+        With `over` only if no other store has taken it since that term, where a try of this one that came through
+        and failed afterwards, or whose reply was lost, is no other's; `polite`: only if no other hub holds it. Which
+        hub `owner` is, is its text up to the first `@`. Else `Refused("held")`, and nothing has changed.
 
         Before it returns, commits that Redis has and SQL lacks are projected, and a Redis that lacks what SQL has
         is rebuilt from SQL, so that both reach equally far. Finished constellations are not rebuilt but for those in

@@ -85,7 +85,9 @@ class RedisStore(Reads):
         self._reply_within_s = reply_within_s
         self._owner_ttl_ms = owner_ttl_ms
         self._link: Link | None = None
+        self._mark = secrets.token_hex(8)  # begins every link token of this store: its own tries are known by it
         self._token = ""
+        self._tried_term = 0  # taken by this store, which perhaps was not told so to the end
         self._own: Ownership | None = None
         self._sent_pos = 0
         self._doubt: Commit | None = None  # sent, but whether it was applied is not known
@@ -106,17 +108,19 @@ class RedisStore(Reads):
                 self._own = None
             self._drop_link()
             link = self._link = await self._open_link()
-            self._token = secrets.token_hex(8)
+            self._token = self._new_token()
             try:
                 own, self._sent_pos = await take_over(
                     link,
                     self._database,
                     owner=f"{owner}@{at_ms}",
                     owner_ttl_ms=self._owner_ttl_ms,
+                    mark=self._mark,
                     token=self._token,
                     write=self._write,
                     keep=keep,
-                    how=how_of(owner, over, polite),
+                    how=how_of(owner, over, polite, self._tried_term),
+                    began=self._began,
                 )
             except ReplyError as error:
                 self._drop_link()
@@ -301,7 +305,7 @@ class RedisStore(Reads):
                 return self._link
             link = await self._open_link()
             if self._own is not None:
-                token = secrets.token_hex(8)
+                token = self._new_token()
                 try:
                     await self._run(link, scripts.OPEN, [keys.TERM, keys.LINK, keys.POS], [self._own.term, token])
                 except BaseException:
@@ -325,6 +329,12 @@ class RedisStore(Reads):
         link, self._link = self._link, None
         if link is not None:
             link.close("closed by its owner")
+
+    def _new_token(self) -> str:
+        return f"{self._mark}:{secrets.token_hex(8)}"
+
+    def _began(self, term: int) -> None:
+        self._tried_term = term
 
     # -- the history
 

@@ -123,8 +123,9 @@ return 1
 )
 
 # Takes the shard: the term rises above both what Redis and what SQL has seen; whoever held the link loses it.
-# `free`: only if no other hub holds it (ARGV[6] names this one); `again`: only if nobody took it since term ARGV[6].
-# KEYS: term owner link pos sent_pos.  ARGV: floor owner ttl_ms link how known
+# `free`: only if no other hub holds it (ARGV[6] names this one); `again`: only if no other store took it since term
+# ARGV[6]. A link token begins with the mark of its store (ARGV[7]): a try whose reply was lost is known by it.
+# KEYS: term owner link pos sent_pos.  ARGV: floor owner ttl_ms link how known mark
 TAKE: Final = _script(
     """
 local before = tonumber(redis.call('GET', KEYS[1]) or '0')
@@ -133,7 +134,8 @@ if ARGV[5] == 'free' then
   local holder = string.match(redis.call('GET', KEYS[2]) or '', '^(.-)@') or ''
   held = holder ~= '' and holder ~= ARGV[6]
 elseif ARGV[5] == 'again' then
-  held = before > tonumber(ARGV[6])
+  local link = redis.call('GET', KEYS[3]) or ''
+  held = before > tonumber(ARGV[6]) and string.sub(link, 1, #ARGV[7]) ~= ARGV[7]
 end
 if held then return {'held', redis.call('GET', KEYS[4]) or '0', string.format('%.0f', before)} end
 local term = math.max(before, tonumber(ARGV[1])) + 1

@@ -26,19 +26,23 @@ Write = Callable[[Sequence[PastCommit], int], Awaitable[None]]
 
 
 class How(msgspec.Struct, frozen=True):
-    """On what condition the shard is taken: none, `free` for the hub `known`, or `again` by the owner of that term."""
+    """On what condition the shard is taken: none, `free` for the hub `known`, or `again` by the owner of that term.
+
+    `tried` is the last term that this store took, even if it was not told to the end: it is nobody else's.
+    """
 
     kind: str
     known: str
+    tried: int = 0
 
 
 ANYHOW: Final = How("", "")
 
 
-def how_of(owner: str, over: int | None, polite: bool) -> How:
+def how_of(owner: str, over: int | None, polite: bool, tried: int) -> How:
     """Return the condition that `CommitPort.take` was asked for."""
     if over is not None:
-        return How("again", str(over))
+        return How("again", str(over), tried)
     return How("free", owner) if polite else ANYHOW
 
 
@@ -56,13 +60,16 @@ async def take_over(
     *,
     owner: str,
     owner_ttl_ms: int,
+    mark: str,
     token: str,
     write: Write,
     keep: Collection[str] = (),
     how: How = ANYHOW,
+    began: Callable[[int], object],
 ) -> tuple[Ownership, int]:
     """Take the shard and return the ownership and the `sent_pos` found; `write(commits, term)` projects, `keep` is
-    what the owner holds and Redis must have afterwards.
+    what the owner holds and Redis must have afterwards. `token` begins with `mark`, which is this store's alone;
+    `began` is told the term before anything else has it.
 
     Raises:
         Refused: another owner took it at the same moment with a higher term, or (`held`) it may not be taken so.
@@ -70,9 +77,10 @@ async def take_over(
         Unavailable: either does not answer; nothing is lost by trying again.
     """
     before = await database.read(history.read_meta)
-    if how.kind == "again" and before.term > int(how.known):
+    if how.kind == "again" and before.term > max(int(how.known), how.tried):
         raise Refused("held", found_pos=before.watermark, found_term=before.term)
-    found = await _take_term(link, before, how, owner=owner, owner_ttl_ms=owner_ttl_ms, token=token)
+    found = await _take_term(link, before, how, owner=owner, owner_ttl_ms=owner_ttl_ms, mark=mark, token=token)
+    began(found.term)
     if not await database.write(history.take_term, found.term):
         raise Refused("term", found_pos=found.pos, found_term=found.term)
     # Read again: an owner that is just being replaced may have projected until the line above shut it out.
@@ -102,11 +110,13 @@ async def take_over(
     return ownership, sent_pos
 
 
-async def _take_term(link: Link, meta: Meta, how: How, *, owner: str, owner_ttl_ms: int, token: str) -> Found:
+async def _take_term(
+    link: Link, meta: Meta, how: How, *, owner: str, owner_ttl_ms: int, mark: str, token: str
+) -> Found:
     term, pos, sent_pos = await link.run(
         scripts.TAKE,
         [keys.TERM, keys.OWNER, keys.LINK, keys.POS, keys.SENT_POS],
-        [meta.term, owner, owner_ttl_ms, token, how.kind, how.known],
+        [meta.term, owner, owner_ttl_ms, token, how.kind, how.known, mark],
     )
     if term == b"held":
         raise Refused("held", found_pos=int(pos), found_term=int(sent_pos))

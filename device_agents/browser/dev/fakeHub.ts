@@ -98,7 +98,8 @@ export class FakeHub {
     const hello = this.#hello;
     if (hello === null) throw new Error("a proof without a hello");
     const { device, key } = hello;
-    const proof = proofBytes({ device, hub: HUB_KEY, key, nonce: this.#nonce, version: 1 });
+    const { version } = this.#open().session;
+    const proof = proofBytes({ device, hub: HUB_KEY, key, nonce: this.#nonce, version });
     if (!ed25519.verify(fromBase64(signature), proof, fromBase64(key))) throw new Error("a wrong proof");
     this.send({
       t: "welcome",

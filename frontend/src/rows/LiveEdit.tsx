@@ -68,7 +68,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const tools = toolsOf(fleet);
   const trials = useTrials(drafting.draft, tools, NO_VALUES);
   const locked = useMemo(() => lockedRows(model), [model, model.revision]);
-  useHold(id, FINAL.has(head.state) ? [] : rowsOf(base.plan).flatMap((row) => (locked.has(row.id) ? [] : [row.id])));
+  const open = FINAL.has(head.state) ? [] : rowsOf(base.plan).filter((row) => !locked.has(row.id));
+  const unheld = useHold(
+    id,
+    open.map((row) => row.id),
+  );
   const changes = useMemo(() => changesOf(base.plan, drafting.draft.plan), [base.plan, drafting.draft.plan]);
   // The draft as a whole plan: devices, circles, names. Whether it still fits what runs is judged when it is applied.
   const stamp = useSettled(changes.operations.length ? JSON.stringify(drafting.draft.plan) : null, TYPING_MS);
@@ -132,6 +136,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           Apply
         </Button>
       </section>
+      {unheld && open.length > 0 && (
+        <p className="small dim" role="status">
+          Others may edit these rows meanwhile: {unheld}
+        </p>
+      )}
       {theirs && (
         <section className="note tone-amber" role="status">
           <p className="strong">

@@ -11,8 +11,7 @@ const closeDraft = vi.fn(async () => null);
 const workspace = { hub: { holdDraft, closeDraft } } as unknown as Workspace;
 
 function Editing({ rows }: { rows: string[] }) {
-  useHold("c-1", rows);
-  return null;
+  return <p>{useHold("c-1", rows)}</p>;
 }
 const page = (rows: string[]) => (
   <WorkspaceContext value={workspace}>
@@ -53,7 +52,10 @@ it("lets go when the page is left, and asks no more", () => {
 
 it("goes on by itself where somebody else holds a row", async () => {
   holdDraft.mockRejectedValueOnce(new Error("held by mara"));
-  render(page(["a"]));
+  const shown = render(page(["a"]));
+  await act(async () => void (await vi.advanceTimersByTimeAsync(0)));
+  expect(shown.container.textContent).toContain("held by mara");
   await act(async () => void (await vi.advanceTimersByTimeAsync(AGAIN_MS)));
   expect(holdDraft).toHaveBeenCalledTimes(2);
+  expect(shown.container.textContent).toBe("");
 });
