@@ -387,7 +387,9 @@ class Site:
             return None
         # The resume plan goes before whatever was queued meanwhile: nothing arrives before the welcome.
         entries = msgspec.convert(reply.value["entries"], list[PlanEntry])
-        received = min(engine.received(device), agent.ledger.next_report - 1)
+        received = engine.received(device)
+        if received >= agent.ledger.next_report:
+            self.violations.append(f"the hub has report {received} of {device}, which was never made")
         agent.connected(push, received)
         agent.receive(ResumePlan(entries=entries))
         self.net.welcomed(wire, reply.value["session"])

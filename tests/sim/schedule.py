@@ -86,6 +86,9 @@ async def _schedule(script: Script) -> Outcome:
             violations = [*site.violations, "no hub runs at the end"]
         else:
             site._look_at(engine)
+            if engine.lost.is_set():
+                # Whoever took the shard in a schedule runs at its end: this one took its own try for another's.
+                site.violations.append("the hub gave up its shard, and no other hub has it")
             found = judge(engine.shard, site.redis, site.history, site.world, told)
             violations = [*site.violations, *bounds.violations, *site.left(), *found]
         streams = site.history.streams
