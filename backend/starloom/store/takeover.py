@@ -69,7 +69,7 @@ async def take_over(
 ) -> tuple[Ownership, int]:
     """Take the shard and return the ownership and the `sent_pos` found; `write(commits, term)` projects, `keep` is
     what the owner holds and Redis must have afterwards. `token` begins with `mark`, which is this store's alone;
-    `began` is told the term before anything else has it.
+    `began` is told the term before anything else has it, and 0 when it turned out to be another's.
 
     Raises:
         Refused: another owner took it at the same moment with a higher term, or (`held`) it may not be taken so.
@@ -82,6 +82,7 @@ async def take_over(
     found = await _take_term(link, before, how, owner=owner, owner_ttl_ms=owner_ttl_ms, mark=mark, token=token)
     began(found.term)
     if not await database.write(history.take_term, found.term):
+        began(0)
         raise Refused("term", found_pos=found.pos, found_term=found.term)
     # Read again: an owner that is just being replaced may have projected until the line above shut it out.
     meta = await database.read(history.read_meta)
