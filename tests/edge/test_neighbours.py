@@ -137,6 +137,16 @@ async def test_a_card_of_a_hub_without_the_key_is_not_followed() -> None:
     await other.end()
 
 
+async def test_an_owner_that_ended_at_this_very_address_is_nobody_to_pass_things_on_to() -> None:
+    hubs, clock = Hubs(), ManualClock()
+    hubs.cards["dead"] = Peers(SECRET, "dead", clock.now_ms).card("http://other:1")
+    other = made("other", hubs, clock, Place(None, "dead"))
+    other.begin()
+    await settle()
+    assert other.neighbours.owner_url is None
+    await other.end()
+
+
 async def test_whoever_passes_things_on_is_told_when_the_owner_is_another() -> None:
     hubs, clock = Hubs(), ManualClock()
     for hub in ("one", "two"):

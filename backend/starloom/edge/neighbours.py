@@ -94,6 +94,8 @@ class Neighbours:
         url = self._peers.read_card(raw, holder) if raw is not None else None
         if raw is not None and url is None:
             _log.error("alarm: the card of hub %s was not written by a hub that has this shard's key", holder)
+        if url == self._own_url:
+            url = None  # an owner that has ended: this hub listens in its place, and nobody answers for the lease
         moved = holder != self._owner
         self._owner, self._owner_url = holder, url
         if moved:
