@@ -69,6 +69,12 @@ class Acknowledgements:
             waiting.append((pos, highest))
         return bool(heard)
 
+    def forget_after(self, pos: int) -> None:
+        """The commits after `pos` are lost and their numbers come again: what they held is not in any history."""
+        for waiting in self._waiting.values():
+            while waiting and waiting[-1][0] > pos:
+                waiting.pop()
+
     def send(self, watermark: int) -> None:
         """Tell each device with reports in question what the hub has and what is durable."""
         for device in [name for name, waiting in self._waiting.items() if waiting and name not in self._held]:

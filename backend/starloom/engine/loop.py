@@ -25,7 +25,7 @@ from starloom.core.inputs import (
     DeviceConnected,
 )
 from starloom.core.invariants import Violated, check
-from starloom.core.model import Shard, ShardSettings
+from starloom.core.model import Shard
 from starloom.core.retire import missing
 from starloom.core.step import step
 from starloom.core.timers import due_moments, is_stale
@@ -203,16 +203,7 @@ class Engine:
     async def load(self, own: Ownership) -> None:
         """Begin with what is live, in the order of engine.md; also where a replaced Redis has less than was held."""
         loaded = await self._store.load()
-        settings = self._settings
-        shard = Shard(
-            ShardSettings(
-                ttl_ms=settings.lease_ttl_ms,
-                grace_ms=settings.lease_grace_ms,
-                absence_margin_ms=min(2_000, settings.lease_ttl_ms // 8),
-                backoff_first_ms=settings.backoff_first_ms,
-                backoff_most_ms=settings.backoff_most_ms,
-            )
-        )
+        shard = Shard(self._settings.shard())
         shard.incarnation = own.incarnation
         order = sorted(loaded.entities, key=lambda name: (name not in ("fleet", "access"), name))
         for stream in order:
@@ -221,6 +212,7 @@ class Engine:
         shard.settled.clear()
         self._owning.own = own
         self._shard = self._leases.shard = self._pump.shard = shard
+        self._void_after(loaded.pos)
         self._pos = loaded.pos
         self._sent_pos = loaded.sent_pos
         self._watermark = own.watermark
@@ -246,6 +238,9 @@ class Engine:
         while not self.lost.is_set():
             batch = await self.inbox.batch()
             async with self._turn:
+                if self.lost.is_set():
+                    self._drop(batch)
+                    return
                 if away := missing(self._shard, (item for item, _future in batch)):
                     batch = await self._bring_for(away, batch)
                 work = self._step_all(batch)
@@ -358,12 +353,16 @@ class Engine:
         self._owning.lost.set()
         self.inbox.refusing = "another hub has taken over"
         self._drop(self.inbox.close())
-        for _pos, _effects, answers in self._later:
-            for future, _reply in answers:
+        self._void_after(0)
+        self.inbox.wake()
+
+    def _void_after(self, pos: int) -> None:
+        """What waited for a commit that is gone must not be released by the next one of the same number."""
+        self._acks.forget_after(pos)
+        while self._later and self._later[-1][0] > pos:
+            for future, _reply in self._later.pop()[2]:
                 if not future.done():
                     future.set_result(Reply(faults=[TAKEN_OVER]))
-        self._later.clear()
-        self.inbox.wake()
 
     def _drop(self, batch: list[Entry]) -> None:
         for _item, future in batch:

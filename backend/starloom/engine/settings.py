@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from starloom.core.model import ShardSettings
 from starloom.engine.finished import Keeping
 
 
@@ -23,3 +24,13 @@ class EngineSettings:
     backoff_most_ms: int = 30_000
     check_every: int = 0
     keeping: Keeping = field(default_factory=Keeping)
+
+    def shard(self) -> ShardSettings:
+        """Return what the core decides by."""
+        return ShardSettings(
+            ttl_ms=self.lease_ttl_ms,
+            grace_ms=self.lease_grace_ms,
+            absence_margin_ms=min(2_000, self.lease_ttl_ms // 8),
+            backoff_first_ms=self.backoff_first_ms,
+            backoff_most_ms=self.backoff_most_ms,
+        )
