@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from starloom.core import inputs as i
 from starloom.core.effects import Answer
-from starloom_protocol.edits import AddTask
+from starloom.core.invariants import check
+from starloom.core.timeouts import passed
+from starloom_protocol.edits import AddTask, RemoveTask
 from starloom_protocol.entities import ForEach, Origin, encode_entity
 from starloom_protocol.feed import Event, fold
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import Driver, edge, plan, task
+from tests.core.watched import WatchedDriver
 
 CHAIN = (task("a"), task("b"), task("c"), edge("a>b"), edge("b>c"))
 
@@ -176,3 +180,44 @@ def test_a_failure_before_the_moment_stays_what_it_was() -> None:
     assert not fork(driver, task="c").faults
     assert driver.run("c2") == "failed"
     assert driver.states("c2") == {"a": "failed", "b": "succeeded", "c": "succeeded"}
+
+
+def with_a_hedge(*, ended: str) -> Driver:
+    """One of seven tasks runs long: its first try has ended by now, or the second beside it, or none."""
+    driver = WatchedDriver("one", "two", slots=8)
+    driver.submit(plan(*(task(f"t{n}") for n in range(7))))
+    first, *others = driver.take()
+    driver.started(first)
+    for dispatch in others:
+        driver.started(dispatch)
+    driver.now_ms += 2_000
+    for dispatch in others:
+        driver.result(dispatch, 1)
+    driver.now_ms += 58_000
+    for timer in [item for item in passed(driver.shard, driver.now_ms) if item.kind == "hedge"]:
+        driver.fire(timer)
+    (second,) = driver.take()
+    driver.started(second)
+    if ended != "none":
+        driver.result(second if ended == "hedge" else first, outcome=Outcome.INTERRUPTED)
+    return driver
+
+
+@pytest.mark.parametrize("ended", ["hedge", "first", "none"])
+def test_a_task_that_ran_twice_at_once_at_that_moment_begins_anew(ended: str) -> None:
+    driver = with_a_hedge(ended=ended)
+    assert not fork(driver).faults
+    made = driver.shard.constellations["c2"]
+    check(driver.shard)
+    running = [name for name, record in made.tasks.items() if record.state == "leased"]
+    assert running == ["t0"]
+    assert made.tasks["t0"].attempt == 3, "numbers go on from what the origin used"
+    add = i.EditProposed(
+        id=driver.ident(),
+        by="person:ann",
+        constellation="c2",
+        base_version=made.head.version,
+        operations=[RemoveTask(id="t1"), AddTask(spec=task("t1"))],
+    )
+    driver.do(add)
+    check(driver.shard)

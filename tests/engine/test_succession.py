@@ -339,6 +339,29 @@ async def test_an_engine_that_died_leaves_the_shard_and_steps_down() -> None:
         assert (two.one.role, two.other.role) == ("standby", "owner")
 
 
+async def test_a_hub_whose_engine_died_of_a_fault_of_ours_loads_it_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with pair() as two:
+        await two.other.die()
+        seat = two.one.succession.seat
+        assert not (await asked(two, seat.ask(submit("c1")))).faults
+        dead = seat.engine
+        assert dead is not None
+
+        def fails(*_: object) -> None:
+            raise RuntimeError("a fault of ours")
+
+        monkeypatch.setattr(dead, "_act", fails)
+        reply = await asked(two, seat.ask(submit("c2")))
+        assert [fault.code for fault in reply.faults] == ["store_unavailable"], "whoever waits is told"
+        two.silence()
+        await two.clock.turn(8_000)
+        again = seat.engine
+        assert two.one.role == "owner"
+        assert again is not None
+        assert again is not dead
+        assert set(again.shard.constellations) == {"c1", "c2"}, "what was committed is there"
+
+
 async def test_nobody_asks_an_owner_that_is_not_there_for_ever() -> None:
     async with pair() as two:
         await two.one.die()

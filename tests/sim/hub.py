@@ -258,18 +258,18 @@ class Site:
         engine = self.engine
         if engine is None:
             return None
+        asking = asyncio.ensure_future(engine.inbox.ask(item))
         try:
-            asking = asyncio.ensure_future(engine.inbox.ask(item))
             while not asking.done():
                 await asyncio.wait({asking}, timeout=0.5)
-                if self.engine is not engine and not asking.done():
-                    asking.cancel()
-                    with contextlib.suppress(asyncio.CancelledError):
-                        await asking
+                if (self.engine is not engine or engine.lost.is_set()) and not asking.done():
                     return None
             return asking.result()
         except Overloaded:
             return None
+        finally:
+            # Whoever asks may end too.
+            asking.cancel()
 
     async def join(self, device: str) -> None:
         """Pair a device, before any fault."""

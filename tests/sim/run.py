@@ -1,7 +1,7 @@
 """`python -m tests.sim.run --schedules N --seed S [--for 30m]`: runs schedules and ends with one line of JSON.
 
 A failing schedule is made small and its story printed. Seeds that fail are added to `seeds.txt`, which the suite runs
-for ever. Exit code 1 if any failed.
+for ever. Exit code 1 if any failed. Schedules share nothing, so `--processes 2` plays the same ones on two cores.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import count, islice
 from pathlib import Path
 
 from tests.sim.schedule import Outcome, play
@@ -57,6 +60,45 @@ def tell(outcome: Outcome, shrink_s: float) -> None:
     sys.stdout.flush()
 
 
+def _seeds(options: argparse.Namespace, begun: float) -> Iterator[int]:
+    """Yield what to play: those that failed once, then as many as were asked for, and on until the time is over."""
+
+    def is_over() -> bool:
+        return bool(options.within) and time.monotonic() - begun > options.within
+
+    for seed in [] if options.forget else known_seeds():
+        if is_over():
+            return
+        yield seed
+    for number in count():
+        enough = number >= options.schedules and time.monotonic() - begun >= options.span_s
+        if enough or is_over():
+            return
+        yield options.seed + number
+
+
+def _play_some(seeds: list[int]) -> list[Outcome]:
+    logging.disable(logging.CRITICAL)
+    outcomes = [play(draw(seed)) for seed in seeds]
+    for outcome in outcomes:
+        if not outcome.violations:
+            # Nobody tells the story of what went well.
+            outcome.told, outcome.streams = [], {}
+    return outcomes
+
+
+def _outcomes(seeds: Iterator[int], processes: int) -> Iterator[Outcome]:
+    """Yield what came of each; with more than one process in an order of parts, each as large as is worth sending."""
+    if processes <= 1:
+        for seed in seeds:
+            yield from _play_some([seed])
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        while parts := [part for _ in range(processes) if (part := list(islice(seeds, 25)))]:
+            for outcomes in pool.map(_play_some, parts):
+                yield from outcomes
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--schedules", type=int, default=500)
@@ -66,29 +108,19 @@ def main() -> int:
     parser.add_argument("--shrink-s", type=float, default=60.0, help="how long to make a failing schedule smaller")
     parser.add_argument("--within", type=_seconds, default=0.0, metavar="4m", help="end when this time is over")
     parser.add_argument("--forget", action="store_true", help="do not add failing seeds to seeds.txt")
+    parser.add_argument("--processes", type=int, default=1, help="how many play side by side")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     shrink_s = 0.0 if os.environ.get("STARLOOM_NO_SHRINK") else options.shrink_s
     begun = time.monotonic()
-    seeds = known_seeds() if not options.forget else []
     done = faults = violations = 0
-    number = options.seed
-    while True:
-        if options.within and time.monotonic() - begun > options.within:
-            break
-        if seeds:
-            seed = seeds.pop(0)
-        elif number - options.seed < options.schedules or time.monotonic() - begun < options.span_s:
-            seed, number = number, number + 1
-        else:
-            break
-        outcome = play(draw(seed))
+    for outcome in _outcomes(_seeds(options, begun), options.processes):
         done, faults = done + 1, faults + outcome.faults
         if outcome.violations:
             violations += 1
             tell(outcome, shrink_s)
             if not options.forget:
-                remember(seed, outcome.violations[0])
+                remember(outcome.seed, outcome.violations[0])
             if options.stop_at_first:
                 break
     spent = time.monotonic() - begun

@@ -12,8 +12,7 @@ from tests.sim.schedule import Outcome, run_seed
 
 pytestmark = pytest.mark.sim
 SCHEDULES = int(os.environ.get("STARLOOM_SIM_SCHEDULES", "500"))
-# Between 321 and 400 a schedule does not come to its end: that is still to be found, and `make sim SEED=321` shows it.
-SEEDS = [*range(300), *range(3_000, 13_000)]
+SEEDS = range(10_000)
 
 
 @pytest.fixture(autouse=True)

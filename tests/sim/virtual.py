@@ -37,7 +37,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._virtual_s
 
     def _on_fault(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        self.faults.append(f"{context.get('message')}: {context.get('exception')!r}")
+        about = context.get("exception") or context.get("task") or context.get("future")
+        self.faults.append(f"{context.get('message')}: {about!r}")
 
     def _run_once(self) -> None:
         scheduled: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined]

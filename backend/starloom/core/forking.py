@@ -95,7 +95,7 @@ def _puts(work: Work, item: ForkRequested) -> list[Put]:
     for kind in _KEPT:
         for key, record in found[kind].items():
             if isinstance(record, Attempt):
-                if record.end is not None:
+                if _is_over(found["attempt"], key):
                     puts.append((kind, key, replace(record, origin=record.origin or item.origin)))
             elif isinstance(record, TaskRecord):
                 puts.append((kind, key, _task(work, item, key, record)))
@@ -104,6 +104,16 @@ def _puts(work: Work, item: ForkRequested) -> list[Put]:
             else:
                 puts.append((kind, key, record))
     return puts
+
+
+def _is_over(attempts: dict[str, Record], key: str) -> bool:
+    """Whether an attempt and all before it had ended: numbers must have no gap, and a hedge may end first."""
+    task, _, last = key.rpartition("/")
+    for number in range(1, int(last) + 1):
+        attempt = attempts.get(f"{task}/{number}")
+        if not isinstance(attempt, Attempt) or attempt.end is None:
+            return False
+    return True
 
 
 def _head(work: Work, item: ForkRequested, head: Head) -> Head:
@@ -129,7 +139,7 @@ def _task(work: Work, item: ForkRequested, task: str, record: TaskRecord) -> Tas
     if record.state in FINAL_TASK_STATES:
         return replace(record, review=None) if record.review is not None else record
     return TaskRecord(
-        attempt=record.attempt,
+        attempt=max(record.attempt, record.hedge),
         confirmed=task in item.confirm,
         held=record.held,
         round=record.round + (1 if record.started else 0),

@@ -23,7 +23,7 @@ log = logging.getLogger("starloom.engine")
 RETRY_MS = 200
 TAKEN_OVER = Fault(
     code=Code.STORE_UNAVAILABLE,
-    reason="another hub took over before this was safe; it may or may not have been done",
+    reason="this hub lost the shard before this was safe; it may or may not have been done",
     hint="Ask again with the same Idempotency-Key.",
 )
 

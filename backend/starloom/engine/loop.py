@@ -8,7 +8,6 @@ position is read back before anything else; if the shard was lost, it is taken a
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import random
 from collections import deque
@@ -165,9 +164,8 @@ class Engine:
             await self._clock.wait(100)
         for task in self._tasks:
             task.cancel()
-        for task in self._tasks:
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        # What one of them died of was logged when it did.
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
         try:
             await self._store.leave(release=not self.lost.is_set())
@@ -176,7 +174,7 @@ class Engine:
 
     @property
     def lost(self) -> asyncio.Event:
-        """Set for good when another hub has the shard: this engine does nothing more and is to be stopped."""
+        """Set for good when another hub has the shard or a task of ours has died: this engine is to be stopped."""
         return self._owning.lost
 
     @property
@@ -196,9 +194,8 @@ class Engine:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
-            self.ready = False
-            self.inbox.refusing = f"the engine's {task.get_name()} has stopped"
             log.critical("event=engine_task_died task=%s", task.get_name(), exc_info=task.exception())
+            self.lose(f"the task {task.get_name()} has died; what is held is loaded anew")
 
     async def load(self, own: Ownership) -> None:
         """Begin with what is live, in the order of engine.md; also where a replaced Redis has less than was held."""
@@ -241,14 +238,21 @@ class Engine:
                 if self.lost.is_set():
                     self._drop(batch)
                     return
-                if away := missing(self._shard, (item for item, _future in batch)):
-                    batch = await self._bring_for(away, batch)
-                work = self._step_all(batch)
-                if work.events:
-                    await self._commit(work, batch)
-                else:
-                    self._shard.journal.clear()
-                    self._act(work, batch)
+                try:
+                    await self._carry_out(batch)
+                except BaseException:
+                    self._drop(batch)
+                    raise
+
+    async def _carry_out(self, batch: list[Entry]) -> None:
+        if away := missing(self._shard, (item for item, _future in batch)):
+            batch = await self._bring_for(away, batch)
+        work = self._step_all(batch)
+        if work.events:
+            await self._commit(work, batch)
+        else:
+            self._shard.journal.clear()
+            self._act(work, batch)
 
     def _step_all(self, batch: list[Entry]) -> Work:
         shard = self._shard
@@ -346,12 +350,12 @@ class Engine:
             if not self.lost.is_set():
                 await self._committing.look(self._pos, renewed=renewed)
 
-    def lose(self) -> None:
-        """Another hub has the shard: nothing that is held here counts any more, and whoever waits is told."""
-        log.warning("event=shard_lost term=%d pos=%d", self.term, self._pos)
+    def lose(self, reason: str = "another hub has taken over") -> None:
+        """Nothing that is held here counts any more, and whoever waits is told."""
+        log.warning("event=shard_lost term=%d pos=%d reason=%s", self.term, self._pos, reason)
         self.ready = False
         self._owning.lost.set()
-        self.inbox.refusing = "another hub has taken over"
+        self.inbox.refusing = reason
         self._drop(self.inbox.close())
         self._void_after(0)
         self.inbox.wake()
