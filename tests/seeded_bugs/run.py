@@ -21,7 +21,7 @@ from tests.seeded_bugs.bugs import BUGS, Bug
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("protocol/starloom_protocol", "backend/starloom", "device_agents/starloom_agent", "tests/core", "tests/sim")
 FILES = ("pyproject.toml", "tests/builders.py")
-BOUND_S = 120
+BOUND_S = 900
 COMMANDS = {
     "core": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/core"],
     "sim": ["-m", "tests.sim.run", "--schedules", "400", "--stop-at-first", "--forget"],
@@ -74,8 +74,9 @@ def fails(layer: str, folder: Path) -> tuple[bool, str]:
             timeout=BOUND_S,
             check=False,
         )
-    except subprocess.TimeoutExpired:
-        return True, f"did not end within {BOUND_S} s"
+    except subprocess.TimeoutExpired as expired:
+        # A slow machine would otherwise catch every bug; a schedule that does not end says so in virtual time.
+        raise RuntimeError(f"the {layer} tests did not end within {BOUND_S} s") from expired
     lines = [line for line in done.stdout.splitlines() if line.strip()]
     # 1 is a failed test or schedule; anything else is a copy that does not run, which shows nothing.
     if done.returncode not in (0, 1):
