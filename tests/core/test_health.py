@@ -107,6 +107,26 @@ def test_a_probe_of_which_nothing_is_heard_is_made_again() -> None:
     assert driver.shard.fleet.devices["d-one"].probing
 
 
+def test_a_device_that_nobody_has_a_probe_for_is_asked_last_again_and_waits_longer_the_next_time() -> None:
+    driver = WatchedDriver("one", "two")
+    fails(driver, "one", 6)
+    driver.submit(plan(task("n", tool="t.never", device="one")))
+    driver.fire(next(timer for timer in driver.timers if timer.kind == "probe"))
+    assert not driver.dispatched
+    assert driver.shard.fleet.devices["d-one"].probing
+    driver.restart()
+    opened = next(timer for timer in reversed(driver.timers) if timer.kind == "probe")
+    driver.now_ms = opened.due_ms
+    driver.fire(opened)
+    (tried,) = driver.take()
+    assert (tried.at.task, state(driver, "one")) == ("n", "suspect")
+    driver.fire(opened)
+    driver.result(tried, outcome=Outcome.TIMEOUT)
+    health = driver.shard.fleet.health["d-one"]
+    assert (health.state, health.probe_ms) == ("quarantined", 60_000)
+    driver.folded_equals_state()
+
+
 def test_a_person_takes_it_back_and_what_an_owner_decided_is_no_fault() -> None:
     driver = WatchedDriver("one", "two")
     fails(driver, "one", 6)

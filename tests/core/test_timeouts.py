@@ -79,6 +79,19 @@ def test_what_is_told_to_stop_and_does_not_goes_on_elsewhere_or_may_have_happene
     assert (Attention.TASK_UNKNOWN in driver.shard.constellations["c1"].head.attention) == (state == "unknown")
 
 
+def test_what_had_ended_well_before_it_heard_that_it_was_stopped_leaves_a_trace() -> None:
+    driver, dispatch = running(timeouts=Timeouts(start_to_close_s=60))
+    later(driver, 60_000 + MARGIN_MS)
+    later(driver, MARGIN_MS)
+    driver.result(dispatch, 1)
+    attempt = driver.shard.constellations["c1"].attempts["a/1"]
+    assert attempt.end == "timeout"
+    assert (attempt.late or "").startswith("ok:")
+    assert kinds(driver)[-1] == "result_late"
+    driver.result(dispatch, 1)
+    assert kinds(driver).count("result_late") == 1
+
+
 def test_work_with_an_effect_that_was_stopped_late_is_not_run_again_by_itself() -> None:
     driver, dispatch = running(tool="t.never", timeouts=Timeouts(start_to_close_s=60), retry=Retry(max_attempts=3))
     later(driver, 60_000 + MARGIN_MS)

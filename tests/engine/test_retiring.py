@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -12,6 +12,7 @@ import pytest
 from starloom.core import inputs as i
 from starloom.engine.finished import Keeping
 from starloom.store.memory import MemoryHistory, MemoryRedis
+from starloom.store.port import Unavailable
 from starloom_protocol.feed import state_hash
 from starloom_protocol.frames import Ack, Dispatch, LeaseRef, ResultFrame
 from starloom_protocol.vocabulary import Outcome
@@ -303,6 +304,28 @@ async def test_a_redis_that_is_away_while_something_leaves_has_it_dropped_later(
         assert "c1" in found.redis.heads
         found.redis.down = False
         await found.clock.turn(2_000)
+        assert "c1" not in found.redis.heads
+
+
+async def test_a_recall_that_was_not_answered_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with hub() as found:
+        await finish(found, "c1")
+        await found.clock.turn(12_000)
+        recall = found.store.recall
+
+        async def unanswered(streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+            await recall(streams)
+            raise Unavailable("the reply did not come")
+
+        monkeypatch.setattr(found.store, "recall", unanswered)
+        reply = await found.engine.inbox.ask(control("pause", "c1"))
+        assert [fault.code for fault in reply.faults] == ["store_unavailable"]
+        assert "c1" in found.redis.heads
+        assert "c1" not in found.engine.shard.constellations
+        await found.clock.turn(12_000)
+        assert "c1" in found.redis.heads, "as long as nobody can say what Redis has"
+        monkeypatch.setattr(found.store, "recall", recall)
+        await found.clock.turn(12_000)
         assert "c1" not in found.redis.heads
 
 

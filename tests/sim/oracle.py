@@ -124,8 +124,8 @@ def _devices(shard: Shard, world: World) -> Iterator[str]:
             continue
         if report.outcome is not Outcome.OK:
             continue
-        if attempt.end in (AttemptEnd.LOST, AttemptEnd.REVOKED):
-            if attempt.late is None and attempt.end is AttemptEnd.LOST:
+        if attempt.end in (AttemptEnd.LOST, AttemptEnd.REVOKED, AttemptEnd.TIMEOUT):
+            if attempt.late is None and attempt.end is not AttemptEnd.REVOKED:
                 yield f"lost: the late result of {at} was acknowledged and left no trace"
         elif attempt.end not in (AttemptEnd.OK, AttemptEnd.ERROR):
             yield f"lost: the result of {at} was acknowledged; the attempt is {attempt.end}"

@@ -276,7 +276,9 @@ def _late(work: Work, device: str, frame: ResultFrame) -> None:
     attempt = constellation.attempts.get(key) if constellation else None
     if constellation is None or attempt is None or attempt.device != device or attempt.late is not None:
         return
-    if attempt.end not in (AttemptEnd.LOST, AttemptEnd.REVOKED):
+    # An attempt that the hub ended for its time may have come to an end of its own before it heard of that.
+    ended_here = attempt.end is AttemptEnd.TIMEOUT and frame.outcome is not Outcome.TIMEOUT
+    if attempt.end not in (AttemptEnd.LOST, AttemptEnd.REVOKED) and not ended_here:
         return
     digest = hashlib.sha256((frame.value or frame.artifact or frame.detail).encode()).hexdigest()
     late = replace(attempt, late=f"{frame.outcome}:{digest}")

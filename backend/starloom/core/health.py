@@ -2,7 +2,9 @@
 
 A fault is an end that is the device's doing: interrupted, lost, timed out, or an error of class `device`. Each success
 takes one back, so only a device that keeps failing stands out; and only where its peers do not fail alike, because
-then it is the work or the network. Costs one look-up for a device without faults.
+then it is the work or the network. A device that was set aside is tried with work that may be repeated; where nobody
+has any for it, it is asked last again, or what only it may do would wait for ever. Costs one look-up for a device
+without faults.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ def failed(work: Work, ended: Attempt) -> None:
         _set_aside(work, replace(now, probe_ms=min(now.probe_ms * 2, settings.probe_most_ms)), "its probe failed too")
     elif outlier and now.faults >= settings.quarantine_at:
         why = f"{now.faults} of its tasks were interrupted, lost or failed by its own fault; its peers do better"
-        _set_aside(work, replace(now, state=QUARANTINED, since_ms=work.at_ms, probe_ms=settings.probe_first_ms), why)
+        pause_ms = min(max(now.probe_ms * 2, settings.probe_first_ms), settings.probe_most_ms)
+        _set_aside(work, replace(now, state=QUARANTINED, since_ms=work.at_ms, probe_ms=pause_ms), why)
     elif outlier and now.faults >= settings.suspect_at and before.state != SUSPECT:
         note = f"{now.faults} faults, more than its peers: it is asked last"
         _put(work, "device_suspected", replace(now, state=SUSPECT, since_ms=work.at_ms), [], note)
@@ -81,7 +84,9 @@ def succeeded(work: Work, device: str) -> None:
             return
         if now.good < GOOD_TO_RESTORE:
             again = replace(fleet.devices[device], probing=True)
-            _put(work, "device_probed", replace(now, trying=False), [("device", device, again)], "its probe succeeded")
+            now = replace(now, trying=False, since_ms=work.at_ms)
+            _put(work, "device_probed", now, [("device", device, again)], "its probe succeeded")
+            work.order(_timer(now))
             return
         restored = replace(fleet.devices[device], quarantined=False, probing=False, aside="")
         puts: list[Put] = [("health", device, None), ("device", device, restored)]
@@ -105,14 +110,17 @@ def granted(work: Work, device: str) -> None:
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """A device that was set aside may have one task, to see whether it works again."""
+    """A device that was set aside may have one task, to see whether it works again; after another pause that is over."""
     device = work.shard.fleet.devices.get(item.entity)
     health = work.shard.fleet.health.get(item.entity)
-    if device is None or health is None or not device.quarantined or device.probing:
+    if device is None or health is None or not device.quarantined:
         work.ignore("the timer is stale")
         return
     if work.at_ms < health.since_ms + health.probe_ms:
         work.ignore("the timer belongs to an earlier probe")
+        return
+    if device.probing:
+        _ask_last(work, health)
         return
     if work.shard.fleet.used.get(device.id, 0):
         later = replace(health, since_ms=work.at_ms)
@@ -120,14 +128,15 @@ def on_timer(work: Work, item: TimerFired) -> None:
         work.order(_timer(later))
         return
     note = "it may have one task that may be repeated, to see whether it works again"
-    probing = replace(device, probing=True)
-    _put(work, "device_probing", replace(health, trying=False), [("device", device.id, probing)], note)
+    open_now = replace(health, trying=False, since_ms=work.at_ms)
+    _put(work, "device_probing", open_now, [("device", device.id, replace(device, probing=True))], note)
+    work.order(_timer(open_now))
 
 
 def due_moments(shard: Shard) -> Iterator[ArmTimer]:
-    """Yield the next probe of each device that was set aside."""
+    """Yield the next probe of each device that was set aside, or the end of the one that is open."""
     for device in shard.fleet.devices.values():
-        if device.quarantined and not device.probing and device.id in shard.fleet.health:
+        if device.quarantined and device.id in shard.fleet.health:
             yield _timer(shard.fleet.health[device.id])
 
 
@@ -149,6 +158,16 @@ def _set_aside(work: Work, health: Health, why: str) -> None:
     aside = replace(fleet.devices[health.device], quarantined=True, probing=False, aside=why)
     _put(work, "device_quarantined", now, [("device", aside.id, aside)], why)
     work.order(_timer(now))
+
+
+def _ask_last(work: Work, health: Health) -> None:
+    """Nobody had work that may be repeated: the next fault sets it aside again, for twice as long."""
+    fleet = work.shard.fleet
+    faults = max(work.shard.settings.quarantine_at - 1, 1)
+    suspect = replace(health, state=SUSPECT, since_ms=work.at_ms, faults=faults, good=0, trying=False)
+    back = replace(fleet.devices[health.device], quarantined=False, probing=False, aside="")
+    note = "there was nothing that may be repeated to try it with: it is asked last"
+    _put(work, "device_suspected", suspect, [("device", back.id, back)], note)
 
 
 def _put(work: Work, kind: str, health: Health, also: list[Put], note: str = "") -> None:

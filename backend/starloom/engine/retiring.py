@@ -25,6 +25,8 @@ from starloom_protocol.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import CODES, Code
 
 THREAD_ABOVE_ENTITIES = 2_000
+DOUBTS_MOST = 10_000
+"""What was in doubt beyond that stays in Redis until the shard is taken again."""
 log = logging.getLogger("starloom.engine")
 
 
@@ -46,6 +48,7 @@ class Retiring:
         self._clock = clock
         self._finished = Finished(keeping)
         self._leaving: dict[str, int] = {}  # gone from memory; Redis may still have them, at this seq
+        self._in_doubt: dict[str, None] = {}  # not in memory; a recall that was not answered may have put it in Redis
         self.retired = 0
         self.recalled = 0
 
@@ -56,12 +59,14 @@ class Retiring:
     def reload(self, shard: Shard, pos: int) -> None:
         """The shard was loaded anew at `pos`."""
         self._leaving.clear()
+        self._in_doubt.clear()
         self._finished.reload(shard, pos)
 
     def retaken(self, shard: Shard, live: dict[str, int]) -> None:
         """The shard was taken again as it is: what Redis has more than memory goes with the next that leave."""
         held = shard.constellations
         self._leaving = {name: seq for name, seq in live.items() if name not in held and name not in (ACCESS, FLEET)}
+        self._in_doubt.clear()
 
     async def let_go(self, shard: Shard, safe_pos: int) -> bool:
         """Drop what may leave from memory, then from Redis; False if nothing had to or Redis did not do it.
@@ -75,6 +80,8 @@ class Retiring:
             self._leaving[name] = shard.constellations[name].seq
             drop(shard, name)
             self._finished.forget(name)
+        if self._in_doubt:
+            await self._make_sure(shard)
         if not self._leaving:
             return False
         prune_demands(shard)
@@ -94,17 +101,43 @@ class Retiring:
         Raises:
             Unavailable, Refused, Damaged: as `CommitPort.recall`.
         """
-        found = await self._store.recall([name for name in names if name not in shard.constellations])
+        away = [name for name in names if name not in shard.constellations]
+        try:
+            found = await self._store.recall(away)
+        except (Unavailable, Damaged):
+            self._in_doubt.update(dict.fromkeys(away[: max(0, DOUBTS_MOST - len(self._in_doubt))]))
+            raise
         for name, (seq, raws) in found.items():
             large = len(raws) > THREAD_ABOVE_ENTITIES
             load(shard, name, seq, await asyncio.to_thread(decode_entities, raws) if large else decode_entities(raws))
             self._leaving.pop(name, None)
+            self._in_doubt.pop(name, None)
             self._finished.note(shard, (name,), pos, self._clock.now_ms())
             self.recalled += 1
             self._recording.brought(name)
         shard.touched.clear()
         shard.settled.clear()
         shard.queued_now.clear()
+
+    async def _make_sure(self, shard: Shard) -> None:
+        """What is in doubt is recalled once more, which says at which seq it leaves; one at a time, as one may fail.
+
+        Raises:
+            Refused: the shard must be taken again first.
+        """
+        for name in list(self._in_doubt):
+            if name not in shard.constellations:
+                try:
+                    found = await self._store.recall([name])
+                except Unavailable as error:
+                    log.warning("event=recall_in_doubt reason=%s", error)
+                    return
+                except Damaged as error:
+                    # What has a gap is not made live.
+                    log.warning("event=recall_damaged constellation=%s reason=%s", name, error)
+                    found = {}
+                self._leaving.update({stream: seq for stream, (seq, _raws) in found.items()})
+            del self._in_doubt[name]
 
     async def bring_for(self, shard: Shard, batch: list[Entry], pos: int) -> list[Entry]:
         """Have in the shard what a batch is about; return what of it can be stepped now (see `without`)."""
