@@ -110,7 +110,7 @@ def granted(work: Work, device: str) -> None:
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """A device that was set aside may have one task, to see whether it works again; after another pause that is over."""
+    """A device that was set aside may have one task, to see whether it works again; after another pause it is over."""
     device = work.shard.fleet.devices.get(item.entity)
     health = work.shard.fleet.health.get(item.entity)
     if device is None or health is None or not device.quarantined:
