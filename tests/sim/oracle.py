@@ -21,7 +21,7 @@ def judge(shard: Shard, redis: MemoryRedis, history: MemoryHistory, world: World
     yield from told.problems
     yield from _log(shard, redis, history)
     yield from _left(shard, redis, history)
-    yield from _promises(shard, told)
+    yield from _promises(shard, history, told)
     yield from _devices(shard, world)
     for name in shard.live:
         found = shard.constellations[name]
@@ -72,7 +72,7 @@ def _records(history: MemoryHistory, stream: str) -> tuple[int, dict[str, Record
     return whole.seq, {key: decode_entity(key, raw) for key, raw in whole.entities.items()}
 
 
-def _promises(shard: Shard, told: Told) -> Iterator[str]:
+def _promises(shard: Shard, history: MemoryHistory, told: Told) -> Iterator[str]:
     """Nothing accepted is lost; every version answered is in the plan's history, made by that edit."""
     for name in told.accepted:
         if name not in shard.constellations:
@@ -89,8 +89,15 @@ def _promises(shard: Shard, told: Told) -> Iterator[str]:
             yield f"{token} and {seen[(name, number)]} were both answered version {number} of {name}"
     for name in told.cancelled:
         found = shard.constellations.get(name)
-        if found is not None and found.head.state != "cancelled":
+        if found is not None and found.head.state != "cancelled" and not _reopened(history, name):
             yield f"lost: the cancel of {name} was accepted; it is {found.head.state}"
+
+
+def _reopened(history: MemoryHistory, name: str) -> bool:
+    """Whether somebody had something of it done after its last cancel: an undo, a retry."""
+    kinds = [decode_event(raw).kind for raw in history.streams[name]]
+    last = max((at for at, kind in enumerate(kinds) if kind == "cancelling"), default=-1)
+    return last >= 0 and "reopened" in kinds[last:]
 
 
 def _devices(shard: Shard, world: World) -> Iterator[str]:
