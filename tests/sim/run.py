@@ -23,6 +23,7 @@ from tests.sim.shrink import Shrinking
 from tests.sim.story import story
 
 SEEDS = Path(__file__).parent / "seeds.txt"
+TOLD_EVERY = 1_000
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -116,6 +117,8 @@ def main() -> int:
     done = faults = violations = 0
     for outcome in _outcomes(_seeds(options, begun), options.processes):
         done, faults = done + 1, faults + outcome.faults
+        if done % TOLD_EVERY == 0:
+            print(f"{done} schedules after {time.monotonic() - begun:.0f} s, {violations} violations", file=sys.stderr)
         if outcome.violations:
             violations += 1
             tell(outcome, shrink_s)
