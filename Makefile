@@ -29,7 +29,7 @@ gen: environment-dev ## write the generated files anew
 
 sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2
 	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
-		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR))
+		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR)) $(if $(HUBS),--hubs $(HUBS))
 
 explore: environment-dev ## every order of a small world; FAULTS=2 STATES=1000000
 	@exec $(HERE) -m tests.sim.explorer --faults $(or $(FAULTS),2) --states $(or $(STATES),1000000)

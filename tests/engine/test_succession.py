@@ -14,7 +14,7 @@ import pytest
 from starloom.core import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
-from starloom.engine.remote import RemoteInbox
+from starloom.engine.remote import RemoteInbox, take_remote
 from starloom.engine.settings import EngineSettings
 from starloom.engine.succession import Patience, Succession
 from starloom.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
@@ -376,3 +376,68 @@ async def test_a_closed_engine_says_why() -> None:
         engine.lose()
         with pytest.raises(Overloaded, match="another hub has taken over"):
             await engine.inbox.ask(submit("c1"))
+
+
+async def test_a_commit_that_was_shown_and_then_lost_with_redis_is_told_when_its_owner_wakes() -> None:
+    async with pair() as two:
+        await two.hub(two.one).join("one")
+        await two.clock.turn(500)
+        frozen = two.one.succession.engine
+        assert frozen is not None
+        await two.one.store._projector.stop()  # as when its process is stopped: nothing more becomes durable
+        asking = asyncio.ensure_future(frozen.inbox.ask(submit("c1")))
+        await settle()
+        assert two.one.seqs("c1") != []
+        two.redis.wipe()
+        taken = await build(two.clock, two.redis, two.history, Wires())
+        while two.redis.pos < frozen.pos:
+            await taken.submit(plan(task("b")), f"c{two.redis.pos + 2}")
+        await two.clock.turn(3_000)
+        assert [fault.code for fault in (await asking).faults] == ["store_unavailable"]
+        assert two.one.role == "standby"
+        assert two.one.cuts == [two.redis.pos], "its viewers begin again: what they saw last never was"
+        await kill(taken)
+
+
+async def test_nobody_waits_for_ever_at_an_engine_that_stops() -> None:
+    async with pair() as two:
+        engine = two.one.succession.engine
+        assert engine is not None
+        await engine._turn.acquire()  # as while what is finished leaves
+        asking = [asyncio.ensure_future(engine.inbox.ask(submit("c1")))]
+        await settle()
+        asking.append(asyncio.ensure_future(engine.inbox.ask(submit("c2"))))
+        await settle()
+        stopping = asyncio.ensure_future(engine.stop())
+        await two.clock.turn(6_000)
+        await stopping
+        for one in asking:
+            assert [fault.code for fault in (await one).faults] == ["store_unavailable"]
+
+
+class Leaving:
+    """The inbox of an engine that was closed."""
+
+    async def ask(self, item: Any) -> Any:
+        raise Overloaded("another hub has taken over", 1)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"nobody asks for {name}")
+
+
+async def test_what_a_leaving_hub_refuses_is_answered_by_the_next_owner() -> None:
+    async with pair() as two:
+        await two.one.die()
+
+        async def bring(_name: str) -> None:
+            """Nothing is to be loaded."""
+
+        old = asyncio.create_task(take_remote(two.one.store.inbox, Leaving(), two.clock, bring, lambda: True))
+        asking = asyncio.ensure_future(two.other.succession.seat.ask(submit("c1")))
+        await settle()
+        assert not asking.done(), "the hub that is going has refused it"
+        two.silence()
+        reply = await asked(two, asking)
+        assert (reply.faults, reply.value["id"]) == ([], "c1")
+        old.cancel()
+        await asyncio.gather(old, return_exceptions=True)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CORE, SIM = "core", "sim"
+CORE, SIM, PAIR, STORE = "core", "sim", "pair", "store"
 
 
 @dataclass(frozen=True)
 class Bug:
-    """One patch. `by` is the layer that must catch it: `core` (tests/core) or `sim` (tests/sim)."""
+    """One patch. `by` is the layer that must catch it: `core` (tests/core), `sim` (schedules of one hub), `pair` (of
+    two on one shard) or `store` (the memory twin beside a real Redis).
+    """
 
     name: str
     file: str
@@ -81,7 +83,7 @@ BUGS = [
     Bug(
         "gates are counted wrongly",
         "backend/starloom/core/apply.py",
-        "            _count_gate(constellation, dependency.target, was, -1)\n",
+        "            if was is not _OPENED:\n                _count_gate(constellation, target, was, -1)\n",
         "",
         CORE,
     ),
@@ -301,5 +303,64 @@ BUGS = [
         "        if budgets.stop(work, found[0]):\n",
         "        if False:\n",
         CORE,
+    ),
+    Bug(
+        "two hubs commit, for nobody compares terms",
+        "backend/starloom/store/memory.py",
+        '        if redis.term != term:\n            why = "term"\n        elif redis.incarnation != incarnation:\n'
+        '            why = "incarnation"\n        elif redis.link is not self:\n            why = "link"\n',
+        '        if redis.incarnation != incarnation:\n            why = "incarnation"\n',
+        PAIR,
+    ),
+    Bug(
+        "a commit in doubt counts under another's term",
+        "backend/starloom/engine/committing.py",
+        "            return term == commit.term and pos >= commit.pos\n",
+        "            return pos >= commit.pos\n",
+        PAIR,
+    ),
+    Bug(
+        "a woken owner keeps its sockets",
+        "backend/starloom/engine/succession.py",
+        "        self._follow()\n        await self._changed()\n",
+        "        self._follow()\n",
+        PAIR,
+    ),
+    Bug(
+        "a follower skips the last commits at a takeover",
+        "backend/starloom/engine/succession.py",
+        "            await self.follower.until(pos)\n",
+        "",
+        PAIR,
+    ),
+    Bug(
+        "viewers keep what an owner showed and Redis lost",
+        "backend/starloom/engine/following.py",
+        "        return there is not None and there.events == self._last\n",
+        "        return True\n",
+        PAIR,
+    ),
+    Bug(
+        "what another hub asks is answered before it is safe",
+        "backend/starloom/engine/remote.py",
+        "        reply = await inbox.ask(item)\n",
+        "        inbox.post(item)\n"
+        '        reply = Reply(value={"id": getattr(item, "constellation", ""), "version": 2})\n',
+        PAIR,
+    ),
+    Bug(
+        "Redis takes a commit of a term that is over",
+        "backend/starloom/store/scripts.py",
+        "if found[1] ~= ARGV[1] then why = 'term'\nelseif found[2] ~= ARGV[2] then why = 'incarnation'\n"
+        "elseif found[4] ~= ARGV[4] then why = 'link'\n",
+        "if found[2] ~= ARGV[2] then why = 'incarnation'\n",
+        STORE,
+    ),
+    Bug(
+        "a retired stream leaves although it has moved",
+        "backend/starloom/store/scripts.py",
+        "  if redis.call('HGET', KEYS[5], ARGV[at]) == ARGV[at + 1] then\n",
+        "  if true then\n",
+        STORE,
     ),
 ]

@@ -19,12 +19,21 @@ from pathlib import Path
 from tests.seeded_bugs.bugs import BUGS, Bug
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("protocol/starloom_protocol", "backend/starloom", "device_agents/starloom_agent", "tests/core", "tests/sim")
+PARTS = (
+    "protocol/starloom_protocol",
+    "backend/starloom",
+    "device_agents/starloom_agent",
+    "tests/core",
+    "tests/sim",
+    "tests/store",
+)
 FILES = ("pyproject.toml", "tests/builders.py")
 BOUND_S = 900
 COMMANDS = {
     "core": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/core"],
-    "sim": ["-m", "tests.sim.run", "--schedules", "400", "--stop-at-first", "--forget"],
+    "sim": ["-m", "tests.sim.run", "--hubs", "1", "--schedules", "400", "--stop-at-first", "--forget"],
+    "pair": ["-m", "tests.sim.run", "--hubs", "2", "--schedules", "240", "--stop-at-first", "--forget"],
+    "store": ["-m", "tests.store.twins", "--sequences", "40", "--no-shrink"],
 }
 
 

@@ -12,7 +12,7 @@ from starloom.core.model import Constellation, Shard
 from starloom.core.placement import avoided
 from starloom_protocol.entities import Selector
 from starloom_protocol.vocabulary import ConstellationState, DeviceLink, TaskState
-from tests.sim.hub import Site
+from tests.sim.surroundings import Surroundings
 
 PLACED_WITHIN_S = 2.0
 ACKNOWLEDGED_WITHIN_S = 5.0
@@ -22,7 +22,7 @@ EVERY_S = 0.5
 class Bounds:
     """Watches a site whose faults are mended, until it is cancelled."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Surroundings) -> None:
         self._site = site
         self.violations: list[str] = []
         self._since: dict[str, float] = {}

@@ -32,8 +32,8 @@ from starloom_protocol.entities import (
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Op, TaskState
 from tests.builders import edge, plan, task, when
-from tests.sim.hub import Site
 from tests.sim.script import Act
+from tests.sim.surroundings import Surroundings
 
 CONTROLS = ("pause", "resume", "cancel", "retry", "skip", "hold", "release", "cancel_task")
 
@@ -127,7 +127,7 @@ def make_task(chance: random.Random, devices: list[str]) -> dict[str, Any]:
 class Client:
     """One person doing one thing. Several of them race."""
 
-    def __init__(self, site: Site, act: Act, told: Told) -> None:
+    def __init__(self, site: Surroundings, act: Act, told: Told) -> None:
         self.site = site
         self.by = f"person:{act.person}"
         self.name = act.person
@@ -189,7 +189,11 @@ class Client:
                 if self._chance.random() < 0.8:
                     return
             await asyncio.sleep(self._chance.uniform(0.2, 2.0))
-            if reply is not None and reply.faults and reply.faults[0].code not in ("store_unavailable", "conflict"):
+            if (
+                reply is not None
+                and reply.faults
+                and reply.faults[0].code not in ("store_unavailable", "conflict", "overloaded")
+            ):
                 self._told.problems.append(f"a plan was refused: {reply.faults}")
                 return
 

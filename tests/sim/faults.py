@@ -9,16 +9,28 @@ from collections.abc import Sequence
 from starloom.store.memory import CommitFailure
 from tests.sim.hub import Site
 from tests.sim.script import Fault
+from tests.sim.surroundings import Surroundings
+
+STORES = (
+    "redis_restart",
+    "redis_cut",
+    "redis_wipe",
+    "redis_down",
+    "redis_doubt",
+    "commit_lost",
+    "history_down",
+    "history_doubt",
+    "history_slow",
+)
 
 
 class Chaos:
     """Each fault at its moment, mended after a while; `count` is how many there were."""
 
-    def __init__(self, site: Site, faults: Sequence[Fault]) -> None:
+    def __init__(self, site: Surroundings, faults: Sequence[Fault]) -> None:
         self.site = site
         self._faults = faults
         self.count = 0
-        self._hub = asyncio.Lock()
 
     async def run(self) -> None:
         """Return when the last one is mended."""
@@ -32,35 +44,19 @@ class Chaos:
 
     async def _one(self, fault: Fault, chance: random.Random) -> None:
         match fault.kind:
-            case "hub_crash" | "power_loss" | "late_power_loss" | "takeover":
-                async with self._hub:
-                    await self._hub_gone(fault.kind, chance)
             case "agent_crash" | "agent_power_loss" | "disk_full" | "link_cut" | "partition" | "duplicate":
                 await self._device(fault, chance)
             case "clock_jump":
                 self.site.clock.jump(chance.choice([-40.0, -3.0, 3.0, 40.0]))
             case "slow_net":
                 self.site.net.slow_s = chance.choice([0.02, 0.5, 2.0])
-            case _:
-                await self._store(fault.kind, chance)
+            case kind if kind in STORES:
+                await self._store(kind, chance)
+            case kind:
+                await self._hubs(kind, chance)
 
-    async def _hub_gone(self, kind: str, chance: random.Random) -> None:
-        site = self.site
-        if kind == "takeover":
-            # The other hub believes the owner dead; it is not, and finds out by its next commit.
-            await site.take_over(alive_s=chance.choice([0.0, 0.5, 6.0]))
-            return
-        if kind == "late_power_loss":
-            # SQL falls behind first, so that there is much for Redis to forget.
-            site.history.down = True
-            await asyncio.sleep(chance.choice([1.0, 5.0]))
-        await site.kill_hub()
-        site.history.down = False
-        if kind != "hub_crash":
-            # A whole machine: Redis forgets what was not synced, whether SQL has it or not.
-            site.redis.restart(lose_commits=chance.randint(0, 30), lose_moves=chance.random() < 0.5)
-        await asyncio.sleep(chance.choice([0.1, 0.5, 2.0, 25.0]))
-        await site.start_hub()
+    async def _hubs(self, kind: str, chance: random.Random) -> None:
+        raise NotImplementedError
 
     async def _store(self, kind: str, chance: random.Random) -> None:
         site = self.site
@@ -116,3 +112,34 @@ class Chaos:
                 await asyncio.sleep(chance.choice([1.0, 10.0, 30.0, 60.0]))
                 site.net.cut_off.discard(device)
                 site.net.cut_device(device)
+
+
+class LoneChaos(Chaos):
+    """With the faults of a hub that is alone."""
+
+    def __init__(self, site: Site, faults: Sequence[Fault]) -> None:
+        super().__init__(site, faults)
+        self._site = site
+        self._hub = asyncio.Lock()
+
+    async def _hubs(self, kind: str, chance: random.Random) -> None:
+        async with self._hub:
+            await self._hub_gone(kind, chance)
+
+    async def _hub_gone(self, kind: str, chance: random.Random) -> None:
+        site = self._site
+        if kind == "takeover":
+            # The other hub believes the owner dead; it is not, and finds out by its next commit.
+            await site.take_over(alive_s=chance.choice([0.0, 0.5, 6.0]))
+            return
+        if kind == "late_power_loss":
+            # SQL falls behind first, so that there is much for Redis to forget.
+            site.history.down = True
+            await asyncio.sleep(chance.choice([1.0, 5.0]))
+        await site.kill_hub()
+        site.history.down = False
+        if kind != "hub_crash":
+            # A whole machine: Redis forgets what was not synced, whether SQL has it or not.
+            site.redis.restart(lose_commits=chance.randint(0, 30), lose_moves=chance.random() < 0.5)
+        await asyncio.sleep(chance.choice([0.1, 0.5, 2.0, 25.0]))
+        await site.start_hub()

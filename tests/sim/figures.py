@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from starloom.app import WallClock
+from starloom.clock import HubClock
 from starloom.core import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
@@ -112,7 +112,7 @@ async def edit_times(edits: int) -> list[tuple[float, float]]:
         redis = EmbeddedRedis(Path(home))
         await redis.start()
         store = await open_store(redis.url, f"sqlite:///{home}/history.db")
-        engine = _engine(store, WallClock(), Sockets(Network(random.Random(0))))
+        engine = _engine(store, HubClock(), Sockets(Network(random.Random(0))))
         try:
             await engine.start()
             chance = random.Random(7)

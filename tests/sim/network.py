@@ -7,6 +7,7 @@ connection may stand while reports of the old one still arrive. A `Sockets` is o
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ class Network:
         self.cut_off: set[str] = set()
         self.slow_s = 0.02
         self._repeats: dict[str, int] = {}
+        # What is under way belongs to no process: it arrives even if its sender has stopped meanwhile.
+        self._outside = contextvars.copy_context()
 
     def repeat(self, device: str, count: int) -> None:
         """Let the next messages of a device's wires, in either direction, arrive twice."""
@@ -62,11 +65,11 @@ class Network:
         loop = asyncio.get_running_loop()
         at = max(loop.time() + self._chance.uniform(0.001, self.slow_s), wire.arrives_s[to] + 0.0001)
         wire.arrives_s[to] = at
-        loop.call_at(at, self._arrive, wire, to, frame, at)
+        loop.call_at(at, self._arrive, wire, to, frame, at, context=self._outside)
         if self._repeats.get(wire.device, 0) > 0:
             self._repeats[wire.device] -= 1
             again = at + self._chance.uniform(0.0, self.slow_s)
-            loop.call_at(again, self._arrive, wire, to, frame, again)
+            loop.call_at(again, self._arrive, wire, to, frame, again, context=self._outside)
 
     def _arrive(self, wire: Wire, to: str, frame: Any, at: float) -> None:
         if at > wire.lost_after_s.get(to, float("inf")):
@@ -81,8 +84,9 @@ class Network:
         loop = asyncio.get_running_loop()
         for to in ("agent", "hub"):
             wire.lost_after_s[to] = loop.time() + self._chance.choice([0.0, 0.0, self.slow_s / 2, 1.0])
-        loop.call_later(self._chance.choice([0.0, 0.05, 1.0]), wire.closed_at_agent)
-        loop.call_later(self._chance.choice([0.0, 0.05, 1.0, 12.0]), self._noticed, wire)
+        outside = self._outside
+        loop.call_later(self._chance.choice([0.0, 0.05, 1.0]), wire.closed_at_agent, context=outside)
+        loop.call_later(self._chance.choice([0.0, 0.05, 1.0, 12.0]), self._noticed, wire, context=outside)
 
     def _noticed(self, wire: Wire) -> None:
         self.forget(wire)

@@ -1,5 +1,6 @@
-"""`python -m tests.sim.run --schedules N --seed S [--for 30m]`: runs schedules and ends with one line of JSON.
+"""`python -m tests.sim.run --schedules N --seed S [--for 30m] [--hubs 2]`: runs schedules, ends with a line of JSON.
 
+Every third schedule has two hubs on one shard, whose seeds begin at `script.PAIR_FROM`.
 A failing schedule is made small and its story printed. Seeds that fail are added to `seeds.txt`, which the suite runs
 for ever. Exit code 1 if any failed. Schedules share nothing, so `--processes 2` plays the same ones on two cores.
 """
@@ -18,7 +19,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from tests.sim.schedule import Outcome, play
-from tests.sim.script import draw
+from tests.sim.script import PAIR_FROM, draw
 from tests.sim.shrink import Shrinking
 from tests.sim.story import story
 
@@ -40,6 +41,19 @@ def remember(seed: int, why: str) -> None:
     if seed not in known_seeds():
         with SEEDS.open("a", encoding="utf-8") as file:
             file.write(f"{seed}  # {why.splitlines()[0][:150]}\n")
+
+
+def seeds_from(first: int, hubs: int) -> Iterator[int]:
+    """Yield seeds from one on: of schedules with so many hubs, or of both kinds, two to one, for 0."""
+    if hubs == 2 and first < PAIR_FROM:
+        first += PAIR_FROM
+    for number in count():
+        if hubs or first >= PAIR_FROM:
+            yield first + number
+        elif number % 3 == 2:
+            yield PAIR_FROM + first + number // 3
+        else:
+            yield first + number - number // 3
 
 
 def _seconds(text: str) -> float:
@@ -71,11 +85,11 @@ def _seeds(options: argparse.Namespace, begun: float) -> Iterator[int]:
         if is_over():
             return
         yield seed
-    for number in count():
+    for number, seed in enumerate(seeds_from(options.seed, options.hubs)):
         enough = number >= options.schedules and time.monotonic() - begun >= options.span_s
         if enough or is_over():
             return
-        yield options.seed + number
+        yield seed
 
 
 def _play_some(seeds: list[int]) -> list[Outcome]:
@@ -104,6 +118,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--schedules", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--hubs", type=int, choices=(0, 1, 2), default=0, help="schedules with so many; 0: both kinds")
     parser.add_argument("--for", dest="span_s", type=_seconds, default=0.0, metavar="30m")
     parser.add_argument("--stop-at-first", action="store_true", help="end with the first failing schedule")
     parser.add_argument("--shrink-s", type=float, default=60.0, help="how long to make a failing schedule smaller")

@@ -35,6 +35,19 @@ FAULTS = {
     "agent_power_loss": 4,
     "disk_full": 3,
 }
+PAIR_FROM = 1_000_000
+"""Seeds from here on draw schedules with two hubs on one shard."""
+PAIR_FAULTS = {
+    **{kind: weight for kind, weight in FAULTS.items() if kind not in ("hub_crash", "late_power_loss", "takeover")},
+    "power_loss": 1,
+    "hub_kill": 6,
+    "hubs_kill": 2,
+    "hub_stop": 3,
+    "hub_freeze": 7,
+    "commit_freeze": 5,
+    "line_cut": 5,
+    "hubs_apart": 2,
+}
 ACTS = {"submit": 2, "edit": 8, "race": 2, "control": 9, "return": 4, "drain": 2, "undo": 2, "fork": 2, "read": 2}
 
 
@@ -82,12 +95,17 @@ class Script:
     faults: tuple[Fault, ...] = ()
     acts: tuple[Act, ...] = field(default=())
 
+    @property
+    def hubs(self) -> int:
+        return 2 if self.seed >= PAIR_FROM else 1
+
 
 def draw(seed: int) -> Script:
     """Return the schedule of a seed."""
     chance = random.Random(seed)
     devices = ("one", "two", "three")[: chance.randint(1, 3)]
-    kinds, weights = list(FAULTS), list(FAULTS.values())
+    of = PAIR_FAULTS if seed >= PAIR_FROM else FAULTS
+    kinds, weights = list(of), list(of.values())
     faults = [
         Fault(
             at_s=round(chance.uniform(0.5, CHAOS_S), 3),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+from itertools import islice
 
 import pytest
 
-from tests.sim.run import known_seeds
-from tests.sim.schedule import Outcome, run_seed
+from tests.sim.run import known_seeds, seeds_from
+from tests.sim.schedule import Outcome, play, run_seed
+from tests.sim.script import PAIR_FAULTS, PAIR_FROM, draw
 
 pytestmark = pytest.mark.sim
 SCHEDULES = int(os.environ.get("STARLOOM_SIM_SCHEDULES", "500"))
@@ -23,8 +25,11 @@ def _quiet() -> object:
     logging.disable(logging.NOTSET)
 
 
-def test_no_schedule_violates_a_promise() -> None:
-    done: list[Outcome] = [run_seed(seed) for seed in SEEDS[:SCHEDULES]]
+@pytest.mark.parametrize("hubs", [1, 2])
+def test_no_schedule_violates_a_promise(hubs: int) -> None:
+    pairs = SCHEDULES // 3
+    seeds = SEEDS[: SCHEDULES - pairs] if hubs == 1 else range(PAIR_FROM, PAIR_FROM + pairs)
+    done: list[Outcome] = [run_seed(seed) for seed in seeds]
     failed = {outcome.seed: outcome.violations for outcome in done if outcome.violations}
     assert not failed
     assert sum(outcome.faults for outcome in done) >= 30 * len(done)
@@ -36,5 +41,22 @@ def test_a_seed_that_failed_once_stays_mended(seed: int) -> None:
     assert run_seed(seed).violations == []
 
 
-def test_a_seed_gives_the_same_run_again() -> None:
-    assert run_seed(7) == run_seed(7)
+@pytest.mark.parametrize("seed", [7, PAIR_FROM + 7])
+def test_a_seed_gives_the_same_run_again(seed: int) -> None:
+    assert run_seed(seed) == run_seed(seed)
+
+
+def test_every_third_schedule_has_two_hubs() -> None:
+    assert list(islice(seeds_from(5, 0), 6)) == [5, 6, PAIR_FROM + 5, 7, 8, PAIR_FROM + 6]
+    assert list(islice(seeds_from(5, 1), 3)) == [5, 6, 7]
+    assert list(islice(seeds_from(5, 2), 2)) == list(islice(seeds_from(PAIR_FROM + 5, 0), 2)) == [1_000_005, 1_000_006]
+
+
+def test_every_fault_of_two_hubs_comes_and_does_something() -> None:
+    """A fault that never strikes proves nothing: hubs are killed, stopped in time, woken and replaced."""
+    done = [play(draw(PAIR_FROM + number)) for number in range(12)]
+    words = [words for outcome in done for _at_s, words in outcome.told]
+    for what in ("is killed", "is asked to stop", "is stopped in time", "goes on", "has lost the shard", "stands by"):
+        assert any(what in told for told in words), what
+    assert sum("owns the shard at commit" in told for told in words) >= 3 * len(done)
+    assert {fault.kind for number in range(60) for fault in draw(PAIR_FROM + number).faults} == set(PAIR_FAULTS)

@@ -6,15 +6,26 @@ Nothing of a schedule may touch real sockets, threads or clocks; a loop with not
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import selectors
 from collections.abc import Coroutine
 from typing import Any
 
+from tests.sim.processes import let_all_run
+
 START_MS = 1_700_000_000_000
+LONGEST_S = 20_000.0
+"""No schedule is to take that long: whatever is waited for does not come."""
+STILL_MOST = 2_000_000
+"""Turns of the loop at one moment, after which it goes round in a circle."""
 
 
 class Deadlock(RuntimeError):
     """Nothing is ready and no timer is armed: the schedule can never go on."""
+
+
+class Endless(RuntimeError):
+    """Time goes on, or stands still, and the schedule does not come to its end."""
 
 
 class _NoSelector(selectors.SelectSelector):
@@ -29,6 +40,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         self._virtual_s = 0.0
+        self._turns_at_once = 0
+        self._longest_s = LONGEST_S
         super().__init__(_NoSelector())
         self.faults: list[str] = []
         self.set_exception_handler(self._on_fault)
@@ -45,8 +58,19 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         if not self._ready:  # type: ignore[attr-defined]
             if not scheduled:
                 raise Deadlock("nothing is ready and no timer is armed")
-            self._virtual_s = max(self._virtual_s, scheduled[0].when())
+            if scheduled[0].when() > self._virtual_s:
+                self._virtual_s, self._turns_at_once = scheduled[0].when(), 0
+            if self._virtual_s > self._longest_s:
+                self._end(f"not at its end after {self._longest_s:.0f} s")
+        self._turns_at_once += 1
+        if self._turns_at_once > STILL_MOST:
+            self._end(f"{STILL_MOST} turns at {self._virtual_s:.1f} s")
         super()._run_once()  # type: ignore[misc]
+
+    def _end(self, why: str) -> None:
+        # What is left is still to be cancelled and closed, which takes time too.
+        self._longest_s, self._turns_at_once = float("inf"), 0
+        raise Endless(why)
 
 
 def run(main: Coroutine[Any, Any, Any]) -> tuple[Any, list[str]]:
@@ -54,13 +78,16 @@ def run(main: Coroutine[Any, Any, Any]) -> tuple[Any, list[str]]:
     loop = VirtualLoop()
     try:
         asyncio.set_event_loop(loop)
-        return loop.run_until_complete(main), loop.faults
+        return loop.run_until_complete(main), list(loop.faults)
     finally:
         left = asyncio.all_tasks(loop)
+        let_all_run(loop)
         for task in left:
             task.cancel()
         if left:
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            # What goes round in a circle may do so while it is ended too.
+            with contextlib.suppress(Endless):
+                loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         asyncio.set_event_loop(None)
         loop.close()
 

@@ -53,6 +53,8 @@ class StoreContract(RecordContract, RetiredContract, CiphertextContract, HubsCon
         assert (loaded.pos, loaded.sent_pos) == (2, 0)
         assert await store.entities("c1") == (2, loaded.entities["c1"])
         assert await store.entities("nobody") is None
+        many = await store.live_entities(["nobody", *(f"n{number}" for number in range(100)), "c1", "fleet"])
+        assert many == {"c1": (2, loaded.entities["c1"]), "fleet": (1, loaded.entities["fleet"])}
 
     async def test_the_outbox_begins_after_what_was_sent(self, world: World) -> None:
         store = await world.store()

@@ -18,7 +18,7 @@ from starloom.store.database import Database, open_database
 from starloom.store.embedded import EmbeddedRedis
 from starloom.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from starloom.store.port import Unavailable
-from starloom.store.redis import RedisStore
+from starloom.store.redis import OWNER_TTL_MS, RedisStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -74,14 +74,19 @@ class MemoryWorld:
     def lose_next_taking(self) -> None:
         self.redis.lost_takings += 1
 
+    def forget_failures(self) -> None:
+        """What was to go wrong and did not come about goes wrong no more."""
+        self.redis.failures.clear()
+        self.redis.lost_takings = 0
+
     def history_down(self, down: bool) -> None:
         self.history.down = down
 
     async def mark(self) -> int:
-        return self.redis.pos
+        return len(self.redis.writes)
 
     async def restart_redis(self, cut_to: int | None = None) -> None:
-        self.redis.restart(lose_commits=0 if cut_to is None else self.redis.pos - cut_to)
+        self.redis.restart(keep=cut_to)
 
     async def wipe_redis(self) -> None:
         self.redis.wipe()
@@ -129,6 +134,7 @@ class RedisWorld:
         self.embedded = EmbeddedRedis(home)
         self.database_url = database_url or f"sqlite:///{home / 'history.db'}"
         self.database_is_down = False
+        self.owner_ttl_ms = OWNER_TTL_MS
         self._failures: list[tuple[bytes, CommitFailure]] = []
         self._stores: list[RedisStore] = []
         self._proxy: asyncio.Server | None = None
@@ -144,7 +150,8 @@ class RedisWorld:
 
     async def store(self) -> Store:
         database = BreakableDatabase(open_database(self.database_url), self)
-        self._stores.append(RedisStore(f"unix://{self.proxy_path}?db=0", database, sleep=_no_sleep))
+        url = f"unix://{self.proxy_path}?db=0"
+        self._stores.append(RedisStore(url, database, owner_ttl_ms=self.owner_ttl_ms, sleep=_no_sleep))
         return self._stores[-1]
 
     def fail_next_commit(self, failure: CommitFailure) -> None:
@@ -152,6 +159,10 @@ class RedisWorld:
 
     def lose_next_taking(self) -> None:
         self._failures.append((scripts.TAKE.sha.encode(), CommitFailure.REPLY_LOST))
+
+    def forget_failures(self) -> None:
+        """What was to go wrong and did not come about goes wrong no more."""
+        self._failures.clear()
 
     def history_down(self, down: bool) -> None:
         self.database_is_down = down

@@ -11,6 +11,7 @@ from alembic.command import upgrade
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from msgspec.structs import replace
 from sqlalchemy import Connection, inspect, text
 from sqlmodel import SQLModel
 
@@ -18,7 +19,8 @@ from starloom.store import history
 from starloom.store.database import MIGRATIONS, Database, newest_revision, open_database
 from starloom.store.history import PastCommit, Superseded, rows_of
 from starloom.store.port import Ownership, Unavailable
-from tests.store.sample import commit, task
+from starloom_protocol.feed import decode_event
+from tests.store.sample import attempt, commit, head, task
 
 OWN = Ownership(incarnation=1, replaced=False, run_id="r", term=1, watermark=0)
 
@@ -154,3 +156,19 @@ async def test_a_file_that_is_no_database_says_so(tmp_path: Path) -> None:
 def test_another_kind_of_database_is_refused_with_the_way_out() -> None:
     with pytest.raises(ValueError, match="use sqlite"):
         open_database("mysql://host/name")
+
+
+def test_events_that_their_maker_still_has_give_the_rows_that_their_bytes_give() -> None:
+    puts = {
+        "head": head("c1"),
+        "answer": None,
+        "task/a": task("leased"),
+        "attempt/a/1": attempt("d-one"),
+        "rule/r": None,
+    }
+    made = commit(OWN, 1, [("c1", 1, puts), ("c2", 1, {"task/a": task("ready")})])
+    told = replace(made, told=[decode_event(raw) for raw in made.events])
+    rows = rows_of([history.past_of(told)])
+    assert rows == rows_of([history.past_of(made)])
+    assert rows.devices == [{"constellation": "c1", "device": "d-one"}]
+    assert rows.answers == [{"stream": "c1", "answer": None}]

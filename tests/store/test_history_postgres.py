@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, text
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from starloom.store import history
 from starloom.store.database import PostgresDatabase, open_database
+from starloom.store.port import Unavailable
 from tests.store.contract import StoreContract
 from tests.store.harness import RedisWorld, World
 
@@ -60,3 +62,23 @@ async def test_a_hub_that_is_stopped_in_the_middle_of_a_write_does_not_keep_the_
     finally:
         await stopped.close()
         await other.close()
+
+
+async def test_a_server_that_refuses_to_connect_is_unavailable_and_not_an_unknown_fault(postgres_url: str) -> None:
+    """It says so in words of its own (here that there is no such database; `the database system is starting up`)."""
+    database = open_database(str(make_url(postgres_url).set(database="nowhere")))
+    try:
+        with pytest.raises(Unavailable, match="nowhere"):
+            await database.read(history.read_meta)
+    finally:
+        await database.close()
+
+
+async def test_a_server_that_does_not_answer_is_given_up(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starloom.store.database.POSTGRES_ANSWER_S", 0.2)
+    database = open_database(postgres_url)
+    try:
+        with pytest.raises(Unavailable, match="TimeoutError"):
+            await database.read(lambda connection: connection.execute(text("SELECT pg_sleep(30)")))
+    finally:
+        await database.close()

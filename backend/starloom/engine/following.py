@@ -33,10 +33,12 @@ class Follower:
         self.pos = 0
         self.heard_ms = 0
 
-    def begin(self, pos: int, incarnation: int) -> None:
-        """Go on after a commit of this incarnation that was published otherwise."""
+    def begin(self, pos: int, incarnation: int, last: list[bytes] | None = None) -> None:
+        """Go on after a commit of this incarnation that was published otherwise; `last` are its events, if known."""
+        if last is None and pos == self.pos:
+            last = self._last
         self.pos = pos
-        self._incarnation, self._last = incarnation, None
+        self._incarnation, self._last = incarnation, last
         self.heard_ms = self._clock.now_ms()
 
     async def until(self, pos: int) -> None:
@@ -75,8 +77,14 @@ class Follower:
     async def _look_back(self) -> None:
         """A log that is shorter than it was is of a replaced Redis: its owner may still bring the tail back."""
         pos, incarnation = await self._source.end()
-        if pos < self.pos and incarnation not in (0, self._incarnation):
+        if incarnation in (0, self._incarnation) or pos > self.pos:
+            return
+        if pos < self.pos:
             await self.begin_again("it ends before what was seen")
+        elif await self._goes_on():
+            self._incarnation = incarnation
+        else:
+            await self.begin_again("it ends otherwise than what was seen")
 
     async def _goes_on(self) -> bool:
         """Say whether the log of another life of Redis still has what was published last."""
@@ -89,6 +97,7 @@ class Follower:
         """Go on from the end of a log that has lost what was published; whoever looks on is told."""
         pos, incarnation = await self._source.end()
         log.warning("event=log_went_back pos=%d end=%d reason=%s", self.pos, pos, why)
+        self._last = None
         self.begin(pos, incarnation)
         await self._cut()
         self._moved.set()

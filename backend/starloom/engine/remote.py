@@ -32,13 +32,16 @@ _decode_reply = msgspec.json.Decoder(Reply)
 Bring = Callable[[str], Awaitable[None]]
 
 
-async def take_remote(remote: InboxPort, inbox: Inbox, clock: Clock, bring: Bring) -> None:
-    """Step what arrives, for ever; an outage of the store is waited for. `bring` has a constellation loaded."""
+async def take_remote(remote: InboxPort, inbox: Inbox, clock: Clock, bring: Bring, leaving: Callable[[], bool]) -> None:
+    """Step what arrives, for ever; an outage of the store is waited for. `bring` has a constellation loaded.
+
+    What a hub that is `leaving` refuses stays for the next owner, who gives it another answer.
+    """
     pending: set[asyncio.Task[None]] = set()
     while True:
         try:
             async for delivery, raw in remote.take():
-                task = asyncio.get_running_loop().create_task(_one(remote, inbox, delivery, raw, bring))
+                task = asyncio.get_running_loop().create_task(_one(remote, inbox, delivery, raw, bring, leaving))
                 pending.add(task)
                 task.add_done_callback(pending.discard)
         except Unavailable as error:
@@ -46,7 +49,9 @@ async def take_remote(remote: InboxPort, inbox: Inbox, clock: Clock, bring: Brin
         await clock.wait(RETRY_MS)
 
 
-async def _one(remote: InboxPort, inbox: Inbox, delivery: str, raw: bytes, bring: Bring) -> None:
+async def _one(
+    remote: InboxPort, inbox: Inbox, delivery: str, raw: bytes, bring: Bring, leaving: Callable[[], bool]
+) -> None:
     try:
         item = _decode_input.decode(raw)
         if isinstance(item, RequestReceived):
@@ -58,6 +63,8 @@ async def _one(remote: InboxPort, inbox: Inbox, delivery: str, raw: bytes, bring
         reply = Reply(faults=[_fault(Code.OVERLOADED, error.reason)])
     except (Unavailable, Refused, Damaged) as error:
         reply = Reply(faults=[_fault(Code.STORE_UNAVAILABLE, str(error))])
+    if reply.faults and leaving():
+        return
     try:
         await remote.settle(delivery, _encode_reply(reply))
     except Unavailable as error:

@@ -203,7 +203,7 @@ class Succession:
     async def _step_down(self, engine: Engine) -> None:
         log.warning("event=stepped_down term=%d pos=%d", engine.term, engine.pos)
         self.seat.engine = None
-        self.follower.begin(engine.pos, engine.shard.incarnation)
+        self.follower.begin(engine.pos, engine.shard.incarnation, engine.last)
         await engine.stop()
         self._follow()
         await self._changed()

@@ -16,7 +16,16 @@ from starloom.store.audit import fits
 from starloom.store.chain import Kept
 from starloom.store.history import PastCommit, Superseded, past_of
 from starloom.store.inbox import INBOX_MOST
-from starloom.store.memory_servers import CommitFailure, Gone, MemoryHistory, MemoryRedis, Rebuilt, whole_of
+from starloom.store.memory_servers import (
+    CommitFailure,
+    Gone,
+    MemoryHistory,
+    MemoryRedis,
+    Posted,
+    Rebuilt,
+    Settled,
+    whole_of,
+)
 from starloom.store.port import (
     ActivityPage,
     Commit,
@@ -49,21 +58,24 @@ class MemoryInbox:
             raise Unavailable(f"the inbox of the hub is full ({self._most} inputs); nothing was accepted, try again")
         redis.posted += 1
         number = redis.posted
-        redis.inbox[number] = (raw, answer_within_s is not None)
-        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        redis.put(Posted(number, raw, answer_within_s is not None))
+        future: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
         if answer_within_s is not None:
             redis.answers[number] = future
         redis.arrived.set()
         if answer_within_s is None:
             return None
         try:
-            return await asyncio.wait_for(future, answer_within_s)
+            answer = await asyncio.wait_for(future, answer_within_s)
         except TimeoutError as error:
             raise Unavailable(
                 f"no hub answered within {answer_within_s:g} s; the input stays in the inbox and may still be taken"
             ) from error
         finally:
             redis.answers.pop(number, None)
+        if answer is None:
+            raise Unavailable("Redis in memory was replaced while an answer was waited for")
+        return answer
 
     async def take(self) -> AsyncIterator[tuple[str, bytes]]:
         given = 0
@@ -80,7 +92,7 @@ class MemoryInbox:
 
     async def settle(self, delivery: str, answer: bytes) -> None:
         self._redis.reach()
-        self._redis.inbox.pop(int(delivery), None)
+        self._redis.put(Settled(int(delivery)))
         future = self._redis.answers.get(int(delivery))
         if future is not None and not future.done():
             future.set_result(answer)
@@ -89,8 +101,9 @@ class MemoryInbox:
 class MemoryLog:
     """`LogPort` in memory. Nothing runs out by itself: a test or a simulator empties `redis.owner`."""
 
-    def __init__(self, redis: MemoryRedis, sleep: Sleep) -> None:
+    def __init__(self, redis: MemoryRedis, history: MemoryHistory, sleep: Sleep) -> None:
         self._redis = redis
+        self._history = history
         self._sleep = sleep
 
     async def end(self) -> tuple[int, int]:
@@ -106,15 +119,20 @@ class MemoryLog:
 
     async def commit_at(self, pos: int) -> Followed | None:
         self._redis.reach()
-        return next((_followed(commit) for commit in self._redis.log if commit.pos == pos), None)
+        found = next((_followed(commit) for commit in self._redis.log if commit.pos == pos), None)
+        if found is None and pos > 0:
+            # The log is cut below what is durable, so only the history can say that there is none.
+            self._history.reach()
+            found = next((_followed(commit) for commit in self._history.commits if commit.pos == pos), None)
+        return found
 
     async def holder(self) -> str | None:
         self._redis.reach()
         return self._redis.owner.partition("@")[0] if self._redis.owner else None
 
 
-def _followed(commit: Commit) -> Followed:
-    return Followed(events=commit.events, incarnation=commit.incarnation, pos=commit.pos)
+def _followed(commit: Commit | PastCommit) -> Followed:
+    return Followed(events=list(commit.events), incarnation=commit.incarnation, pos=commit.pos)
 
 
 class MemoryCiphertexts:
@@ -158,7 +176,7 @@ class MemoryStore:
         self.history: Final = history or MemoryHistory()
         self.inbox: Final = MemoryInbox(self.redis)
         self.ciphertexts: Final = MemoryCiphertexts(self.history)
-        self.log: Final = MemoryLog(self.redis, sleep)
+        self.log: Final = MemoryLog(self.redis, self.history, sleep)
         self._own: Ownership | None = None
         self._doubt: Commit | None = None
         self._tried_term = 0
@@ -176,8 +194,7 @@ class MemoryStore:
         redis.reach()
         history.reach()
         self._may_take(owner, over, polite=polite)
-        redis.term = max(redis.term, history.meta.term) + 1
-        redis.owner, redis.link = f"{owner}@{at_ms}", self
+        redis.hold(term=max(redis.term, history.meta.term) + 1, owner=f"{owner}@{at_ms}", link=self)
         if redis.lost_takings > 0:
             redis.lost_takings -= 1
             raise Unavailable("the reply of Redis in memory was lost")
@@ -198,7 +215,7 @@ class MemoryStore:
         for stream in keep:
             if stream not in redis.heads and stream in history.streams:
                 redis.put(history.whole(stream))
-        redis.incarnation = history.meta.incarnation
+        redis.hold(incarnation=history.meta.incarnation)
         self._own = Ownership(
             heads=dict(redis.heads),
             incarnation=redis.incarnation,
@@ -212,18 +229,20 @@ class MemoryStore:
         return self._own
 
     def _may_take(self, owner: str, over: int | None, *, polite: bool) -> None:
-        redis, recorded = self.redis, self.history.meta.term
+        redis, meta = self.redis, self.history.meta
         if over is not None:
             # A try of this store whose reply was lost is no other's.
-            held = (redis.term > over and redis.link is not self) or recorded > max(over, self._tried_term)
+            if meta.term > max(over, self._tried_term):
+                raise Refused("held", found_pos=meta.watermark, found_term=meta.term)
+            held = redis.term > over and redis.link is not self
         else:
             held = polite and redis.owner.partition("@")[0] not in ("", owner)
         if held:
-            raise Refused("held", found_pos=redis.pos, found_term=max(redis.term, recorded))
+            raise Refused("held", found_pos=redis.pos, found_term=redis.term)
 
     async def owns(self, term: int) -> bool:
         self.redis.reach()
-        return self.redis.term == term
+        return 0 < term == self.redis.term
 
     async def leave(self, *, release: bool) -> None:
         own, self._own = self._own, None
@@ -232,13 +251,13 @@ class MemoryStore:
         if own is not None and release:
             self.redis.reach()
             if self.redis.term == own.term:
-                self.redis.owner = "@released"
+                self.redis.hold(owner="@released")
 
     async def renew(self, owner: str, term: int, at_ms: int) -> bool:
         self.redis.reach()
-        if self.redis.term != term:
+        if not 0 < term == self.redis.term:
             return False
-        self.redis.owner = f"{owner}@{at_ms}"
+        self.redis.hold(owner=f"{owner}@{at_ms}")
         return True
 
     async def load(self) -> Loaded:
@@ -301,6 +320,8 @@ class MemoryStore:
         ):
             if mine != found:
                 raise Refused(why, found_pos=redis.pos, found_term=redis.term)
+        if redis.link is not self:
+            raise Refused("link", found_pos=redis.pos, found_term=redis.term)
 
     async def position(self) -> tuple[int, int, str]:
         self.redis.reach()
@@ -313,9 +334,11 @@ class MemoryStore:
         own = self._own
         if own is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
-        self.redis.reach()
+        pos, _, _ = await self.position()
         for commit in commits:
-            if commit.pos > self.redis.pos:
+            if commit.pos > pos:
+                if self.redis.run_id != own.run_id:
+                    raise Refused("replaced", found_pos=self.redis.pos, found_term=self.redis.term)
                 self._apply(commit, own.term, own.incarnation)
                 self._projector.add(past_of(commit))
 
@@ -337,9 +360,18 @@ class MemoryStore:
         events = self.history.streams.get(stream)
         return (len(events), await self.entities_at(stream, len(events))) if events else None
 
+    async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        self.redis.reach()
+        heads = self.redis.heads
+        return {name: (heads[name], dict(self.redis.entities.get(name, {}))) for name in streams if name in heads}
+
     async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
-        found = await self.entities(stream)
-        return None if found is None or "head" not in found[1] else (found[1]["head"], found[1].get("answer"))
+        self.redis.reach()
+        live = self.redis.entities.get(stream, {}) if stream in self.redis.heads else {}
+        if "head" not in live:
+            self.history.reach()
+            live = (await self.entities(stream) or (0, live))[1]
+        return (live["head"], live.get("answer")) if "head" in live else None
 
     async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
         events = await self.events(stream, 0, seq) if seq > 0 else []
@@ -420,7 +452,7 @@ class MemoryStore:
             if before is None or (commit.pos, place) < before
         ]
         found = [row for row in rows if fits(decode_event(row[2]), row[2], wanted)]
-        return ActivityPage(events=found[:limit], next=found[limit - 1][:2] if len(found) > limit else None)
+        return ActivityPage(events=found[:limit], next=found[limit - 1][:2] if len(found) >= limit else None)
 
     def _apply(self, commit: Commit, term: int, incarnation: int) -> None:
         redis = self.redis
@@ -429,6 +461,8 @@ class MemoryStore:
             why = "term"
         elif redis.incarnation != incarnation:
             why = "incarnation"
+        elif redis.link is not self:
+            why = "link"
         elif redis.pos + 1 != commit.pos:
             why = "pos"
         if why:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -46,11 +47,41 @@ class Brought:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Who has the shard: also what a taking, a renewal or a release wrote is lost with the end of the file."""
+
+    term: int = 0
+    incarnation: int = 0
+    owner: str = ""
+    link: object | None = None  # the store that has the term
+
+
+@dataclass(frozen=True)
 class Rebuilt:
     """Everything was made anew from the history; `commits` is the whole log."""
 
     commits: list[Commit]
     streams: list[Brought]
+
+
+@dataclass(frozen=True)
+class Posted:
+    """An input was put into the inbox; `asked` says that somebody waits for its answer."""
+
+    number: int
+    raw: bytes
+    asked: bool
+
+
+@dataclass(frozen=True)
+class Settled:
+    """An input was dealt with."""
+
+    number: int
+
+
+Write = Commit | Gone | Brought | Held | Posted | Rebuilt | Settled
+_NO_COMMIT = (Gone, Brought, Held, Posted, Settled)
 
 
 class MemoryRedis:
@@ -70,13 +101,13 @@ class MemoryRedis:
         self.pos = 0
         self.sent_pos = 0
         self.owner = ""
-        self.link: object | None = None  # the store that has the term
-        self.writes: list[Commit | Gone | Brought | Rebuilt] = []
+        self.link: object | None = None
+        self.writes: list[Write] = []
         self.log: list[Commit] = []
         self.heads: dict[str, int] = {}
         self.entities: dict[str, dict[str, bytes]] = {}
         self.inbox: dict[int, tuple[bytes, bool]] = {}
-        self.answers: dict[int, asyncio.Future[bytes]] = {}
+        self.answers: dict[int, asyncio.Future[bytes | None]] = {}  # None: Redis was replaced meanwhile
         self.arrived = asyncio.Event()
         self.posted = 0
 
@@ -84,17 +115,17 @@ class MemoryRedis:
     def run_id(self) -> str:
         return f"run-{self.runs}"
 
-    def restart(self, *, lose_commits: int = 0, lose_moves: bool = False) -> None:
+    def restart(self, *, lose_commits: int = 0, lose_moves: bool = False, keep: int | None = None) -> None:
         """Come back as another process, without the last commits if its append-only file was cut; `lose_moves` cuts
-        it before what was retired or recalled since the last commit that is left.
+        it before what was retired or recalled since the last commit that is left, `keep` after so many writes.
         """
         self.runs += 1
         self.down = False
-        kept = list(self.writes)
+        kept = self.writes[:keep]
         for _ in range(lose_commits):
-            while kept and isinstance(kept.pop(), Gone | Brought):
+            while kept and isinstance(kept.pop(), _NO_COMMIT):
                 pass
-        while lose_moves and kept and isinstance(kept[-1], Gone | Brought):
+        while lose_moves and kept and isinstance(kept[-1], _NO_COMMIT):
             kept.pop()
         self._forget()
         for write in kept:
@@ -104,12 +135,14 @@ class MemoryRedis:
         """Come back as another process with nothing."""
         self.runs += 1
         self.down = False
-        self.term = self.incarnation = 0
-        self.link = None
-        self.inbox.clear()
         self._forget()
 
-    def put(self, write: Commit | Gone | Brought | Rebuilt) -> None:
+    def hold(self, **changed: Any) -> None:
+        """Note who has the shard (see `Held`)."""
+        held = Held(self.term, self.incarnation, self.owner, self.link)
+        self.put(replace(held, **changed))
+
+    def put(self, write: Write) -> None:
         self.writes.append(write)
         match write:
             case Commit():
@@ -127,6 +160,13 @@ class MemoryRedis:
                 self.entities.pop(write.stream, None)
             case Brought():
                 self._bring(write)
+            case Held():
+                self.term, self.incarnation = write.term, write.incarnation
+                self.owner, self.link = write.owner, write.link
+            case Posted():
+                self.inbox[write.number] = (write.raw, write.asked)
+            case Settled():
+                self.inbox.pop(write.number, None)
             case Rebuilt():
                 self.log = list(write.commits)
                 self.pos, self.sent_pos = self.log[-1].pos, self.log[-1].sent_pos
@@ -143,8 +183,13 @@ class MemoryRedis:
             raise Unavailable("Redis in memory is down")
 
     def _forget(self) -> None:
-        self.pos = self.sent_pos = 0
+        self.pos = self.sent_pos = self.term = self.incarnation = 0
+        self.owner, self.link = "", None
         self.writes, self.log, self.heads, self.entities = [], [], {}, {}
+        self.inbox.clear()
+        for future in self.answers.values():
+            if not future.done():
+                future.set_result(None)
 
 
 class MemoryHistory:
