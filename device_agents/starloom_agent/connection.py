@@ -42,17 +42,24 @@ _SILENT_LEAST_S: Final = 10.0
 _REFUSED_AGAIN_S: Final = 60.0
 # What only a person can change, and then by joining or installing anew: dialling again would be noise for ever.
 _FOR_GOOD: Final = frozenset({Code.AGENT_TOO_OLD, Code.BAD_SIGNATURE, Code.DEVICE_REVOKED, Code.UNKNOWN_KEY})
+# A byte that a line has changed looks the same; said again and again it is so.
+_MAY_BE_THE_LINE: Final = frozenset({Code.BAD_SIGNATURE, Code.UNKNOWN_KEY})
 _MAY_PASS_SLOWLY: Final = frozenset({Code.HUB_TOO_OLD})
 
 
 class ConnectionEnded(Exception):
-    """The connection is over. `retry_after_s` is what the hub asked for; `final` that trying again will not help."""
+    """The connection is over. `retry_after_s` is what the hub asked for; `final` that trying again will not help,
+    `doubtful` that it may all the same: a line that changes a byte would be told the same.
+    """
 
-    def __init__(self, reason: str, *, retry_after_s: float | None = None, final: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, retry_after_s: float | None = None, final: bool = False, doubtful: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after_s = retry_after_s
         self.final = final
+        self.doubtful = doubtful
 
 
 class Peer(Protocol):
@@ -188,6 +195,7 @@ class Connection:
                 f"{self.address.hub} is not the hub that this device joined: its key is another one. If the hub was "
                 "made anew, join again with a fresh line from `starloom enroll`",
                 final=True,
+                doubtful=True,
             )
         proof = proof_bytes(
             hub=challenge.hub, nonce=challenge.nonce, device=me.device, key=me.key, version=challenge.version
@@ -214,10 +222,15 @@ class Connection:
                 f"the hub refuses this device ({frame.code}): {frame.reason}. {frame.fix}",
                 retry_after_s=frame.retry_after_s or (_REFUSED_AGAIN_S if frame.code in _MAY_PASS_SLOWLY else None),
                 final=frame.retry_after_s <= 0 and frame.code in _FOR_GOOD,
+                doubtful=frame.code in _MAY_BE_THE_LINE,
             )
         if isinstance(frame, ErrorFrame):
             final = frame.code in (Code.TAKEN_OVER, *_FOR_GOOD)
-            raise ConnectionEnded(f"the hub ended the connection ({frame.code}): {frame.reason}", final=final)
+            raise ConnectionEnded(
+                f"the hub ended the connection ({frame.code}): {frame.reason}",
+                final=final,
+                doubtful=frame.code in _MAY_BE_THE_LINE,
+            )
         if isinstance(frame, Goaway):
             raise ConnectionEnded(f"the hub asks to come back later: {frame.reason}", retry_after_s=frame.retry_after_s)
 

@@ -19,6 +19,9 @@ from starloom_protocol.frames import Frame
 
 RECONNECT_LEAST_S: Final = 0.2
 RECONNECT_MOST_S: Final = 60.0
+DOUBTS_MOST: Final = 5
+DOUBT_FIRST_S: Final = 4.0
+"""What may be the line's doing is believed when it was met so often, over about a minute."""
 _GOODBYE_WITHIN_S: Final = 1.0
 
 
@@ -58,9 +61,10 @@ class Link:
     async def run(self, stopping: asyncio.Event, leave: Callable[[], Awaitable[None]]) -> ConnectionEnded | None:
         """Dial until `stopping`; then await `leave`, say goodbye and return None.
 
-        Returns earlier, with the end, only when the hub says that trying again will not help.
+        Returns earlier, with the end, only when the hub says that trying again will not help: at once, or where a
+        line that changes bytes would be told the same, when every try of a minute ended so.
         """
-        failures = 0
+        failures = doubts = 0
         stopped = asyncio.create_task(stopping.wait())
         try:
             while not stopping.is_set():
@@ -77,10 +81,14 @@ class Link:
                 if not isinstance(ended, ConnectionEnded):
                     raise ended or RuntimeError("a connection ended without saying why")
                 failures = 0 if opened else failures + 1
-                if ended.final:
+                doubts = (0 if opened else doubts) + ended.final
+                if ended.final and (not ended.doubtful or doubts >= DOUBTS_MOST):
                     self._status("stopped", ended.reason)
                     return ended
                 wait_s = self.wait_s(failures, ended.retry_after_s)
+                if ended.final:
+                    wait_s = min(self._most_s, DOUBT_FIRST_S * 2.0 ** (doubts - 1))
+                    self._say(f"this may be the line's doing: try {doubts} of {DOUBTS_MOST}")
                 self._status("offline", ended.reason)
                 self._say(f"{ended.reason}; trying again in {wait_s:.1f} s")
                 await asyncio.wait({stopped}, timeout=wait_s)

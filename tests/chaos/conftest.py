@@ -22,7 +22,8 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     # Not pytest's own folder: the path of a Unix socket must be short.
     home = Path(tempfile.mkdtemp(prefix="sl-chaos-"))
     failed_before = request.session.testsfailed
-    with running(home, ("north", "south"), ("east",), getattr(request.module, "SETTINGS", {})) as made:
+    settings = getattr(request.module, "SETTINGS", {})
+    with running(Stack(home, settings), ("north", "south"), ("east",)) as made:
         yield made
     left = made.left_over()
     assert not left, f"these outlived the service: {left}"

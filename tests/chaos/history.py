@@ -70,7 +70,7 @@ def read_ledger(device: str, ledger: Path) -> list[LedgerLine]:
 
 def collect(stack: Stack) -> History:
     """Read everything of a stack that has come to rest."""
-    commits, events = read_log(stack.database)
+    commits, events = read_log(stack.history)
     live: dict[str, dict[str, bytes]] = {}
     with stack.redis_client() as redis:
         for stream in dict.fromkeys(event.stream for event in events):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-FAULTS = ("hub", "redis", "agent", "worker")
+FAULTS = ("hub", "redis", "agent", "worker", "postgres")
 FOUND = ("lost", "applied_twice", "nonrepeatable_twice", "stuck")
 
 

@@ -1,13 +1,20 @@
-"""Reads the durable history of a stack from its database file, beside whoever writes it."""
+"""Reads the durable history of a stack beside whoever writes it: a SQLite file, or PostgreSQL by its address."""
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlalchemy import Connection
+
+from starloom.store.database import open_database
 from starloom_protocol.feed import Event, decode_event
+
+_COMMITS = "SELECT pos, incarnation, term FROM commits ORDER BY pos"
+_EVENTS = "SELECT body FROM events ORDER BY pos, place"
 
 
 @dataclass(frozen=True)
@@ -19,15 +26,33 @@ class CommitLine:
     term: int
 
 
-def read_log(database: Path) -> tuple[list[CommitLine], list[Event]]:
+def read_log(place: Path | str) -> tuple[list[CommitLine], list[Event]]:
     """Return the commits and the events of the SQL log, in order, as of one moment."""
+    rows, bodies = _read_file(place) if isinstance(place, Path) else asyncio.run(_read_server(place))
+    return [CommitLine(*row) for row in rows], [decode_event(bytes(body)) for body in bodies]
+
+
+_Rows = tuple[list[tuple[int, int, int]], list[bytes]]
+
+
+def _read_file(database: Path) -> _Rows:
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10)) as sql:
         sql.execute("BEGIN")
-        rows = sql.execute("SELECT pos, incarnation, term FROM commits ORDER BY pos").fetchall()
-        bodies = sql.execute("SELECT body FROM events ORDER BY pos, place").fetchall()
-    return [CommitLine(*row) for row in rows], [decode_event(body) for (body,) in bodies]
+        return sql.execute(_COMMITS).fetchall(), [body for (body,) in sql.execute(_EVENTS)]
 
 
-def incarnation_of(database: Path) -> int:
+async def _read_server(url: str) -> _Rows:
+    def read(connection: Connection) -> _Rows:
+        rows = [(row[0], row[1], row[2]) for row in connection.exec_driver_sql(_COMMITS)]
+        return rows, [row[0] for row in connection.exec_driver_sql(_EVENTS)]
+
+    database = open_database(url, read_only=True)
+    try:
+        return await database.read(read)
+    finally:
+        await database.close()
+
+
+def incarnation_of(place: Path | str) -> int:
     """Return the incarnation in which the newest commit was made."""
-    return max(commit.incarnation for commit in read_log(database)[0])
+    return max(commit.incarnation for commit in read_log(place)[0])

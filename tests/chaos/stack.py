@@ -48,6 +48,7 @@ class Kills:
     redis: int = 0
     agent: int = 0
     worker: int = 0
+    postgres: int = 0
 
 
 @dataclass
@@ -117,8 +118,13 @@ class Stack(Installation):
             self.proxy = None
 
     @property
+    def history(self) -> Path | str:
+        """Where `collect` reads the SQL log: the file, or the address of a server."""
+        return self.database
+
+    @property
     def database(self) -> Path:
-        return self.home / "starloom.db"
+        return self.hub_home / "starloom.db"
 
     # -- processes
 
@@ -267,7 +273,7 @@ class Stack(Installation):
 
         To be called while neither runs. Every client reads its stream anew, as a page does after a `resync`.
         """
-        durable = {(event.stream, event.seq) for event in read_log(self.database)[1]}
+        durable = {(event.stream, event.seq) for event in read_log(self.history)[1]}
         for request in self.accepted.values():
             request.view = View(request.id)
             request.seen = {seq: event for seq, event in request.seen.items() if (request.id, seq) in durable}
@@ -326,14 +332,8 @@ def _frozen(process: psutil.Process) -> Iterator[None]:
 
 
 @contextmanager
-def running(
-    home: Path,
-    agents: tuple[str, ...],
-    behind_proxy: tuple[str, ...] = (),
-    settings: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[Stack]:
-    """Start a stack and end it, whatever happened in between; `settings` are variables for the hub."""
-    stack = Stack(home, settings)
+def running(stack: Stack, agents: tuple[str, ...], behind_proxy: tuple[str, ...] = ()) -> Iterator[Stack]:
+    """Start a stack and end it, whatever happened in between."""
     try:
         stack.start(agents, behind_proxy)
         yield stack

@@ -90,7 +90,13 @@ def test_ctrl_c_ends_every_process_and_leaves_nothing(place: Path) -> None:
     path = str(ROOT / "recipes" / "scenarios" / "never-repeat.yaml")
     environment = {**os.environ, "TMPDIR": str(place)}
     process = subprocess.Popen(
-        command(path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        command(path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        # Whoever started these tests in the background had the signal ignored, and that is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until(lambda: any(place.glob("sl-lab-*/agents/*/policy.toml")), "a device has joined")
     process.send_signal(signal.SIGINT)

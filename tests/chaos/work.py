@@ -1,7 +1,8 @@
 """What the chaos tests ask devices to do: programs that witness their own beginning and end outside of Starloom.
 
 A program appends one line when it begins and one when it ends, and goes on only when its gate file exists; so a test
-decides how long it runs, and the file says what really happened, whatever the hub believes.
+decides how long it runs, and the file says what really happened, whatever the hub believes. One that is `writing`
+appends all the time: the order of lines says whether it still wrote when another had begun.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ while not pathlib.Path(gate).exists():
     if time.monotonic() > until:
         sys.exit("its gate never opened")
     time.sleep(0.02)
+    if kind == "writing":
+        note("write")
 note("end")
 """
 

@@ -15,6 +15,7 @@ from starloom_agent.connection import Address
 from starloom_agent.home import AgentHome, Joined
 from starloom_agent.identity import load_or_make
 from starloom_agent.ledger import DecisionRow, Ledger
+from starloom_agent.link import RECONNECT_MOST_S
 from starloom_agent.platforms import processes
 from starloom_agent.policy import CommandRule, Policy
 from starloom_agent.policy_file import write_policy
@@ -65,7 +66,7 @@ class Bench:
             ledger=ledger,
             tools=registry.all_tools(),
             modules=dict(registry.module_of()),
-            settings=Settings(lab=True),
+            settings=Settings(lab=True, reconnect_most_s=float(str(more.pop("reconnect_most_s", RECONNECT_MOST_S)))),
             say=self.hear,
             jitter=lambda: 0.0,
         )
@@ -228,10 +229,21 @@ async def test_resume_of_work_without_a_trace_is_told_as_interrupted(bench: Benc
 
 
 async def test_a_hub_with_another_key_is_left(bench: Bench) -> None:
-    bench.start(hub_key="other")
+    bench.start(hub_key="other", reconnect_most_s=0.05)
     _, _, task = bench.agents[0]
     ended = await asyncio.wait_for(task, 10)
     assert "is not the hub that this device joined" in str(ended)
+    assert [line for line in bench.said if "may be the line's doing" in line] == [
+        f"this may be the line's doing: try {number} of 5" for number in range(1, 5)
+    ]
+
+
+async def test_one_changed_byte_does_not_end_an_agent(bench: Bench) -> None:
+    bench.hub.refuse_with = Refuse(code=Code.BAD_SIGNATURE, fix="", reason="the signature does not fit")
+    bench.start(reconnect_most_s=0.05)
+    await bench.until_said("may be the line's doing")
+    bench.hub.refuse_with = None
+    await bench.hub.connected()
 
 
 async def test_a_refusal_for_good_stops_the_agent_with_its_reason(bench: Bench) -> None:
