@@ -27,7 +27,7 @@ from starloom_protocol.frames import (
     ResultFrame,
 )
 from starloom_protocol.values import VALUE_DEPTH_MAX
-from starloom_protocol.version import PROTOCOL_VERSIONS, leave_out
+from starloom_protocol.version import FIELDS_SINCE, PROTOCOL_VERSIONS, leave_out
 from starloom_protocol.vocabulary import Code
 
 UNAUTHENTICATED_BYTES_MAX: Final = 4 * 1024
@@ -86,10 +86,13 @@ def encode(
     """
     if not frames:
         raise ProtocolFault(Code.PROTOCOL_ERROR, f"message {n} of the {side} carries no frame")
+    legal = FRAMES[side]
     for frame in frames:
-        if type(frame) not in FRAMES[side]:
+        if type(frame) not in legal:
             raise ProtocolFault(Code.PROTOCOL_ERROR, f"the {side} never sends `{tag_of(frame)}`")
-    data = _encoder.encode({"f": [leave_out(frame, version) for frame in frames], "n": n})
+    # No field came later yet: then there is none to look for in each frame.
+    sent = [leave_out(frame, version) for frame in frames] if FIELDS_SINCE else frames
+    data = _encoder.encode({"f": sent, "n": n})
     _limit(data, authenticated=authenticated)
     return data
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from starloom.core import inputs as i
 from starloom.core.timers import due_moments
 from starloom_protocol.entities import ForEach, Selector
@@ -139,3 +141,38 @@ def test_principals_take_turns_at_a_single_slot() -> None:
         order.append(taken[0].at.constellation)
         driver.result(taken[0], 1)
     assert order == ["a", "bob", "cat"] * 4
+
+
+def test_of_equal_devices_the_least_busy_goes_first_then_the_first_by_name() -> None:
+    draw = random.Random(7)
+    for _ in range(30):
+        driver = Driver(whole=False)
+        room = {f"n{number}": draw.randint(1, 5) for number in draw.sample(range(20), 5)}
+        for name, slots in room.items():
+            driver.add_device(name, slots=slots)
+        busy = {name: draw.randint(0, slots) for name, slots in room.items()}
+        pinned = [task(f"p{name}-{n}", device=name) for name, count in busy.items() for n in range(count)]
+        if pinned:
+            driver.submit(plan(*pinned))
+        made = driver.submit(plan(task("a")), name="c2")
+        order = sorted((busy[name] * 1000 // room[name], name) for name in room if busy[name] < room[name])
+        names = [f"d-{name}" for _load, name in order]
+        if names:
+            attempt = made.attempts["a/1"]
+            assert [attempt.device, *attempt.others] == names[:3]
+        else:
+            assert not made.attempts
+
+
+def test_a_full_fleet_is_asked_again_when_it_has_room_again() -> None:
+    driver = WatchedDriver("one", slots=1)
+    driver.submit(plan(*(task(f"t{n}") for n in range(4))))
+    (first,) = driver.take()
+    driver.submit(plan(task("other")), name="c2")
+    assert driver.take() == []
+    driver.add_device("two", slots=1)
+    driver.submit(plan(task("more")), name="c3")
+    assert [item.device for item in driver.take()] == ["d-two"]
+    driver.result(first, 1)
+    assert [item.device for item in driver.take()] == ["d-one"]
+    assert driver.take() == []

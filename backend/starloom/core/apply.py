@@ -7,9 +7,11 @@ same hook the other way round, so an index can not drift from its entities. What
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from starloom.core.gates import decide, stale
+from starloom.core.fleet_indexes import index_device, index_health, index_offer, index_secret, index_stopping
+from starloom.core.gates import decide, decide_success, stale
 from starloom.core.graph import set_ranks
 from starloom.core.model import Access, Constellation, Fleet, Shard, Stream, Tally
 from starloom.core.queues import dequeue, enqueue, queueable
@@ -17,18 +19,14 @@ from starloom.core.wants import ITEMS
 from starloom_protocol.entities import (
     Attempt,
     Dependency,
-    Device,
     GroupRecord,
     Head,
-    Offer,
     Question,
     Record,
     RuleRecord,
-    Secret,
     TaskRecord,
     TaskSpec,
 )
-from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.vocabulary import (
     CODES,
     FINAL_CONSTELLATION_STATES,
@@ -36,6 +34,7 @@ from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
     AttemptEnd,
     CodeClass,
+    Gate,
     GateState,
     Reason,
     TaskState,
@@ -43,25 +42,41 @@ from starloom_protocol.vocabulary import (
 
 # Members are bound once where each task asks for them: looked up on its class one costs what ten such names cost.
 _READY, _SUCCEEDED, _UNKNOWN = TaskState.READY, TaskState.SUCCEEDED, TaskState.UNKNOWN
-_UNDECIDED, _SHUT = GateState.UNDECIDED, GateState.SHUT
+_OPENED, _UNDECIDED, _SHUT = GateState.OPEN, GateState.UNDECIDED, GateState.SHUT
+_SUCCESS = Gate.SUCCESS
 _HOLDS_SLOT = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
+# What the indexes ask of a state, as bits: one look-up tells all of it, and a record that is not there has none.
+_OPEN, _QUEUES, _STARTABLE, _SLOT = 1, 2, 4, 8
+_TRAITS = {
+    state: (_OPEN if state not in FINAL_TASK_STATES else 0)
+    | (_QUEUES if state is _READY else 0)
+    | (_STARTABLE if state in (TaskState.WAITING, _READY) else 0)
+    | (_SLOT if state in _HOLDS_SLOT else 0)
+    for state in TaskState
+}
 _BROKEN = frozenset({AttemptEnd.ERROR, AttemptEnd.TIMEOUT})
-_UNSTARTED = frozenset({TaskState.WAITING, TaskState.READY})
 _EXCUSED = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
 
 
 def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:
     """Replace one record and journal what was there."""
-    table = stream.tables[kind]
-    old = table.get(key)
-    shard.journal.append((stream, kind, key, old, stream.seq))
-    if record is None:
-        table.pop(key, None)
-    else:
-        table[key] = record
-    hook = _HOOKS[type(stream)].get(kind)
-    if hook is not None:
-        hook(shard, stream, key, old, record)
+    put_all(shard, stream, ((kind, key, record),))
+
+
+def put_all(shard: Shard, stream: Stream, puts: Sequence[tuple[str, str, Record | None]]) -> None:
+    """Replace records in order, as `put` does one: an event has several, and a plan has thousands."""
+    tables, hooks, note, seq = stream.tables, _HOOKS[type(stream)], shard.journal.append, stream.seq
+    for kind, key, record in puts:
+        table = tables[kind]
+        old = table.get(key)
+        note((stream, kind, key, old, seq))
+        if record is None:
+            table.pop(key, None)
+        else:
+            table[key] = record
+        hook = hooks.get(kind)
+        if hook is not None:
+            hook(shard, stream, key, old, record)
 
 
 def undo(shard: Shard, mark: int = 0) -> None:
@@ -140,30 +155,35 @@ def _index_task(
     shard: Shard, constellation: Constellation, key: str, old: TaskRecord | None, new: TaskRecord | None
 ) -> None:
     name = constellation.name
-    was = old.state if old is not None else None
-    now = new.state if new is not None else None
-    was_final, is_final = was in FINAL_TASK_STATES, now in FINAL_TASK_STATES
+    was = now = None
+    was_is = now_is = was_final = is_final = 0
+    if old is not None:
+        was = old.state
+        was_is = _TRAITS[was]
+        was_final = not was_is & _OPEN
+    if new is not None:
+        now = new.state
+        now_is = _TRAITS[now]
+        is_final = not now_is & _OPEN
     spec = constellation.specs.get(key)
     if spec is not None and spec.group:
         _count_child(constellation, spec.group, old, -1)
         _count_child(constellation, spec.group, new, +1)
         shard.touched[(name, spec.group)] = None
-    else:
-        was_open, is_open = old is not None and not was_final, new is not None and not is_final
-        constellation.unfinished_top += is_open - was_open
-        if was_open != is_open or new is None or old is None:
-            shard.settled[name] = None
+    elif (was_is ^ now_is) & _OPEN or new is None or old is None:
+        constellation.unfinished_top += (now_is & _OPEN) - (was_is & _OPEN)
+        shard.settled[name] = None
     if (old.hedge if old is not None else 0) != (new.hedge if new is not None else 0):
         constellation.progress.hedges += (new is not None and new.hedge > 0) - (old is not None and old.hedge > 0)
-    if was in _HOLDS_SLOT or now in _HOLDS_SLOT:
+    if (was_is | now_is) & _SLOT:
         _index_slots(shard, name, key, old, new)
     if was is _UNKNOWN:
         constellation.unknown.pop(key, None)
     if now is _UNKNOWN:
         constellation.unknown[key] = None
-    if old is not None and was is _READY and queueable(old):
+    if was_is & _QUEUES and old is not None and queueable(old):
         dequeue(shard, constellation, key)
-    if new is not None and now is _READY:
+    if now_is & _QUEUES and new is not None:
         _enqueue(shard, constellation, key, new)
     if was is not now or old is None or new is None or old.marked != new.marked:
         # Between two states that are not final every gate stays undecided.
@@ -175,7 +195,7 @@ def _index_task(
                 _count_end(constellation, key, new, +1)
             if old is not None and new is not None and old.round != new.round:
                 _relist_after(shard, constellation, key)
-        if now in _UNSTARTED:
+        if now_is & _STARTABLE:
             shard.touched[(name, key)] = None
 
 
@@ -214,6 +234,7 @@ def _index_slots(shard: Shard, name: str, key: str, old: TaskRecord | None, new:
     owner = shard.constellations[name].head.author
     shard.shares[owner] = shard.shares.get(owner, 0) + (new_device is not None) - (old_device is not None)
     if old_device is not None:
+        fleet.freed += 1
         fleet.used[old_device] = fleet.used.get(old_device, 0) - 1
         fleet.holders.get(old_device, {}).pop((name, key), None)
     if new_device is not None:
@@ -296,13 +317,17 @@ def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
     if not outgoing:
         return
     gate, touched, name = constellation.gate, shard.touched, constellation.name
+    on_success = decide_success(constellation, source)
     for key, dependency in outgoing.items():
-        was, now = gate[key], decide(constellation, dependency)
+        was, now = gate[key], on_success if dependency.gate is _SUCCESS else decide(constellation, dependency)
         if was is not now:
+            target = dependency.target
             gate[key] = now
-            _count_gate(constellation, dependency.target, was, -1)
-            _count_gate(constellation, dependency.target, now, +1)
-            touched[(name, dependency.target)] = None
+            if was is not _OPENED:
+                _count_gate(constellation, target, was, -1)
+            if now is not _OPENED:
+                _count_gate(constellation, target, now, +1)
+            touched[(name, target)] = None
         if dependency.condition is not None:
             _note_unasked(constellation, key, dependency, now)
 
@@ -379,47 +404,12 @@ def _index_hedge(
     if was == now:
         return
     if was is not None:
+        fleet.freed += 1
         fleet.used[was] = fleet.used.get(was, 0) - 1
         fleet.hedges.get(was, {}).pop(task, None)
     if now is not None:
         fleet.used[now] = fleet.used.get(now, 0) + 1
         fleet.hedges.setdefault(now, {})[task] = None
-
-
-# -- the fleet
-
-
-def _index_health(_shard: Shard, fleet: Fleet, _key: str, old: Health | None, new: Health | None) -> None:
-    fleet.faults += (new.faults if new is not None else 0) - (old.faults if old is not None else 0)
-
-
-def _index_stopping(_shard: Shard, fleet: Fleet, key: str, old: Stopping | None, new: Stopping | None) -> None:
-    for attempt in old.attempts if old is not None else ():
-        fleet.stop_waits.pop(attempt, None)
-    for attempt in new.attempts if new is not None else ():
-        fleet.stop_waits[attempt] = key
-
-
-def _index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new: Device | None) -> None:
-    if old is not None and fleet.by_name.get(old.name) == key:
-        del fleet.by_name[old.name]
-    if new is not None and not new.revoked:
-        fleet.by_name[new.name] = key
-    fleet.revision += 1
-
-
-def _index_offer(_shard: Shard, fleet: Fleet, key: str, _old: Offer | None, new: Offer | None) -> None:
-    if new is not None:
-        fleet.tools[key] = {tool.name: tool for tool in new.tools}
-    else:
-        fleet.tools.pop(key, None)
-    fleet.revision += 1
-
-
-def _index_secret(_shard: Shard, access: Access, _key: str, old: Secret | None, new: Secret | None) -> None:
-    # That it was used once more lets nobody have it who could not before.
-    if old is None or new is None or old.version != new.version:
-        access.secrets_revision += 1
 
 
 _HOOKS: dict[type[Stream], dict[str, Any]] = {
@@ -434,12 +424,12 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "rule": _index_rule,
     },
     Fleet: {
-        "device": _index_device,
-        "offer": _index_offer,
-        "health": _index_health,
-        "stopping": _index_stopping,
+        "device": index_device,
+        "offer": index_offer,
+        "health": index_health,
+        "stopping": index_stopping,
     },
-    Access: {"secret": _index_secret},
+    Access: {"secret": index_secret},
 }
 
 

@@ -51,7 +51,7 @@ _TRIGGER_OF = {
 }
 _END_OF = {outcome: AttemptEnd(outcome.value) for outcome in Outcome}
 # Bound once, as in `apply`: these are asked for with each result.
-_ACT, _OK = Verdict.ACT, Outcome.OK
+_ACT, _OK, _ENDED_OK = Verdict.ACT, Outcome.OK, AttemptEnd.OK
 _CANCELLING, _LEASED, _SUCCEEDED, _UNKNOWN = (
     TaskState.CANCELLING,
     TaskState.LEASED,
@@ -224,24 +224,10 @@ def on_result(work: Work, item: ResultReported) -> None:
     if row.verdict is not _ACT:
         work.ignore(row.reason)
         return
-    ended = replace(
-        attempt,
-        end=_END_OF[frame.outcome],
-        ended_ms=work.at_ms,
-        started_ms=attempt.started_ms or attempt.leased_ms,
-        effect=frame.effect,
-        code=frame.code,
-        detail=frame.detail[:2000],
-        tail=frame.tail[-4096:],
-    )
     if frame.outcome is _OK:
-        _finished(work, constellation, spec, record, ended, frame)
-    elif record.state is _CANCELLING:
-        stopped(work, constellation, spec, record, ended)
-    elif frame.outcome in (Outcome.REFUSED, Outcome.NEVER_STARTED):
-        recovery.not_begun(work, constellation, spec, record, ended)
+        _finished(work, constellation, spec, record, attempt, frame)
     else:
-        recovery.broke(work, constellation, spec, record, ended)
+        _not_finished(work, constellation, spec, record, attempt, frame)
     if record.state is _UNKNOWN and not constellation.unknown:
         unattend(work, constellation, Attention.TASK_UNKNOWN)
 
@@ -285,12 +271,38 @@ def _late(work: Work, device: str, frame: ResultFrame) -> None:
     work.emit(constellation, "result_late", at.task, [("attempt", key, late)])
 
 
+def _not_finished(
+    work: Work,
+    constellation: Constellation,
+    spec: TaskSpec,
+    record: TaskRecord,
+    attempt: Attempt,
+    frame: ResultFrame,
+) -> None:
+    ended = replace(
+        attempt,
+        end=_END_OF[frame.outcome],
+        ended_ms=work.at_ms,
+        started_ms=attempt.started_ms or attempt.leased_ms,
+        effect=frame.effect,
+        code=frame.code,
+        detail=frame.detail[:2000],
+        tail=frame.tail[-4096:],
+    )
+    if record.state is _CANCELLING:
+        stopped(work, constellation, spec, record, ended)
+    elif frame.outcome in (Outcome.REFUSED, Outcome.NEVER_STARTED):
+        recovery.not_begun(work, constellation, spec, record, ended)
+    else:
+        recovery.broke(work, constellation, spec, record, ended)
+
+
 def _finished(
     work: Work,
     constellation: Constellation,
     spec: TaskSpec,
     record: TaskRecord,
-    ended: Attempt,
+    attempt: Attempt,
     frame: ResultFrame,
 ) -> None:
     facts = dict(sorted(frame.facts.items())) if frame.facts else {}
@@ -299,7 +311,20 @@ def _finished(
             if pointer not in facts:
                 facts[f"!{pointer}"] = str(frame.facts_too_big.get(pointer, 0))
         facts = dict(sorted(facts.items()))
-    done = replace(ended, value=frame.value, artifact=frame.artifact, bytes=frame.bytes, facts=facts, code=None)
+    done = replace(
+        attempt,
+        artifact=frame.artifact,
+        bytes=frame.bytes,
+        code=None,
+        detail=frame.detail[:2000],
+        effect=frame.effect,
+        end=_ENDED_OK,
+        ended_ms=work.at_ms,
+        facts=facts,
+        started_ms=attempt.started_ms or attempt.leased_ms,
+        tail=frame.tail[-4096:],
+        value=frame.value,
+    )
     key = f"{spec.id}/{record.attempt}"
     unbrought = too_big(constellation, spec, frame)
     if unbrought is not None:
@@ -315,18 +340,28 @@ def _finished(
             recovery.broke(work, constellation, spec, record, failed)
             return
         checked = True
-    succeeded = moved(work, record, _SUCCEEDED, checked=checked, code=None, cause=None)
+    succeeded = replace(
+        record,
+        absent_since_ms=0,
+        cause=None,
+        checked=checked,
+        code=None,
+        not_before_ms=0,
+        reason=None,
+        since_ms=work.at_ms,
+        state=_SUCCEEDED,
+    )
     if record.hedge:
         hedging.close(work, constellation, spec.id, record)
     if work.shard.fleet.health:
-        health.succeeded(work, ended.device)
+        health.succeeded(work, attempt.device)
     change_task(work, constellation, spec.id, "task_succeeded", succeeded, ("attempt", key, done))
     work.rules_due.append((constellation.name, spec.id, "succeeded"))
     if spec.verifies is not None:
         verified = spec.verifies.rpartition("/")
-        looked_at, attempt = constellation.specs.get(verified[0]), constellation.attempts.get(spec.verifies)
-        if looked_at is not None and attempt is not None:
-            most = recovery.attempts_most(looked_at, attempt)
+        looked_at, doubted = constellation.specs.get(verified[0]), constellation.attempts.get(spec.verifies)
+        if looked_at is not None and doubted is not None:
+            most = recovery.attempts_most(looked_at, doubted)
             verifying.told(work, constellation, spec.id, tries_most=most)
 
 

@@ -472,11 +472,13 @@ def _commit(
     puts.append(("head", "", head))
     puts.extend(also)
     work.emit(constellation, "plan_edited", "", puts, note=reason, by=author)
-    targets = {item.target: None for item in draft.deps.values() if item is not None}
-    cycle = find_cycle(constellation, targets)
+    edges = [(item.source, item.target) for item in draft.deps.values() if item is not None]
+    edges += [(task, spec.group) for task, spec in draft.specs.items() if spec is not None and spec.group]
+    sources, targets = (dict.fromkeys(ends) for ends in zip(*edges, strict=True)) if edges else ({}, {})
+    cycle = find_cycle(constellation, targets, sources)
     if cycle is not None:
         raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, cycle[0]]), "operations"))
-    raise_ranks(constellation, [*draft.added, *draft.changed])
+    raise_ranks(constellation, [*draft.added, *draft.changed, *sources])
     ask(work, constellation, [key for key, item in draft.deps.items() if item is not None])
     for task in (*draft.removed, *draft.changed):
         # What was asked is not what the plan asks now: it is asked anew once its gates say so.

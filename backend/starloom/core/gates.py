@@ -44,18 +44,24 @@ def of_old_list(constellation: Constellation, task: str) -> bool:
     return spec is not None and spec.key is not None and spec.family in constellation.relisting
 
 
-def decide(constellation: Constellation, dependency: Dependency) -> GateState:
-    """Return the state of one gate now."""
-    source = dependency.source
+def decide_success(constellation: Constellation, source: str) -> GateState:
+    """Return the state of every gate that waits for the success of a task; undecided where no gate of it is decided."""
     record = constellation.tasks.get(source) or constellation.groups.get(source)
     if record is None or record.state not in _FINAL:
         return _UNDECIDED
     if constellation.relisting and of_old_list(constellation, source):
         return _UNDECIDED
+    return _OPEN if record.state == "succeeded" else _SHUT
+
+
+def decide(constellation: Constellation, dependency: Dependency) -> GateState:
+    """Return the state of one gate now."""
+    source = dependency.source
+    on_success = decide_success(constellation, source)
+    if on_success is _UNDECIDED or dependency.gate is _SUCCESS:
+        return on_success
+    record = constellation.record(source)
     state = record.state
-    # First, and by names bound once: nearly all gates are of this kind, and each is decided when its source ends.
-    if dependency.gate is _SUCCESS:
-        return _OPEN if state == "succeeded" else _SHUT
     match dependency.gate:
         case Gate.FINISH:
             return GateState.OPEN

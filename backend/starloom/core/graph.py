@@ -1,7 +1,8 @@
 """Order in the graph: cycles, ranks on the critical path, what lies downstream. Iterative throughout.
 
 A cycle can only pass through a target of an edge that was added, so only what those targets reach is ordered:
-one topological pass over the affected part (Kahn 1962), never a walk per edge.
+one topological pass over the affected part (Kahn 1962), never a walk per edge. Ranks fall along every edge that was
+there before, so only what they put between the ends of the new edges is affected (Pearce and Kelly 2006).
 """
 
 from __future__ import annotations
@@ -81,18 +82,27 @@ def _following(constellation: Constellation, task: str) -> list[str]:
     return after
 
 
-def find_cycle(constellation: Constellation, targets: Iterable[str]) -> list[str] | None:
-    """Return the tasks of one cycle through what `targets` reach, in order, or None."""
-    part = downstream(constellation, targets)
+def find_cycle(
+    constellation: Constellation, targets: Iterable[str], sources: Iterable[str] | None = None
+) -> list[str] | None:
+    """Return the tasks of one cycle through what `targets` reach, in order, or None.
+
+    `sources` are where the edges to the targets begin, if those are all that is new since ranks were right: then
+    only what lies between is looked at.
+    """
+    # A list stands before what is made from it, and ranks do not say so.
+    known = sources is not None and not constellation.families
+    part = _between(constellation, list(targets), list(sources or ())) if known else downstream(constellation, targets)
+    after = {task: [item for item in _following(constellation, task) if item in part] for task in part}
     waiting = dict.fromkeys(part, 0)
-    for task in part:
-        for following in _following(constellation, task):
+    for followers in after.values():
+        for following in followers:
             waiting[following] += 1
     free = [task for task, count in waiting.items() if count == 0]
     while free:
         task = free.pop()
         del waiting[task]
-        for following in _following(constellation, task):
+        for following in after[task]:
             waiting[following] -= 1
             if waiting[following] == 0:
                 free.append(following)
@@ -101,12 +111,38 @@ def find_cycle(constellation: Constellation, targets: Iterable[str]) -> list[str
     path: dict[str, None] = {}
     task = next(iter(waiting))
     # Everything left has a predecessor that is left: walking back must come round.
-    before = {follower: task for task in waiting for follower in _following(constellation, task) if follower in waiting}
+    before = {follower: task for task in waiting for follower in after[task] if follower in waiting}
     while task not in path:
         path[task] = None
         task = before[task]
     names = list(path)
     return list(reversed(names[names.index(task) :]))
+
+
+def _between(constellation: Constellation, targets: list[str], sources: list[str]) -> dict[str, None]:
+    """Return what the targets reach, or what reaches the sources, whichever is found out first: a cycle is in both.
+
+    Along a cycle one comes from the target of a new edge to the source of a new one by old edges, which only fall: so
+    nothing of it ranks above every target or below every source. What is new has no rank and is always looked at.
+    """
+    rank = constellation.rank
+    low = min((rank[task] for task in sources if task in rank), default=1)
+    high = max((rank[task] for task in targets if task in rank), default=0)
+
+    def may_be(task: str) -> bool:
+        found = rank.get(task)
+        return found is None or low <= found <= high
+
+    reached = dict.fromkeys(task for task in targets if may_be(task))
+    reaching = dict.fromkeys(task for task in sources if may_be(task))
+    ahead, behind = list(reached), list(reaching)
+    while ahead and behind:
+        for found, stack, step in ((reached, ahead, _following), (reaching, behind, _preceding)):
+            for item in step(constellation, stack.pop()):
+                if item not in found and may_be(item):
+                    found[item] = None
+                    stack.append(item)
+    return reaching if ahead else reached
 
 
 def set_ranks(constellation: Constellation) -> bool:

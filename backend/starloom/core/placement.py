@@ -30,6 +30,8 @@ from starloom_protocol.vocabulary import (
 )
 
 _ACTIVE = ConstellationState.ACTIVE
+_PLACE_BITS = 32
+_PLACE_MASK = (1 << _PLACE_BITS) - 1
 _Ranked = tuple[bool, int, int, int, int]
 """Avoided, trust, less its inputs there, load, place among the feasible, which are in order of name."""
 
@@ -132,6 +134,7 @@ def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool]]:
             (device.id, fleet.offers[device.id].slots, bool(device.condition) and spared(device)) for device in found
         ]
         demand.revision = revision
+        demand.full_at = -1
     return demand.feasible
 
 
@@ -164,17 +167,16 @@ def pick(
         source = constellation.last_attempt(item.source)
         if source is not None:
             inputs_on[source.device] = inputs_on.get(source.device, 0) + 1
-    best: list[_Ranked] = []
     doubted, used = fleet.health, fleet.used
     known = capable(fleet, demand)
+    if not (avoid or inputs_on or doubted):
+        return _least_busy(fleet, known, spec, demand)
+    best: list[_Ranked] = []
     for place, (device, slots, sparing) in enumerate(known):
         busy = used.get(device, 0)
         if busy >= slots:
             continue
         load = busy * 1000 // slots
-        if not (avoid or inputs_on or doubted):
-            best.append((False, sparing, 0, load, place))
-            continue
         trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
         if trust < 0 and (spec.repeatability or fleet.tools[device][demand.tool].repeatability) not in REPEATABLE:
             continue
@@ -189,6 +191,24 @@ def pick(
     others = [known[item[4]][0] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
     return Choice(device, others, _why(chosen, len(best), demand.selector), repeatability)
+
+
+def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool]], spec: TaskSpec, demand: Demand) -> Choice | None:
+    """Choose where only owners, loads and names tell devices apart: as `pick` does, by one number a device."""
+    used = fleet.used
+    best = []
+    for place, (device, slots, sparing) in enumerate(known):
+        busy = used.get(device, 0)
+        if busy < slots:
+            load = busy * 1000 // slots
+            best.append(((1000 + load if sparing else load) << _PLACE_BITS) + place)
+    if not best:
+        return None
+    best.sort()
+    device = known[best[0] & _PLACE_MASK][0]
+    others = [known[item & _PLACE_MASK][0] for item in best[1:3]]
+    repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
+    return Choice(device, others, _why((False, 0, 0, 0, 0), len(best), demand.selector), repeatability)
 
 
 def _trust(health: Health | None) -> int:
@@ -221,10 +241,14 @@ def full(constellation: Constellation, spec: TaskSpec) -> bool:
 
 
 def _any_free(fleet: Fleet, demand: Demand) -> bool:
+    known = capable(fleet, demand)
+    if demand.full_at == fleet.freed:
+        return False
     used = fleet.used
-    for device, slots, _ in capable(fleet, demand):  # noqa: SIM110 - asked with every report; a generator costs thrice
+    for device, slots, _ in known:
         if used.get(device, 0) < slots:
             return True
+    demand.full_at = fleet.freed
     return False
 
 

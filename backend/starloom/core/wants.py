@@ -32,10 +32,13 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
                 found[for_each.output] = None
     for check in spec.checks:
         found[check.output] = None
-    looked_at = constellation.specs.get((spec.verifies or "").rpartition("/")[0])
-    if looked_at is not None and looked_at.verify is not None:
-        for check in looked_at.verify.expect:
-            found[check.output] = None
+    if spec.verifies is not None:
+        looked_at = constellation.specs.get(spec.verifies.rpartition("/")[0])
+        if looked_at is not None and looked_at.verify is not None:
+            for check in looked_at.verify.expect:
+                found[check.output] = None
+    if not constellation.rules_by_task:
+        return found
     for owner in (spec.id, spec.group):
         for name in constellation.rules_by_task.get(owner, ()) if owner else ():
             rule = constellation.rules[name]

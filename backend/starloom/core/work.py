@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.apply import full_key, put, undo
+from starloom.core.apply import full_key, put, put_all, undo
 from starloom.core.effects import DURABLE, Answer, AnyEffect
 from starloom.core.inputs import AnyInput
 from starloom.core.model import Constellation, Shard, Stream
@@ -20,6 +20,7 @@ from starloom_protocol.feed import Event, encode_event
 from starloom_protocol.vocabulary import CODES, Attention, Code, TaskState
 
 Put = tuple[str, str, Record | None]
+_Raw = msgspec.Raw
 
 
 class Refusal(Exception):
@@ -50,20 +51,18 @@ class Drafted:
         self.at_ms = at_ms
         self.puts = puts
 
-    def finished(self) -> tuple[Event, bytes, list[tuple[str, str, bytes | None]]]:
-        """Return the event, its bytes, and its puts as (stream, key, record bytes)."""
+    def finished(self) -> tuple[Event, bytes, dict[str, bytes | None]]:
+        """Return the event, its bytes, and its puts as record bytes by key."""
         raws: dict[str, msgspec.Raw | None] = {}
-        flat: list[tuple[str, str, bytes | None]] = []
-        stream = self.stream
+        puts: dict[str, bytes | None] = {}
+        encode = encode_entity
         for kind, key, record in self.puts:
             name = f"{kind}/{key}" if key else full_key(kind, key)
             if record is None:
-                raws[name] = None
-                flat.append((stream, name, None))
+                raws[name] = puts[name] = None
             else:
-                raw = encode_entity(record)
-                raws[name] = msgspec.Raw(raw)
-                flat.append((stream, name, raw))
+                puts[name] = raw = encode(record)
+                raws[name] = _Raw(raw)
         event = Event(
             about=self.about,
             at_ms=self.at_ms,
@@ -74,7 +73,7 @@ class Drafted:
             seq=self.seq,
             stream=self.stream,
         )
-        return event, encode_event(event), flat
+        return event, encode_event(event), puts
 
 
 class Work:
@@ -120,12 +119,9 @@ class Work:
         self, stream: Stream, kind: str, about: str, puts: list[Put], *, note: str = "", by: str | None = None
     ) -> None:
         """Decide one event: number it, apply its puts, keep it for the commit."""
-        shard = self.shard
-        seq = stream.seq
-        for put_kind, key, record in puts:
-            put(shard, stream, put_kind, key, record)
-        stream.seq = seq + 1
-        self.events.append(Drafted(stream.name, seq + 1, kind, about, by or self.by, note, self.at_ms, puts))
+        put_all(self.shard, stream, puts)
+        stream.seq = seq = stream.seq + 1
+        self.events.append(Drafted(stream.name, seq, kind, about, by or self.by, note, self.at_ms, puts))
 
     def quietly(self, stream: Stream, kind: str, key: str, record: Record | None) -> None:
         """Apply a put whose event follows at the end of this step (see `ready`)."""

@@ -11,6 +11,8 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from starloom.core.effects import DURABLE
+from starloom.core.work import Work
 from starloom.engine.counts import Counts
 from starloom.engine.inbox import EngineInbox
 from starloom.engine.owning import Owning
@@ -147,3 +149,10 @@ class Committing:
         self._owning.own = own
         self._holding.retaken(own)
         return own
+
+
+def is_waited_for(work: Work) -> bool:
+    """Whether anything of this batch is held back until the history has it."""
+    return any(effect.after == DURABLE for effect in work.effects) or any(
+        answer.after == DURABLE and not answer.faults for answer in work.answers
+    )

@@ -33,14 +33,20 @@ class EngineInbox:
         self._queue: deque[Entry] = deque()
         self._filled = asyncio.Event()
         self.refusing: str | None = None
+        self.behind: str | None = None
         self.closed = False
+
+    @property
+    def waits_for(self) -> str | None:
+        """What new work is refused for: the live store (`refusing`) or the history (`behind`); each ends by itself."""
+        return self.refusing or self.behind
 
     async def ask(self, item: AnyInput) -> Reply:
         """Queue an input and wait for its answer (see `ports.Inbox`)."""
         if self.closed:
             raise Overloaded(self.refusing or "the hub is stopping", 1)
-        if isinstance(item, _NEW_WORK) and self.refusing is not None:
-            raise Overloaded(self.refusing, 2)
+        if isinstance(item, _NEW_WORK) and (why := self.waits_for) is not None:
+            raise Overloaded(why, 2)
         if len(self._queue) >= QUEUE_MOST and not isinstance(item, _ALWAYS):
             raise Overloaded(f"{len(self._queue)} inputs are waiting", 1)
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()

@@ -30,11 +30,12 @@ from starloom.core.step import step
 from starloom.core.timers import due_moments, is_stale
 from starloom.core.work import Work
 from starloom.engine.acks import REPORTS, Acknowledgements
-from starloom.engine.committing import TAKEN_OVER, Committing
+from starloom.engine.committing import TAKEN_OVER, Committing, is_waited_for
 from starloom.engine.counts import Counts, Measured
 from starloom.engine.giving import Given, Giving, NoSecrets, SecretSource
 from starloom.engine.inbox import EngineInbox, Entry
 from starloom.engine.jobs import sweep_jobs
+from starloom.engine.lagging import Lag
 from starloom.engine.leases import Leases
 from starloom.engine.owning import Owning, gone_with_their_hub
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Reply, ValueStore
@@ -51,7 +52,6 @@ from starloom_protocol.vocabulary import CODES, Code
 log = logging.getLogger("starloom.engine")
 
 SLOW_STEP_MS = 50
-LAG_MOST_MS = 2_000
 RETRY_MS = 200
 RETIRE_SWEEP_MS = 1_000
 
@@ -90,6 +90,7 @@ class Engine:
         self._leases = Leases(clock, ttl_ms=settings.lease_ttl_ms, grace_ms=settings.lease_grace_ms)
         self._owning = Owning(store, clock, settings)
         self.inbox = EngineInbox(self._leases, self._owning)
+        self._lag = Lag(store, clock, self.inbox)
         self._timers = Timers(clock, self.inbox.post, lambda timer: is_stale(self._shard, timer))
         self.given = Given() if given is None else given
         self._giving = Giving(secrets or NoSecrets(), self.given, self.inbox, clock)
@@ -117,6 +118,7 @@ class Engine:
         self.counts = Counts()
         self._committing = Committing(store, clock, settings.owner, self._owning, self.inbox, self.counts, self)
         self.ready = False
+        self.last: list[bytes] | None = None  # the events of the last commit that was published, if there was one
 
     @property
     def shard(self) -> Shard:
@@ -144,6 +146,7 @@ class Engine:
             self.inbox.post(item)
         self._spawn(self._run(), "loop")
         self._spawn(self._follow_history(), "history")
+        self._spawn(self._lag.watch(), "lag")
         self._spawn(self._timers.run(), "timers")
         self._spawn(self._sweep_leases(), "leases")
         self._spawn(sweep_jobs(self._clock, lambda: self._shard, self._jobs), "jobs")
@@ -151,7 +154,9 @@ class Engine:
         self._spawn(self._owning.prove(), "proofs")
         self._spawn(self._sweep_finished(), "finished")
         if self._remote is not None:
-            self._spawn(take_remote(self._remote, self.inbox, self._clock, self._bring), "remote")
+            self._spawn(
+                take_remote(self._remote, self.inbox, self._clock, self._bring, lambda: self.inbox.closed), "remote"
+            )
         self.ready = True
 
     async def stop(self) -> None:
@@ -167,6 +172,8 @@ class Engine:
         # What one of them died of was logged when it did.
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+        self._drop(self.inbox.close())
+        self._void_after(0)
         try:
             await self._store.leave(release=not self.lost.is_set())
         except Unavailable as error:
@@ -210,7 +217,7 @@ class Engine:
         self._owning.own = own
         self._shard = self._leases.shard = self._pump.shard = shard
         self._void_after(loaded.pos)
-        self._pos = loaded.pos
+        self._pos, self.last = loaded.pos, None
         self._sent_pos = loaded.sent_pos
         self._watermark = own.watermark
         self.retiring.reload(shard, loaded.pos)
@@ -234,15 +241,15 @@ class Engine:
     async def _run(self) -> None:
         while not self.lost.is_set():
             batch = await self.inbox.batch()
-            async with self._turn:
-                if self.lost.is_set():
-                    self._drop(batch)
-                    return
-                try:
+            try:
+                async with self._turn:
+                    if self.lost.is_set():
+                        self._drop(batch)
+                        return
                     await self._carry_out(batch)
-                except BaseException:
-                    self._drop(batch)
-                    raise
+            except BaseException:
+                self._drop(batch)
+                raise
 
     async def _carry_out(self, batch: list[Entry]) -> None:
         if away := missing(self._shard, (item for item, _future in batch)):
@@ -294,18 +301,17 @@ class Engine:
         assert own is not None  # noqa: S101 - the loop runs only after `start` took the shard
         published = []
         events: list[bytes] = []
-        entities: dict[tuple[str, str], bytes | None] = {}
+        entities: dict[str, dict[str, bytes | None]] = {}
         heads: dict[str, int] = {}
         for drafted in work.events:
-            event, raw, flat = drafted.finished()
+            event, raw, puts = drafted.finished()
             published.append((event, raw))
             events.append(raw)
             heads[event.stream] = event.seq
-            for stream, key, record in flat:
-                entities[(stream, key)] = record
+            entities.setdefault(event.stream, puts).update(puts)
         commit = Commit(
             at_ms=self._now_ms,
-            entities=[(stream, key, raw) for (stream, key), raw in entities.items()],
+            entities=[(stream, key, raw) for stream, of_it in entities.items() for key, raw in of_it.items()],
             events=events,
             heads=list(heads.items()),
             incarnation=own.incarnation,
@@ -313,8 +319,9 @@ class Engine:
             pos=self._pos + 1,
             sent_pos=self._sent_pos,
             term=own.term,
-            waited_for=_is_waited_for(work),
+            waited_for=is_waited_for(work),
             inputs=self._recording.finished(),
+            told=[event for event, _raw in published],
         )
         if not await self._committing.commit(commit):
             self._drop(batch)
@@ -328,6 +335,7 @@ class Engine:
             self._check()
         # Orders first: devices wait for them. Who asked wakes after this turn, and then the read models have it too.
         self._act(work, batch)
+        self.last = events
         self._live.publish(self._pos, published)
 
     # -- what `Committing` asks of what is held
@@ -419,11 +427,10 @@ class Engine:
                 self._watermark = max(self._watermark, await self._store.watermark(self._watermark))
             except Unavailable as error:
                 log.warning("event=history_unavailable reason=%s", error)
-                self.inbox.refusing = "the history does not answer"
+                self._lag.failed()
                 await self._clock.wait(RETRY_MS)
                 continue
-            lag_ms = self._store.lag_ms(self._clock.now_ms())
-            self.inbox.refusing = f"the history is {lag_ms} ms behind" if lag_ms > LAG_MOST_MS else None
+            self._lag.moved()
             self._release()
 
     def _release(self) -> None:
@@ -489,10 +496,3 @@ class Engine:
         except Violated:
             log.exception("event=invariant_violated pos=%d", self._pos)
             raise
-
-
-def _is_waited_for(work: Work) -> bool:
-    """Whether anything of this batch is held back until the history has it."""
-    return any(effect.after == DURABLE for effect in work.effects) or any(
-        answer.after == DURABLE and not answer.faults for answer in work.answers
-    )

@@ -27,6 +27,9 @@ T = TypeVar("T")
 READERS: Final = 3
 SQLITE_BUSY_MS: Final = 5_000
 POSTGRES_IDLE_MS: Final = 3_000
+POSTGRES_DIAL_S: Final = 5.0
+POSTGRES_ANSWER_S: Final = 20.0
+"""A line that swallows everything is given up after this; the kernel would try for a quarter of an hour."""
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 
 
@@ -120,12 +123,20 @@ class PostgresDatabase:
     def __init__(self, url: URL, *, read_only: bool) -> None:
         self.place = f"PostgreSQL {url.host or url.query.get('host', '')}/{url.database}"
         self._read_only = read_only
+        from asyncpg import InterfaceError, PostgresError  # here, for only who has PostgreSQL needs it
+
+        # SQLAlchemy does not wrap what is said while a connection is made: that the server is starting, or is full.
+        self._faults = (SQLAlchemyError, OSError, InterfaceError, PostgresError)
         self._engine: AsyncEngine = create_async_engine(
             url.set(drivername="postgresql+asyncpg"),
             pool_size=READERS + 1,
             pool_pre_ping=False,
             # A hub that is stopped in the middle of a write must not keep the next owner from the history.
-            connect_args={"server_settings": {"idle_in_transaction_session_timeout": str(POSTGRES_IDLE_MS)}},
+            connect_args={
+                "command_timeout": POSTGRES_ANSWER_S,
+                "server_settings": {"idle_in_transaction_session_timeout": str(POSTGRES_IDLE_MS)},
+                "timeout": POSTGRES_DIAL_S,
+            },
         )
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -149,7 +160,7 @@ class PostgresDatabase:
                     await connection.execution_options(isolation_level=isolation)
                 async with connection.begin():
                     return await connection.run_sync(work)
-        except (SQLAlchemyError, OSError) as error:
+        except self._faults as error:
             raise unavailable(self.place, error) from error
 
 

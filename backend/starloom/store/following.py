@@ -55,7 +55,7 @@ class RedisLog:
             found = cast("list[tuple[bytes, dict[bytes, bytes]]]", await self._redis.xrange(keys.LOG, min=at, max=at))
         if found:
             return _followed(decode_entry(found[0][1][b"c"]))
-        past = await self._past(pos - 1, 1)
+        past = await self._past(pos - 1, 1) if pos > 0 else []
         return _followed(past[0]) if past and past[0].pos == pos else None
 
     async def holder(self) -> str | None:

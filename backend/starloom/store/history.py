@@ -19,6 +19,7 @@ from starloom.store.port import Commit, StreamRow
 from starloom.store.scripts import LogEntry
 from starloom.store.tables import META_ID, CommitRow, ConstellationDeviceRow, ConstellationRow, EventRow, MetaRow
 from starloom_protocol.entities import Head
+from starloom_protocol.feed import Event, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
 if TYPE_CHECKING:
@@ -39,21 +40,9 @@ class _AttemptDevice(msgspec.Struct):
     device: str
 
 
-class _Line(msgspec.Struct):
-    """What the history keeps of an event beside its bytes."""
-
-    at_ms: int
-    by: str
-    kind: str
-    puts: dict[str, msgspec.Raw]  # `null` for a removal
-    seq: int
-    stream: str
-    about: str = ""
-
-
 _attempt_decoder = msgspec.json.Decoder(_AttemptDevice)
-_line_decoder = msgspec.json.Decoder(_Line)
-_NULL: Final = msgspec.Raw(b"null")
+# These tell of an attempt that was leased by an event before: its device was noted with that one.
+_OF_A_KNOWN_ATTEMPT: Final = frozenset({"task_started", "task_succeeded"})
 _FINAL: Final = sorted(str(state) for state in FINAL_CONSTELLATION_STATES)
 _PARAMETERS_MOST: Final = 500
 
@@ -97,6 +86,7 @@ class PastCommit(msgspec.Struct, frozen=True, kw_only=True):
     sent_pos: int
     term: int
     inputs: Sequence[bytes] = ()
+    told: Sequence[Event] = ()
 
 
 def past_of(commit: Commit | LogEntry) -> PastCommit:
@@ -110,6 +100,7 @@ def past_of(commit: Commit | LogEntry) -> PastCommit:
         sent_pos=commit.sent_pos,
         term=commit.term,
         inputs=commit.inputs,
+        told=commit.told if isinstance(commit, Commit) else (),
     )
 
 
@@ -133,22 +124,13 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
                 "term": commit.term,
             }
         )
-        for place, body in enumerate(commit.events):
-            event = _line_decoder.decode(body)
-            events.append(
-                (
-                    event.stream,
-                    event.seq,
-                    event.about,
-                    event.at_ms,
-                    body,
-                    event.by,
-                    event.kind,
-                    place,
-                    commit.pos,
-                )
-            )
-            _note_entities(event, heads, answers, devices)
+        pos = commit.pos
+        told = commit.told or map(decode_event, commit.events)
+        for place, (body, event) in enumerate(zip(commit.events, told, strict=True)):
+            kind = event.kind
+            events.append((event.stream, event.seq, event.about, event.at_ms, body, event.by, kind, place, pos))
+            if kind not in _OF_A_KNOWN_ATTEMPT:
+                _note_entities(event, heads, answers, devices)
     return Projected(
         answers=[{"stream": stream, "answer": answer} for stream, answer in answers.items()],
         commits=commits,
@@ -162,15 +144,15 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
 
 
 def _note_entities(
-    event: _Line, heads: dict[str, bytes], answers: dict[str, bytes | None], devices: dict[tuple[str, str], None]
+    event: Event, heads: dict[str, bytes], answers: dict[str, bytes | None], devices: dict[tuple[str, str], None]
 ) -> None:
     for key, raw in event.puts.items():
         if key == "head":
-            if raw != _NULL:
+            if raw is not None:
                 heads[event.stream] = bytes(raw)
         elif key == "answer":
-            answers[event.stream] = None if raw == _NULL else bytes(raw)
-        elif key.startswith("attempt/") and raw != _NULL:
+            answers[event.stream] = None if raw is None else bytes(raw)
+        elif raw is not None and key.startswith("attempt/"):
             devices[event.stream, _attempt_decoder.decode(raw).device] = None
 
 

@@ -12,13 +12,15 @@ from typing import Protocol
 import msgspec
 
 from starloom.store.chain import Kept
+from starloom_protocol.feed import Event
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
     """One commit. `events` are encoded events in order; `entities` (stream, key, record bytes or null to remove);
     `outbox` encoded `OutboxEffect`s. `sent_pos`: all outbox entries up to this position have been handed over.
     `waited_for`: an answer or an effect waits until it is durable; else the history may gather it with others.
-    `inputs` are the encoded inputs that decided its events, by which they can be decided again.
+    `inputs` are the encoded inputs that decided its events, by which they can be decided again. `told` are its events
+    as they were encoded, where whoever made it has them still; empty, they are read back from their bytes.
     """
 
     at_ms: int
@@ -32,6 +34,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     term: int
     waited_for: bool = True
     inputs: list[bytes] = []
+    told: Sequence[Event] = ()
 
 
 class Refused(Exception):
@@ -206,6 +209,10 @@ class ReadPort(Protocol):
 
     async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
         """Return (seq, entities) of a stream as committed, from Redis or folded from SQL; None if unknown."""
+        ...
+
+    async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        """Return (seq, entities) of those of the streams that are live, many of them at once."""
         ...
 
     async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:

@@ -18,7 +18,7 @@ from starloom.store.port import Unavailable
 PAUSE_S: Final = 0.05
 PAUSE_MOST_S: Final = 2.0
 BATCH_COMMITS_MOST: Final = 2_000
-GATHER_S: Final = 0.05  # a transaction costs what some ten tasks cost; what is acknowledged was waited for
+GATHER_S: Final = 0.1  # a transaction and what it acknowledges cost what some ten tasks cost
 
 Write = Callable[[Sequence[PastCommit]], Awaitable[None]]
 Sleep = Callable[[float], Awaitable[None]]

@@ -23,6 +23,7 @@ from starloom.store.scripts import Arg, Script, decode_entry
 
 PAGE_EVENTS: Final = 5_000
 PAGE_COMMITS: Final = 200
+STREAMS_AT_ONCE: Final = 64
 TRIES: Final = 5
 
 
@@ -62,6 +63,20 @@ class Reads:
         if last == 0:
             return None
         return last, await self.entities_at(stream, last)
+
+    async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        found: dict[str, tuple[int, dict[str, bytes]]] = {}
+        for at in range(0, len(streams), STREAMS_AT_ONCE):
+            some = streams[at : at + STREAMS_AT_ONCE]
+            async with reaching(self._place, "what is live"), self._redis.pipeline(transaction=True) as pipe:
+                pipe.hmget(keys.HEADS, some)
+                for stream in some:
+                    pipe.hgetall(keys.entities(stream))
+                seqs, *records = await pipe.execute()
+            for stream, seq, raw in zip(some, seqs, records, strict=True):
+                if seq is not None:
+                    found[stream] = int(seq), {key.decode(): value for key, value in raw.items()}
+        return found
 
     async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
         async with reaching(self._place, f"the headline of {stream}"), self._redis.pipeline(transaction=True) as pipe:

@@ -209,7 +209,7 @@ class RedisStore(Reads):
 
     async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
         own, link = await self._owned_link()
-        for at in range(0, len(streams), RETIRE_AT_ONCE):
+        for at in range(0, len(streams) or 1, RETIRE_AT_ONCE):
             names, args = scripts.retire_call(self._as_owner(own), streams[at : at + RETIRE_AT_ONCE])
             scripts.read_commit_reply(await self._run(link, scripts.RETIRE, names, args))
 

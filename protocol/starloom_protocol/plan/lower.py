@@ -6,7 +6,7 @@ that exist). What parts mean to each other is `graph`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,8 +29,10 @@ from starloom_protocol.entities import (
 )
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.models import (
+    NAME,
     NO_VALUE_OPS,
     NODE_ID,
+    TASK_ID,
     CheckDoc,
     DependencyDoc,
     ForEachDoc,
@@ -50,6 +52,7 @@ FIRST_VERSION: Final = 1
 EXIT_CODE: Final = "/exit_code"
 OFF_AFTER_S: Final = 10
 _PLAIN: Final = {"from", "to"}
+_PLAIN_TASK: Final = {"id", "tool"}
 _SUCCESS: Final = Gate.SUCCESS
 _AS_THEY_ARE: Final = ("optional", "person", "repeatability", "tool")
 DEFAULT_CHOICES: Final = [
@@ -97,6 +100,21 @@ class Lowering:
         self.absence(doc, place)
         fields = self.fields(doc, place)
         return record(TaskSpec, changed_in=FIRST_VERSION, id=doc.id, **fields)
+
+    def plain_task(self, raw: Any) -> TaskSpec | None:
+        """Return the spec of `{id: a, tool: b}` as `TaskDoc` and `task` would; None for any other form or a fault.
+
+        The larger a plan, the more of its tasks are written so.
+        """
+        if type(raw) is not dict or raw.keys() != _PLAIN_TASK:
+            return None
+        name, tool = raw["id"], raw["tool"]
+        if not (isinstance(name, str) and isinstance(tool, str)) or TASK_ID.fullmatch(name) is None:
+            return None
+        tools = self.known.tools
+        if NAME.fullmatch(tool) is None or (tools is not None and tool not in tools):
+            return None
+        return TaskSpec(changed_in=FIRST_VERSION, id=name, tool=tool)
 
     def fields(self, doc: TaskDoc, place: str) -> dict[str, Any]:
         """Return the fields of the spec that the document gives, but its identity, by the name they have there.
@@ -393,17 +411,20 @@ class Lowering:
             )
 
 
-def plain_dependency(raw: Any) -> Dependency | None:
+def plain_dependency(raw: Any, tasks: Collection[str]) -> Dependency | None:
     """Return the dependency of `{from: a, to: b}` as `DependencyDoc` would read it; None for any other form or a fault.
 
-    Nearly all of a plan's dependencies are written so, and a large plan has ten thousands of them.
+    Nearly all of a plan's dependencies are written so, and a large plan has ten thousands of them. The names of `tasks`
+    were read already: what is one of them has the form of a name.
     """
-    if not isinstance(raw, dict) or raw.keys() != _PLAIN:
+    if type(raw) is not dict or raw.keys() != _PLAIN:
         return None
     source, target = raw["from"], raw["to"]
     if not (isinstance(source, str) and isinstance(target, str)):
         return None
-    if NODE_ID.fullmatch(source) is None or NODE_ID.fullmatch(target) is None:
+    if (source not in tasks and NODE_ID.fullmatch(source) is None) or (
+        target not in tasks and NODE_ID.fullmatch(target) is None
+    ):
         return None
     return Dependency(changed_in=FIRST_VERSION, gate=_SUCCESS, source=source, target=target)
 

@@ -29,18 +29,18 @@ class Params:
     def __init__(self, values: Mapping[str, Any] | None, found: Found, *, named: bool = True) -> None:
         self._values = values
         self._found = found
-        self._named = named
+        self.named = named
 
     def put_in(self, value: Any, place: str, *, selector: bool = False) -> Any:
         """Return the value with parameters put in; in a selector a text names a device."""
-        if not self._named:
+        if not self.named:
             return value
         result = self._walk(value, place, selector=selector, choice=False)
         return None if result is _DROPPED else result
 
     def put_in_fields(self, raw: dict[str, Any], place: str) -> dict[str, Any]:
         """Return a map such as a task with parameters put into every field but `id` and `only_if`."""
-        if not self._named:
+        if not self.named:
             return dict(raw)
         made: dict[str, Any] = {}
         for name, value in raw.items():

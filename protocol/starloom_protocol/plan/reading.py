@@ -106,6 +106,10 @@ class Reading:
                 self._found.add(Code.DUPLICATE_ID, joined(place, "id"), reason)
             self._first.setdefault(name, place)
             self.broken.add(name)
+        plain = self._lowering.plain_task(raw) if not self._params.named else None
+        if plain is not None:
+            self._keep(plain, place, scope)
+            return
         inner, filled = None, raw
         if isinstance(raw, dict):
             if not self._params.chosen(raw, place):
@@ -121,11 +125,16 @@ class Reading:
             return
         spec = self._lowering.task(doc, place)
         self._note_dotted(spec, place)
+        spec = self._keep(spec, place, scope)
+        if isinstance(inner, dict):
+            self._read_nested(inner, spec.id, joined(place, "plan"), scope)
+
+    def _keep(self, spec: TaskSpec, place: str, scope: Scope) -> TaskSpec:
+        """Keep a task under the name that it has outside of its plan; the first of that name stays."""
         if scope.outer is not None:
             spec = scope.placed(spec)
         self.tasks.setdefault(spec.id, Placed(spec, place))
-        if isinstance(inner, dict):
-            self._read_nested(inner, spec.id, joined(place, "plan"), scope)
+        return spec
 
     def _note_dotted(self, spec: TaskSpec, place: str) -> None:
         for item in spec.inputs:
@@ -172,7 +181,7 @@ class Reading:
         for raws, dependencies, scope in [(items, place, self._top), *self._waiting]:
             for at, raw in enumerate(raws):
                 where = f"{dependencies}[{at}]"
-                gate = plain_dependency(raw) or self._dependency(raw, where)
+                gate = plain_dependency(raw, self.tasks) or self._dependency(raw, where)
                 if gate is None:
                     self.unread.extend((scope.meant(name), end) for name, end in _written_ends(raw, where))
                     continue

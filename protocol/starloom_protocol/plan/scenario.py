@@ -2,18 +2,20 @@
 
     read_scenario   text -> `ScenarioCheck`; never raises for what the text holds, carries nothing out
 
-Owns which fault can hit which target. How a fault is done is the lab's.
+Which fault can hit which target stands in `lab_faults`; how a fault is done is the lab's.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any, Final
 
 import msgspec
 from pydantic import Field
 
 from starloom_protocol.entities import Fault
+from starloom_protocol.lab_faults import BY_S as BY_S
+from starloom_protocol.lab_faults import CAN as CAN
+from starloom_protocol.lab_faults import FAULT_MAX_S, FaultKind, FaultTarget
 from starloom_protocol.plan.check import check_plan
 from starloom_protocol.plan.document import DocumentRefused, read_document
 from starloom_protocol.plan.found import Found, joined
@@ -23,47 +25,11 @@ from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
 SCENARIO_FORMAT: Final = 1
 FAULTS_MAX: Final = 50
 DEVICES_MAX: Final = 8
-DURATION_MAX_S: Final = 60.0
 WITHIN_MAX_S: Final = 600.0
 ANY_DEVICE: Final = "any"
 
-
-class Target(StrEnum):
-    """What a fault hits."""
-
-    DEVICE = "device"
-    LINK = "link"
-    HUB = "hub"
-    WORKER = "worker"
-    REDIS = "redis"
-
-
-class Kind(StrEnum):
-    """What happens to it."""
-
-    KILL = "kill"
-    FREEZE = "freeze"
-    CUT = "cut"
-    DELAY = "delay"
-    DROP = "drop"
-    DUPLICATE = "duplicate"
-    REORDER = "reorder"
-    CORRUPT = "corrupt"
-    CLOCK_SKEW = "clock_skew"
-    DISK_FULL = "disk_full"
-
-
-CAN: Final[dict[Target, tuple[Kind, ...]]] = {
-    Target.DEVICE: (Kind.KILL, Kind.FREEZE, Kind.CLOCK_SKEW, Kind.DISK_FULL),
-    Target.LINK: (Kind.CUT, Kind.FREEZE, Kind.DELAY, Kind.DROP, Kind.DUPLICATE, Kind.REORDER, Kind.CORRUPT),
-    Target.HUB: (Kind.KILL, Kind.FREEZE),
-    Target.WORKER: (Kind.KILL, Kind.FREEZE),
-    Target.REDIS: (Kind.KILL, Kind.FREEZE),
-}
-"""Which fault can hit which target."""
-
-BY_S: Final = {Kind.CLOCK_SKEW: 3_600.0, Kind.DELAY: 0.2}
-"""The faults that have a size, in seconds, and the size they have if the scenario names none."""
+Target = FaultTarget
+Kind = FaultKind
 
 EVENTS: Final = (
     "request_accepted",
@@ -106,18 +72,20 @@ class FaultDoc(Doc):
     target: Annotated[Target, Field(strict=False)]
     kind: Annotated[Kind, Field(strict=False)]
     device: Name | None = None
-    for_s: Annotated[float, Field(strict=False, gt=0, le=DURATION_MAX_S)] = 1.0
+    for_s: Annotated[float, Field(strict=False, gt=0, le=FAULT_MAX_S)] = 1.0
     by_s: Annotated[float, Field(strict=False, ge=-86_400.0 * 366, le=86_400.0 * 366)] | None = None
 
 
 class ExpectDoc(Doc):
     """What must be so: the state within so many seconds, states of single tasks, and what was begun once at most.
 
-    `at_most_once: true` means every task whose work is not repeatable; a list names tasks.
+    `at_most_once: true` means every task whose work is not repeatable; a list names tasks. What is there before
+    `not_before_s` was not held up by the faults: they hit nothing.
     """
 
     state: str
     within_s: Annotated[float, Field(strict=False, gt=0, le=WITHIN_MAX_S)] = 60.0
+    not_before_s: Annotated[float, Field(strict=False, ge=0, le=WITHIN_MAX_S)] = 0.0
     at_most_once: bool | list[TaskId] = True
     tasks: dict[TaskId, Annotated[TaskState, Field(strict=False)]] = Field(default_factory=dict)
 
@@ -222,8 +190,8 @@ def _check_fault(fault: FaultDoc, place: str, scenario: Scenario, tasks: list[st
     if fault.by_s is not None and fault.kind not in BY_S:
         reason = f"`by_s` belongs to {' and '.join(BY_S)}, not to {fault.kind}"
         found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Remove it; `for_s` is how long the fault lasts.")
-    if fault.kind is Kind.DELAY and fault.by_s is not None and not 0 < fault.by_s <= DURATION_MAX_S:
-        reason = f"a delay is above 0 and at most {DURATION_MAX_S:g} s"
+    if fault.kind is Kind.DELAY and fault.by_s is not None and not 0 < fault.by_s <= FAULT_MAX_S:
+        reason = f"a delay is above 0 and at most {FAULT_MAX_S:g} s"
         found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Write another number.")
 
 

@@ -466,3 +466,27 @@ def test_a_mutated_plan_never_raises(data: st.DataObject) -> None:
     check = check_plan(document, params=VALUES)
     assert (check.plan is None) == bool(check.faults)
     assert all(fault.reason and fault.hint for fault in check.faults)
+
+
+_WORDS = st.one_of(
+    st.sampled_from(["a", "b", "c", "lab.echo", "", "A", "a.b", "-a", "x" * 65, "a b", "\u00e9"]),
+    st.none() | st.integers(0, 3) | st.lists(st.just("a"), max_size=1),
+)
+
+
+@given(name=_WORDS, called=_WORDS, known=st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_a_task_in_few_words_is_read_as_one_in_many(name: Any, called: Any, known: bool) -> None:
+    tools = {"lab.echo": Repeatability.PURE} if known else None
+    short = check_plan(plan({"id": name, "tool": called}, tool("b")), known_tools=tools)
+    whole = check_plan(plan({"id": name, "tool": called, "optional": False}, tool("b")), known_tools=tools)
+    assert msgspec.json.encode(short) == msgspec.json.encode(whole)
+
+
+@given(source=_WORDS, target=_WORDS)
+@settings(max_examples=150, deadline=None)
+def test_a_dependency_in_few_words_is_read_as_one_in_many(source: Any, target: Any) -> None:
+    tasks = [tool("a"), tool("b"), tool("c")]
+    short = check_plan(plan(*tasks, dependencies=[{"from": source, "to": target}]))
+    whole = check_plan(plan(*tasks, dependencies=[{"from": source, "to": target, "all": False}]))
+    assert msgspec.json.encode(short) == msgspec.json.encode(whole)
