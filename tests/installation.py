@@ -34,6 +34,8 @@ class Installation:
 
     def __init__(self, home: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         self.home = home
+        self.hub_home = home
+        """Where the hub's files are seen from here; elsewhere than `home` if it has a disk of its own."""
         self.port = free_port()
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")},
@@ -90,7 +92,7 @@ class Installation:
     def client(self) -> Client:
         """The REST API as the command line uses it."""
         if self._client is None:
-            address = read_local(self.home)
+            address = read_local(self.hub_home)
             assert isinstance(address, HubAddress), "the hub left no address"
             self._client = Client(address)
         return self._client
@@ -100,7 +102,7 @@ class Installation:
 
         def ready() -> bool:
             assert self.supervisor.poll() is None, f"the service ended:\n{self.log('supervisor')}"
-            if read_local(self.home) is None:
+            if read_local(self.hub_home) is None:
                 return False
             with contextlib.suppress(Problem):
                 return self.client.outside("/readyz")[0] == 200

@@ -37,6 +37,7 @@ from starloom.blobs.artifacts import FileBlobs
 from starloom.blobs.collection import Collector
 from starloom.blobs.collection import Keeping as BlobKeeping
 from starloom.blobs.logs import AttemptLogs
+from starloom.clock import HubClock, follow_dates
 from starloom.edge import first_run, keys
 from starloom.edge.app import Edge, Files, build
 from starloom.edge.fanout import Fanout
@@ -59,7 +60,9 @@ from starloom.engine.settings import EngineSettings
 from starloom.engine.succession import Patience, Succession
 from starloom.jobs.broker import broker_url_of, make_celery
 from starloom.jobs.sending import CelerySender
-from starloom.planner.catalogue import load_catalogue
+from starloom.lab.desk import Desk
+from starloom.lab.scenario_runs import ScenarioRuns
+from starloom.planner.catalogue import built_in_folder, load_catalogue
 from starloom.planner.fleet import FleetView as PlannerFleet
 from starloom.planner.service import Planning
 from starloom.settings import Settings, SettingsInvalid, load
@@ -76,16 +79,6 @@ HUB_KEY_FILE = Path("keys") / "hub.key"
 CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(__file__).resolve().parent
 _log = logging.getLogger("starloom.app")
-
-
-class WallClock:
-    """Hub time from the machine's clock."""
-
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
-
-    async def wait(self, ms: int) -> None:
-        await asyncio.sleep(ms / 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +106,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         ttl_ms = round(settings.owner_ttl_s * 1000)
         store = await open_store(redis_url, database_url, owner_ttl_ms=ttl_ms)
         stack.push_async_callback(store.close)
-        clock, fanout, links, given = WallClock(), Fanout(), Links(), Given()
+        clock, fanout, links, given = HubClock(), Fanout(), Links(), Given()
         shared = settings.shared_home
         blobs = FileBlobs(
             shared / "blobs",
@@ -182,7 +175,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             patience=Patience(look_ms=min(250, ttl_ms // 8), unseen_ms=ttl_ms * 3 // 10),
         )
         key = keys.load_or_make(shared / HUB_KEY_FILE)
-        peers = Peers(secret_of(shared / HUB_KEY_FILE), hub_id, clock.now_ms)
+        peers = Peers(secret_of(shared / HUB_KEY_FILE), hub_id, clock.wall_ms)
         neighbours = Neighbours(store.log, succession, peers, fanout, clock, settings.peer_url or settings.url)
         seat = succession.seat
         stack.push_async_callback(neighbours.close)
@@ -196,6 +189,8 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             await changed()
         else:
             await vault.sweep(access.secrets.values())
+        dates = asyncio.create_task(follow_dates(clock, lambda: _is_idle(succession)), name="dates")
+        stack.push_async_callback(_end, dates)
         logs = LogWriter(attempt_logs)
         writing = asyncio.create_task(logs.run(), name="attempt-logs")
         stack.push_async_callback(_end, writing)
@@ -208,6 +203,9 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         reach = reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies)
         place = LanPlace(home, settings.lan_host or "", settings.lan_port, settings.drain_s / 4)
         lan = LanListener(place, reach, clock.now_ms)
+        desk = Desk(store, ScenarioRuns(built_in_folder() / "scenarios", clock.now_ms)) if settings.lab else None
+        if desk is not None:
+            stack.push_async_callback(desk.close)
         hub = Hub(
             access=access,
             artifacts=blobs,
@@ -218,6 +216,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             headlines=others.headlines,
             inbox=seat,
             key=key,
+            lab=desk,
             lan=lan,
             limits=Limits(time.monotonic),
             links=links,
@@ -263,7 +262,7 @@ async def _embedded(home: Path, stack: AsyncExitStack) -> str:
     return redis.url
 
 
-async def _local_token(settings: Settings, access: AccessView, inbox: Inbox, clock: WallClock) -> str:
+async def _local_token(settings: Settings, access: AccessView, inbox: Inbox, clock: HubClock) -> str:
     """Return this machine's own token; a hub that follows asks the owner for it, through a change of owners.
 
     Raises:
@@ -284,7 +283,12 @@ def _held(succession: Succession) -> Collection[str]:
     return () if succession.engine is None else succession.engine.shard.constellations
 
 
-async def _collect(collector: Collector, clock: WallClock, succession: Succession) -> None:
+def _is_idle(succession: Succession) -> bool:
+    """Say whether nothing is under way; a standby cannot know, and may be the next to count what is."""
+    return succession.engine is not None and not succession.engine.shard.live
+
+
+async def _collect(collector: Collector, clock: HubClock, succession: Succession) -> None:
     """Let go of what nothing names, for ever; what could not be read is tried again the next time.
 
     Only the owner does: it alone knows all that is held.
@@ -312,10 +316,10 @@ def _not_ready(succession: Succession, neighbours: Neighbours) -> list[str]:
         return [] if neighbours.owner_url else ["an owner of the shard"]
     if not engine.ready:
         return ["engine"]
-    return [engine.inbox.refusing] if engine.inbox.refusing else []
+    return [engine.inbox.waits_for] if engine.inbox.waits_for else []
 
 
-def _gauges(succession: Succession, store: RedisStore, clock: WallClock) -> dict[str, Gauge]:
+def _gauges(succession: Succession, store: RedisStore, clock: HubClock) -> dict[str, Gauge]:
     def of(read: Callable[[Engine], float]) -> Gauge:
         return lambda: 0 if succession.engine is None else read(succession.engine)
 

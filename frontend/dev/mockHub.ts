@@ -9,6 +9,7 @@ import type { Entity, StreamEvent } from "../src/model/types.ts";
 import { fleetLog } from "./fleetScenario.ts";
 import { T0 } from "./logBuilder.ts";
 import { type Answered, preview, problem, RECIPES, SECRETS, why } from "./mockDocuments.ts";
+import { MockLab } from "./mockLab.ts";
 import { CONSTELLATION, photoBackup, type Stop } from "./scenario.ts";
 
 export interface LiveClient {
@@ -24,6 +25,8 @@ export interface MockOptions {
   /** Moves all hub times, so that the scenario seems to run now. */
   shiftMs?: number;
   empty?: boolean;
+  /** The hub was started with `--lab`. */
+  lab?: boolean;
 }
 
 /** What a submit answers that was waited for: the test task of a new device, for one. */
@@ -40,10 +43,12 @@ export class MockHub {
   private readonly logs = new Map<string, StreamEvent[]>();
   private readonly clients = new Map<LiveClient, Set<string>>();
   private readonly shiftMs: number;
+  readonly lab: MockLab | null;
 
   constructor(options: MockOptions = {}) {
     this.signedIn = options.signedIn ?? true;
     this.shiftMs = options.shiftMs ?? 0;
+    this.lab = options.lab ? new MockLab(this) : null;
     this.logs.set("fleet", options.empty ? [] : this.shift(fleetLog()));
     if (options.empty) return;
     this.logs.set(CONSTELLATION, this.shift(photoBackup(options.stop ?? "killed")));
@@ -219,6 +224,7 @@ export class MockHub {
       const value = judged[2] === "deny" ? "deny" : (body as { always?: boolean }).always ? "always" : "allow";
       return this.answered(decodeURIComponent(judged[1] ?? ""), { value });
     }
+    if (this.lab && path.startsWith("/lab/")) return this.lab.answer(method, path, body) as Answered;
     if (path === "/enrollments") return this.enroll();
     if (path === "/stop-all") return this.stopAll();
     const decided = /^\/enrollments\/([^/]+)\/(approve|deny)$/.exec(path);
@@ -231,7 +237,8 @@ export class MockHub {
   }
 
   private session(): Answered {
-    return { body: { csrf: "csrf", principal: { id: "p1", name: "mara" }, role: "owner", token: "t1" }, status: 200 };
+    const principal = { id: "p1", name: "mara" };
+    return { body: { csrf: "csrf", lab: this.lab !== null, principal, role: "owner", token: "t1" }, status: 200 };
   }
 
   private list(search: URLSearchParams): Answered {

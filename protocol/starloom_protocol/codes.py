@@ -56,6 +56,9 @@ class Code(StrEnum):
     DOWNSTREAM_STARTED = "downstream_started"
     NEEDS_CONFIRM = "needs_confirm"
     HAS_DEPENDENTS = "has_dependents"
+    NOT_SIMULATED = "not_simulated"
+    FAULT_IMPOSSIBLE = "fault_impossible"
+    SCENARIO_BUSY = "scenario_busy"
     # access
     NOT_SIGNED_IN = "not_signed_in"
     FORBIDDEN = "forbidden"
@@ -223,6 +226,19 @@ CODES: dict[Code, CodeInfo] = {
     ),
     Code.HAS_DEPENDENTS: CodeInfo(
         _P, 422, "Other tasks depend on it", "Remove or re-source the named dependencies in the same edit."
+    ),
+    Code.NOT_SIMULATED: CodeInfo(
+        _P,
+        409,
+        "This is a real device",
+        "The lab breaks simulated devices only: start some with `starloom up --demo`, or break a whole installation "
+        "of its own with `starloom chaos run`.",
+    ),
+    Code.FAULT_IMPOSSIBLE: CodeInfo(
+        _P, 409, "This cannot be broken now", "`GET /api/v1/lab/faults` says what can be broken and what lasts."
+    ),
+    Code.SCENARIO_BUSY: CodeInfo(
+        _P, 409, "A scenario is running already", "Wait for its verdict, or stop it; one runs at a time."
     ),
     Code.NOT_SIGNED_IN: CodeInfo(
         _P, 401, "You are not signed in", "Run `starloom open` for a sign-in link, or send a bearer token."

@@ -35,7 +35,7 @@ from starloom_protocol.entities import (
 )
 from starloom_protocol.feed import FLEET, encode_event, state_hash
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Code, DeviceLink, Gate, Need, Op, Outcome, Profile
+from starloom_protocol.vocabulary import Code, DeviceLink, FaultKind, FaultTarget, Gate, Need, Op, Outcome, Profile
 from tests.builders import MAYBE, TOOLS, Driver, edge, plan, task, when
 
 FOLDER = Path(str(files("starloom_protocol"))) / "golden" / "v1" / "logs"
@@ -408,6 +408,38 @@ def fleet_at_work() -> Driver:
     return driver
 
 
+def broken_on_purpose() -> Driver:
+    """Faults of a simulated device: begun in the middle of work, healed early, over, refused by the lab, forgotten."""
+    driver = Driver("one")
+    driver.add_device("toy", demo=True)
+    driver.submit(plan(task("a", device="toy")))
+    kinds = [FaultKind.KILL, FaultKind.FREEZE, FaultKind.CLOCK_SKEW, FaultKind.DISK_FULL]
+    for number, kind in enumerate(kinds):
+        driver.do(
+            i.LabFaultAsked(
+                id=f"a{number}",
+                by="person:ann",
+                able=True,
+                device="d-toy",
+                fault=f"f{number}",
+                for_ms=2_000,
+                held=True,
+                kind=kind,
+                size_ms=3_600_000 if kind is FaultKind.CLOCK_SKEW else 0,
+                target=FaultTarget.DEVICE,
+            )
+        )
+    driver.do(i.LabFaultBegan(id="b0", by="lab", fault="f0", note="its agent is killed (SIGKILL)"))
+    driver.now_ms += 2_000
+    driver.do(i.LabFaultEnded(id="e0", by="lab", failed=False, fault="f0", note="its agent runs again"))
+    driver.do(i.LabFaultBegan(id="b1", by="lab", fault="f1", note="its agent is stopped (SIGSTOP)"))
+    driver.do(i.LabFaultHealAsked(id="h1", by="person:ann", fault="f1"))
+    driver.do(i.LabFaultEnded(id="e1", by="lab", failed=False, fault="f1", note="its agent goes on"))
+    driver.do(i.LabFaultEnded(id="e2", by="lab", failed=True, fault="f2", note="its agent is dead already"))
+    driver.run(value=1)
+    return driver
+
+
 SCENARIOS: dict[str, tuple[Callable[[], Driver], str]] = {
     "chain": (chain, "c1"),
     "failure-and-skip": (failure_and_skip, "c1"),
@@ -423,6 +455,8 @@ SCENARIOS: dict[str, tuple[Callable[[], Driver], str]] = {
     "hedge": (hedged, "c1"),
     "drained-and-asked": (drained_and_asked, "c1"),
     "fleet-at-work": (fleet_at_work, FLEET),
+    "broken-on-purpose": (broken_on_purpose, FLEET),
+    "worked-while-broken": (broken_on_purpose, "c1"),
 }
 
 

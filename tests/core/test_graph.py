@@ -60,6 +60,42 @@ def test_only_what_a_new_edge_reaches_need_be_looked_at(edges: list[tuple[int, i
     assert (find_cycle(found, [f"t{new[1]}"]) is not None) == (new[0] == new[1] or reaches(forward, new[1], new[0]))
 
 
+def naive_cycle(found: Constellation) -> bool:
+    return find_cycle(found, found.specs) is not None
+
+
+@settings(max_examples=400, deadline=None)
+@given(EDGES, st.lists(st.tuples(EDGES, st.lists(st.integers(0, 19), max_size=4)), max_size=4))
+def test_edits_one_after_the_other_look_only_at_what_lies_between(
+    edges: list[tuple[int, int]], edits: list[tuple[list[tuple[int, int]], list[int]]]
+) -> None:
+    """What is found is what a look at everything finds, also with removed edges, new tasks and refused edits."""
+    there = {(source, target) for source, target in edges if source < target}
+    found = graph(sorted(there))
+    set_ranks(found)
+    for number, (added, removed) in enumerate(edits):
+        there -= {pair for at, pair in enumerate(sorted(there)) if at in removed}
+        size = 8 + number  # this edit adds a task, whose number is the highest
+        new = [(source, size) for source, target in added if source == target]
+        new += [(size, target) if (source + target) % 3 == 0 else (source, target) for source, target in added]
+        new = [pair for pair in dict.fromkeys(new) if pair not in there]
+        rank, found = found.rank, graph([*sorted(there), *new], size + 1)
+        found.rank = rank
+        sources, targets = ([f"t{pair[end]}" for pair in new] for end in (0, 1))
+        cycle = find_cycle(found, targets, sources)
+        assert (cycle is not None) == naive_cycle(found)
+        if cycle is not None:
+            links = {(f"t{source}", f"t{target}") for source, target in [*there, *new]}
+            assert all(pair in links for pair in zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+            found = graph(sorted(there), size + 1)
+            found.rank = rank
+            raise_ranks(found, [f"t{size}"])
+            continue
+        raise_ranks(found, [f"t{size}", *sources])
+        there.update(new)
+        assert all(found.rank[f"t{source}"] > found.rank[f"t{target}"] for source, target in there)
+
+
 def longest(edges: list[tuple[int, int]], node: int) -> int:
     return max((1 + longest(edges, target) for source, target in edges if source == node), default=0)
 

@@ -31,7 +31,7 @@ ELSEWHERE = {
     "artifacts": "files of tasks are sent by agents (tests/device_agents)",
     "brief": "before there is a constellation (test_assistants)",
     "enrollments": "a device joins (test_fleet, test_joining)",
-    "lab": "a note of the lab's own programs (tests/lab)",
+    "lab": "what is broken on purpose, on simulated devices only (test_lab)",
     "lan": "the hub's own listener (test_joining)",
     "live": "the page's own stream (every test of this folder)",
     "model": "the hub's model (test_waiting)",

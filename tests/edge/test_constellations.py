@@ -453,7 +453,7 @@ async def test_an_unexpected_error_shows_its_id_only(
 async def test_the_lab_notes_its_faults_in_the_log(world: World) -> None:
     made = await world.submit(chain("t.one"))
     async with world.client() as http:
-        noted = await http.post("/api/v1/lab/faults", json={"constellation": made["id"], "note": "cut"})
+        noted = await http.post("/api/v1/lab/notes", json={"constellation": made["id"], "note": "cut"})
     assert noted.status_code == 201
     events = [json.loads(raw) for raw in await world.hub.reads.events(made["id"], 0, 100)]
     assert [(event["kind"], event.get("note")) for event in events][-1] == ("fault_injected", "cut")

@@ -85,6 +85,8 @@ def test_every_way_to_miss_is_told() -> None:
     assert misses(expect(at_most_once=False), view, TWICE, 1.0, []) == []
     assert "begun 2 times" in misses(expect(at_most_once=["strike"]), view, TWICE, 1.0, [])[0]
     assert "only after 11.0 s" in misses(expect(), view, ONCE, 11.0, [])[0]
+    assert "held nothing up" in misses(expect(not_before_s=3), view, ONCE, 2.9, [])[0]
+    assert misses(expect(not_before_s=3), view, ONCE, 3.0, []) == []
     assert "it is succeeded" in misses(expect(state="failed"), view, ONCE, 1.0, [])[0]
     assert "task strike is succeeded" in misses(expect(tasks={"strike": "unknown"}), view, ONCE, 1.0, [])[0]
     assert "task gone is not there" in misses(expect(tasks={"gone": "unknown"}), view, ONCE, 1.0, [])[0]

@@ -74,6 +74,8 @@ _RECIPE_BYTES = 4 * SMALL
 # A value of 64 KiB, every character of it escaped.
 _SECRET_BYTES = 7 * SMALL
 
+_LAB = Row(Door.CALLER, _OWNER, Scope.LAB, SMALL)
+
 V1 = "/api/v1"
 _C = V1 + "/constellations"
 _T = _C + "/{constellation}/tasks/{task}"
@@ -194,7 +196,18 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("HEAD", V1 + "/artifacts/{sha256}"): _read(Scope.ARTIFACTS),
     ("GET", V1 + "/stop-all"): _read(),
     ("POST", V1 + "/stop-all"): _run(),
-    ("POST", V1 + "/lab/faults"): Row(Door.CALLER, _OWNER, Scope.LAB, SMALL),
+    # the lab: there only with `--lab`
+    ("GET", V1 + "/lab/faults"): _LAB,
+    ("POST", V1 + "/lab/faults"): _LAB,
+    ("GET", V1 + "/lab/faults/{fault}"): _LAB,
+    ("DELETE", V1 + "/lab/faults/{fault}"): _LAB,
+    ("POST", V1 + "/lab/faults/{fault}/{report}"): _LAB,
+    ("POST", V1 + "/lab/orders"): _LAB,
+    ("POST", V1 + "/lab/notes"): _LAB,
+    ("GET", V1 + "/lab/scenarios"): _LAB,
+    ("POST", V1 + "/lab/scenarios/{scenario}/runs"): _LAB,
+    ("GET", V1 + "/lab/scenarios/{scenario}/runs/{run}"): _LAB,
+    ("DELETE", V1 + "/lab/scenarios/{scenario}/runs/{run}"): _LAB,
 }
 
 

@@ -5,8 +5,10 @@ Needs no hub that runs already and touches none.
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +20,7 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import Place, Problem, usage
 
 if TYPE_CHECKING:
+    from starloom.lab.story import Line
     from starloom_protocol.plan.scenario import Scenario
 
 
@@ -37,6 +40,9 @@ def chaos_run(
     run: Invocation,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, as docs/lab.md tells.")],
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Instead of the file's own.")] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Print the story as it comes, then the verdict: lines of JSON.")
+    ] = False,
 ) -> None:
     """Carry out a scenario in an installation of its own; 0 if its expectation was met, 1 if not, 2 if it is wrong."""
     if run.hub is not None:
@@ -51,12 +57,18 @@ def chaos_run(
         sys.stderr.flush()
 
     signal.signal(signal.SIGTERM, _interrupted)
-    told = run_apart(scenario, say)
-    if run.as_json:
+    told = run_apart(scenario, say, _print_line if live else None)
+    if live:
+        print(json.dumps({"told": told.document()}), flush=True)
+    elif run.as_json:
         run.emit(told.document())
     else:
         print(told.text())
     finish(Exit.SUCCEEDED if told.met else Exit.FAILED)
+
+
+def _print_line(line: Line) -> None:
+    print(json.dumps({"line": asdict(line)}), flush=True)
 
 
 def _interrupted(_number: int, _frame: FrameType | None) -> None:

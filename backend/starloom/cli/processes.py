@@ -19,17 +19,22 @@ from starloom.parentage import ends_with_parent
 PAUSE_S = 0.2
 PAUSE_MOST_S = 10.0
 SETTLED_S = 30.0
+LAST_WORDS_S = 1.0
 LOG_BYTES_MAX = 5 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Program:
-    """What to run. With `log` its output goes to that file, else it shares the terminal."""
+    """What to run. With `log` its output goes to that file, else it shares the terminal.
+
+    `piped`: the words come here by a pipe and are written by this process, because the program's own disk may be full.
+    """
 
     name: str
     argv: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     log: Path | None = None
+    piped: bool = False
 
 
 class Child:
@@ -45,6 +50,7 @@ class Child:
         self._process: asyncio.subprocess.Process | None = None
         self._watch: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
+        self._copying: asyncio.Task[None] | None = None
 
     @property
     def pid(self) -> int | None:
@@ -101,8 +107,8 @@ class Child:
             self._process = await asyncio.create_subprocess_exec(
                 *self.program.argv,
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
+                stdout=asyncio.subprocess.PIPE if self.program.piped else out,
+                stderr=asyncio.subprocess.STDOUT if self.program.piped else out,
                 env={**os.environ, **self.program.environment},
                 # Its own group, so that Ctrl-C in the terminal reaches the supervisor alone, which ends it in order.
                 start_new_session=True,
@@ -111,6 +117,9 @@ class Child:
         finally:
             if out is not None:
                 out.close()
+        if self.program.piped and log is not None and self._process.stdout is not None:
+            name = f"log of {self.program.name}"
+            self._copying = asyncio.create_task(_copy(self._process.stdout, log), name=name)
         self.starts += 1
 
     async def _keep(self) -> None:
@@ -119,6 +128,10 @@ class Child:
             while self._process is not None:
                 began = time.monotonic()
                 self.exit_code = await self._process.wait()
+                if self._copying is not None:
+                    # What it started may still hold the other end of the pipe.
+                    await asyncio.wait({self._copying}, timeout=LAST_WORDS_S)
+                    self._copying.cancel()
                 if self._stopping.is_set() or not self._restart:
                     return
                 if time.monotonic() - began > SETTLED_S:
@@ -135,6 +148,12 @@ class Child:
                     return
         finally:
             self.ended.set()
+
+
+async def _copy(said: asyncio.StreamReader, log: Path) -> None:
+    with log.open("ab", buffering=0) as out:
+        while data := await said.read(64 * 1024):
+            out.write(data)
 
 
 def _how(code: int) -> str:

@@ -25,6 +25,10 @@ from starloom.core.history_inputs import ForkRequested as ForkRequested
 from starloom.core.history_inputs import RefusalNoted as RefusalNoted
 from starloom.core.history_inputs import UndoRequested as UndoRequested
 from starloom.core.input_record import Input as Input
+from starloom.core.lab_inputs import LabFaultAsked as LabFaultAsked
+from starloom.core.lab_inputs import LabFaultBegan as LabFaultBegan
+from starloom.core.lab_inputs import LabFaultEnded as LabFaultEnded
+from starloom.core.lab_inputs import LabFaultHealAsked as LabFaultHealAsked
 from starloom_protocol.edits import EditOperation, LoweredPlan
 from starloom_protocol.entities import Budget, Enrollment, Fault, Principal, SignIn, Token
 from starloom_protocol.frames import LeaseRef
@@ -366,4 +370,8 @@ AnyInput = (
     | SignInUsed
     | RefusalNoted
     | FaultNoted
+    | LabFaultAsked
+    | LabFaultHealAsked
+    | LabFaultBegan
+    | LabFaultEnded
 )

@@ -37,6 +37,7 @@ from starloom_protocol.entities import (
     Version,
 )
 from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.lab_records import LabFault
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import GateState
 
@@ -67,6 +68,7 @@ FLEET_KINDS = (
     "stopping",
     "asks",
     "model_day",
+    "lab_fault",
 )
 ACCESS_KINDS = ("principal", "token", "signin", "idem", "secret")
 
@@ -227,7 +229,8 @@ class Constellation(Stream):
 class Fleet(Stream):
     """Devices and what they offer, and schedules; `used` counts slots, `tools` is each device's offer by tool name.
 
-    `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge;
+    `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge; `freed`
+    rises with every slot that becomes free;
     `stop_waits` has the device of each attempt whose end a stop-all waits for.
     """
 
@@ -238,9 +241,11 @@ class Fleet(Stream):
         "devices",
         "enrollments",
         "faults",
+        "freed",
         "health",
         "hedges",
         "holders",
+        "lab_faults",
         "offers",
         "recipes",
         "revision",
@@ -264,6 +269,7 @@ class Fleet(Stream):
         self.standing = cast(dict[str, Standing], self.tables["standing"])
         self.asks = cast(dict[str, DeviceAsks], self.tables["asks"])
         self.health = cast(dict[str, Health], self.tables["health"])
+        self.lab_faults = cast(dict[str, LabFault], self.tables["lab_fault"])
         self.stopping = cast(dict[str, Stopping], self.tables["stopping"])
         self.stop_waits: dict[str, str] = {}
         self.faults = 0
@@ -271,6 +277,7 @@ class Fleet(Stream):
         self.by_name: dict[str, str] = {}
         self.tools: dict[str, dict[str, ToolOffer]] = {}
         self.used: dict[str, int] = {}
+        self.freed = 0
         self.holders: dict[str, dict[tuple[str, str], None]] = {}
         self.revision = 0
 
@@ -296,10 +303,11 @@ class Access(Stream):
 class Demand:
     """Ready tasks of one owner that want the same: a heap of (-rank, order, constellation, task), lazily pruned.
 
-    `feasible` are the devices that can, in order of name, each with its slots and whether its owner is to be spared.
+    `feasible` are the devices that can, in order of name, each with its slots and whether its owner is to be spared;
+    `full_at` is the fleet's `freed` when the last of their slots was found taken.
     """
 
-    __slots__ = ("feasible", "heap", "key", "needs", "owner", "revision", "selector", "tool")
+    __slots__ = ("feasible", "full_at", "heap", "key", "needs", "owner", "revision", "selector", "tool")
 
     def __init__(self, key: tuple[str, bytes], tool: str, selector: Any, needs: Any = None, owner: str = "") -> None:
         self.owner = owner
@@ -309,6 +317,7 @@ class Demand:
         self.needs = needs
         self.heap: list[tuple[int, int, str, str]] = []
         self.feasible: list[tuple[str, int, bool]] = []
+        self.full_at = -1
         self.revision = -1
 
 

@@ -25,6 +25,7 @@ from starloom.core import (
     forking,
     health,
     hedge_opening,
+    lab_faults,
     library,
     looking,
     owner_asks,
@@ -59,7 +60,6 @@ from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 _STATE = ConstellationState
 _CANCELLING = ConstellationState.CANCELLING
 _READY, _WAITING = TaskState.READY, TaskState.WAITING
-_UNSTARTED = frozenset({_READY, _WAITING})
 SETTLE_MOST = 1_000_000
 
 
@@ -102,17 +102,17 @@ def _settle(work: Work) -> None:
     while True:
         while shard.touched or work.rules_due:
             # Rules first: they edit what a cascade would otherwise skip or start.
-            for due in _taken(work.rules_due):
-                if due[2] == ENDED_IN_DOUBT:
-                    looking.begin(work, due[0], due[1])
+            for name, task, ended in _taken(work.rules_due):
+                if ended == ENDED_IN_DOUBT:
+                    looking.begin(work, name, task)
                     continue
-                fire_due(work, *due)
-                review.begin(work, *due)
-                if due[2] != "attempt_ended":
-                    _grow(work, due[0], due[1])
+                fire_due(work, name, task, ended)
+                review.begin(work, name, task, ended)
+                if ended != "attempt_ended":
+                    _grow(work, name, task)
             touched, shard.touched = shard.touched, {}
+            turns += len(touched)
             for name, key in touched:
-                turns += 1
                 _reconsider(work, name, key)
             if turns > SETTLE_MOST:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
@@ -159,7 +159,10 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             work.rules_due.append((name, key, str(now)))
         return
     record = constellation.tasks.get(key)
-    if record is None or record.state not in _UNSTARTED:
+    if record is None:
+        return
+    stands = record.state
+    if stands is not _WAITING and stands is not _READY:
         return
     if constellation.head.state is _CANCELLING:
         attempts.ask_to_stop(work, constellation, key, "the constellation was cancelled")
@@ -171,11 +174,11 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
         change_task(work, constellation, key, "task_skipped", skipped, by="engine")
     elif constellation.undecided.get(key) or (constellation.relisting and of_old_list(constellation, key)):
-        if record.state is _READY:
+        if stands is _READY:
             close_question(work, constellation, key)
             closed = moved(work, record, TaskState.WAITING)
             change_task(work, constellation, key, "task_waiting", closed, by="engine")
-    elif record.state is _WAITING:
+    elif stands is _WAITING:
         spec = constellation.specs[key]
         if spec.person is not None:
             if review.holds(record):
@@ -274,6 +277,9 @@ def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind == health.TIMER:
         health.on_timer(work, item)
         return
+    if item.kind == lab_faults.TIMER:
+        lab_faults.on_timer(work, item)
+        return
     if item.kind == hedge_opening.KIND:
         hedge_opening.on_timer(work, item)
         return
@@ -320,6 +326,10 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.QuestionAnswered: requests.on_answer,
     i.StandingRevoked: approvals.on_standing_revoked,
     i.FaultNoted: requests.on_fault_noted,
+    i.LabFaultAsked: lab_faults.on_asked,
+    i.LabFaultHealAsked: lab_faults.on_heal_asked,
+    i.LabFaultBegan: lab_faults.on_began,
+    i.LabFaultEnded: lab_faults.on_ended,
     i.RefusalNoted: auditing.on_refusal,
     i.EditProposed: _on_edit,
     i.ControlRequested: controls.on_control,

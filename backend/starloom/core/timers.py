@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.core import approvals, draining, health, off_devices, review, tidying
+from starloom.core import approvals, draining, health, lab_faults, off_devices, review, tidying
 from starloom.core.effects import ArmTimer
 from starloom.core.fences import absence_of, fence_after_ms
 from starloom.core.model import Constellation, Shard
@@ -34,6 +34,7 @@ def due_moments(shard: Shard) -> Iterator[ArmTimer]:
     yield from of_schedules(shard)
     yield from draining.due_moments(shard)
     yield from health.due_moments(shard)
+    yield from lab_faults.due_moments(shard)
     yield tidying.due_moment(0)
 
 

@@ -29,6 +29,7 @@ from starloom.edge.forks import Forks
 from starloom.edge.handshake import Handshake
 from starloom.edge.hub import Hub
 from starloom.edge.joining import Joining
+from starloom.edge.lab import LabRoutes
 from starloom.edge.lan_routes import LanRoutes
 from starloom.edge.live import LiveEndpoint, LiveParts
 from starloom.edge.model import ModelRoutes
@@ -152,6 +153,7 @@ def build(
         OwnerAsks(hub),
         FleetRoutes(hub, repeats, wheels),
         Joining(hub, wheels, files.join_script),
+        LabRoutes(hub, repeats),
         LanRoutes(hub),
         ModelRoutes(hub),
         Artifacts(hub),

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
+from starloom_protocol.lab_faults import FAULT_MAX_S
 from starloom_protocol.values import name_fault
-from starloom_protocol.vocabulary import CatchUp, NotifyWhen, Overlap, Profile, Role
+from starloom_protocol.vocabulary import CatchUp, FaultKind, FaultTarget, NotifyWhen, Overlap, Profile, Role
 
 WORDS_MAX = 4_000
 REASON_MAX = 1_000
@@ -209,11 +210,47 @@ class NewToken(Body):
     scopes: Annotated[list[Name], Field(max_length=16)] = []
 
 
-class NewFault(Body):
-    """A note of what the lab did, for the log of a constellation."""
+class LabNote(Body):
+    """What a program of the lab did to something that is no device of this hub, for the log of a constellation."""
 
     constellation: Name
     note: Reason
+
+
+Seconds = Annotated[float, Field(gt=0, le=FAULT_MAX_S)]
+
+
+class NewFault(Body):
+    """Something to break: of which device (name or id), in which way, for how long. `by_s`: a delay, a wrong clock."""
+
+    target: Literal["device", "link"]
+    device: Name
+    kind: FaultKind
+    for_s: Seconds = 5.0
+    by_s: Annotated[float, Field(ge=-366 * 86_400, le=366 * 86_400)] | None = None
+
+
+class FaultReport(Body):
+    """What the lab's program says of a fault: what was done, or why it was not (`failed`)."""
+
+    note: Reason = ""
+    failed: bool = False
+
+
+class LabHold(Body):
+    """The devices that a program of the lab runs, what it can do to each, and the orders that it has seen."""
+
+    devices: Annotated[
+        dict[Name, Annotated[dict[FaultTarget, Annotated[list[FaultKind], Field(max_length=10)]], Field(max_length=5)]],
+        Field(max_length=16),
+    ]
+    seen: Annotated[list[Name], Field(max_length=100)] = []
+
+
+class NewRun(Body):
+    """A run of a scenario, by its own seed or another."""
+
+    seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
 
 
 Cron = Annotated[str, StringConstraints(max_length=128, strip_whitespace=True)]

@@ -51,17 +51,19 @@ class Fanout:
         """Pass on one commit's events, in order."""
         self.pos = pos
         self.published += len(events)
+        listeners, of_streams, watched = self.listeners, self._viewers, self._changed
         for event, raw in events:
-            for hear in self.listeners:
+            for hear in listeners:
                 try:
                     hear(event)
                 except Exception:
                     _log.exception("a read model failed on %s %s #%d", event.stream, event.kind, event.seq)
-            viewers = self._viewers.get(event.stream)
+            stream = event.stream
+            viewers = of_streams.get(stream)
             if viewers:
                 for viewer in list(viewers):
-                    viewer.take_event(event.stream, event.seq, raw)
-            changed = self._changed.get(event.stream)
+                    viewer.take_event(stream, event.seq, raw)
+            changed = watched.get(stream) if watched else None
             if changed:
                 for flag in changed:
                     flag.set()

@@ -32,6 +32,7 @@ from starloom.planner.matching import Matched
 from starloom.settings import Settings
 from starloom.store.port import ReadPort
 from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.lab_records import LabFault
 from starloom_protocol.plan import PlanCheck
 
 
@@ -49,6 +50,23 @@ class Planner(Protocol):
     def recipes(self) -> list[dict[str, Any]]: ...
 
     def recipe(self, name: str) -> dict[str, Any] | None: ...
+
+
+class LabDesk(Protocol):
+    """The lab's own programs: what became of a fault, and scenarios that run in installations of their own.
+
+    Runs are documents; an unknown scenario or run is a `KeyError`, a second run at once a `RuntimeError`.
+    """
+
+    async def report(self, fault: LabFault, names: Mapping[str, str], now_ms: int) -> list[dict[str, Any]]: ...
+
+    async def scenarios(self) -> list[dict[str, Any]]: ...
+
+    async def start(self, scenario: str, seed: int | None) -> dict[str, Any]: ...
+
+    def run(self, scenario: str, run: str) -> dict[str, Any]: ...
+
+    async def stop(self, scenario: str, run: str) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +96,7 @@ class Hub:
     tickets: Tickets
     vault: Vault
     given: Given = field(default_factory=Given)
+    lab: LabDesk | None = None
     lan: Lan = field(default_factory=NoLan)
     peers: Peers | None = None
     standing: Standing | None = None

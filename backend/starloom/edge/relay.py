@@ -61,7 +61,7 @@ _HANDSHAKE = frozenset(
 )
 _SAID_HERE = frozenset({b"x-request-id", b"strict-transport-security", POSITION_HEADER.encode(), b"date", b"server"})
 _HERE = frozenset({("POST", V1 + "/live/tickets"), ("POST", V1 + "/lan/open"), ("POST", V1 + "/lan/close")})
-_AT_OWNER = ("/aip/", V1 + "/enrollments", V1 + "/devices")
+_AT_OWNER = ("/aip/", V1 + "/enrollments", V1 + "/devices", V1 + "/lab/")
 _PLAIN = frozenset({"/healthz", "/readyz", "/metrics"})
 
 

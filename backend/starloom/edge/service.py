@@ -1,21 +1,16 @@
-"""Health, readiness, metrics, the OpenAPI document and the lab's notes."""
+"""Health, readiness, metrics and the OpenAPI document."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI
 from starlette.responses import Response
 
 from starloom.access.guard import V1
-from starloom.access.secrets import new_id
-from starloom.core import inputs
-from starloom.edge.admission import caller_of
 from starloom.edge.aip import AipEndpoint
-from starloom.edge.bodies import NewFault
 from starloom.edge.hub import Hub
-from starloom.edge.problems import accepted
 from starloom.edge.replies import json_reply
 from starloom_protocol.vocabulary import DeviceLink
 
@@ -36,8 +31,6 @@ class Service:
         router.add_api_route("/readyz", self.readyz, methods=["GET"])
         router.add_api_route("/metrics", self.metrics, methods=["GET"])
         router.add_api_route(V1 + "/openapi.json", self.openapi, methods=["GET"], include_in_schema=False)
-        if self._hub.settings.lab:
-            router.add_api_route(V1 + "/lab/faults", self.fault, methods=["POST"], status_code=201)
 
     async def healthz(self) -> Response:
         """Say that the process answers, and whether this hub owns the shard or stands by."""
@@ -71,15 +64,6 @@ class Service:
     async def openapi(self) -> Response:
         """Give the OpenAPI 3.1 document of this API."""
         return json_reply(self._app.openapi())
-
-    async def fault(self, request: Request, body: NewFault) -> Response:
-        """Note in a constellation's log what the lab did to the fleet."""
-        caller = caller_of(request)
-        noted = inputs.FaultNoted(
-            by="lab", constellation=body.constellation, id=new_id(), note=body.note, scope=caller.role
-        )
-        value = accepted(await self._hub.inbox.ask(noted))
-        return json_reply(value if isinstance(value, dict) else {"noted": True}, 201)
 
 
 def _by_link(hub: Hub) -> list[tuple[str, float]]:

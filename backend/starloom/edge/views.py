@@ -27,6 +27,7 @@ from starloom_protocol.entities import (
 )
 from starloom_protocol.feed import ACCESS, FLEET, Event
 from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.lab_records import LabFault
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
 
@@ -51,6 +52,7 @@ class FleetView:
         self.health: dict[str, Health] = {}
         self.stopping: dict[str, Stopping] = {}
         self.asks: dict[str, DeviceAsks] = {}
+        self.lab_faults: dict[str, LabFault] = {}
         self._by_code: dict[str, str] = {}
 
     def reset(self, seq: int, entities: Mapping[str, bytes]) -> None:
@@ -66,6 +68,7 @@ class FleetView:
         self.health.clear()
         self.stopping.clear()
         self.asks.clear()
+        self.lab_faults.clear()
         self._by_code.clear()
         for key, raw in entities.items():
             self._put(key, raw)
@@ -103,6 +106,8 @@ class FleetView:
                 self.stopping.pop(identity, None)
             elif kind == "asks":
                 self.asks.pop(identity, None)
+            elif kind == "lab_fault":
+                self.lab_faults.pop(identity, None)
             return
         record = decode_entity(key, raw)
         if isinstance(record, Device):
@@ -126,6 +131,8 @@ class FleetView:
             self.stopping[identity] = record
         elif isinstance(record, DeviceAsks):
             self.asks[identity] = record
+        elif isinstance(record, LabFault):
+            self.lab_faults[identity] = record
 
     def enrollment_of(self, code_hash: str) -> Enrollment | None:
         """Return the enrollment of a code's hash."""
@@ -326,10 +333,11 @@ async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet:
         early.append(event)
 
     fanout.listeners.append(note)
-    read: dict[str, tuple[int, dict[str, bytes]]] = {}
-    for stream in (ACCESS, FLEET, *await live_constellations(reads)):
-        found = await reads.entities(stream)
-        if found is not None:
+    wanted = [ACCESS, FLEET, *await live_constellations(reads)]
+    read = await reads.live_entities(wanted)
+    for stream in wanted:
+        # One that has left Redis since it was listed.
+        if stream not in read and (found := await reads.entities(stream)) is not None:
             read[stream] = found
     # No await from here on: what was published while reading is in `early`, what comes next goes to the models.
     fanout.listeners.remove(note)

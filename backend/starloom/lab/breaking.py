@@ -91,14 +91,7 @@ class Breaker:
 
     def _break_link(self, broken: Broken) -> None:
         proxy, fault = self._installation.proxies[broken.device], broken.fault
-        if fault.kind is Kind.CUT:
-            proxy.do(FaultProxy.reset)
-        elif fault.kind is Kind.FREEZE:
-            proxy.do(FaultProxy.black_hole)
-        elif fault.kind is Kind.DELAY:
-            proxy.do(lambda link: link.delay(size_of(fault)))
-        elif fault.kind in MANGLING:
-            proxy.do(lambda link: link.mangle(fault.kind))
+        proxy.do(lambda link: strike(link, fault.kind, size_of(fault)))
 
     def _heal_link(self, device: str) -> None:
         proxy = self._installation.proxies[device]
@@ -140,6 +133,18 @@ class Breaker:
         return broken.fault.target in SIGNS and broken.fault.kind is Kind.KILL
 
 
+def strike(link: FaultProxy, kind: Kind, size_s: float) -> None:
+    """Break a link in one way, on the loop that it runs on; `heal` takes all of its faults back."""
+    if kind is Kind.CUT:
+        link.reset()
+    elif kind is Kind.FREEZE:
+        link.black_hole()
+    elif kind is Kind.DELAY:
+        link.delay(size_s)
+    elif kind in MANGLING:
+        link.mangle(kind)
+
+
 def size_of(fault: FaultDoc) -> float:
     """Return the size of a fault that has one."""
     return BY_S[fault.kind] if fault.by_s is None else fault.by_s
@@ -148,20 +153,25 @@ def size_of(fault: FaultDoc) -> float:
 def told(broken: Broken) -> str:
     """Return a fault as a sentence's beginning: `the link of north is cut`."""
     fault = broken.fault
-    what = f"the {fault.target}"
-    if fault.target is Target.DEVICE:
-        what = f"the agent of {broken.device}"
-    elif fault.target is Target.LINK:
-        what = f"the link of {broken.device}"
-    match fault.kind:
+    return sentence(fault.target, fault.kind, broken.device, size_of(fault) if fault.kind in BY_S else 0.0)
+
+
+def sentence(target: Target, kind: Kind, device: str, size_s: float) -> str:
+    """Return what is broken, and how, in words."""
+    what = f"the {target}"
+    if target is Target.DEVICE:
+        what = f"the agent of {device}"
+    elif target is Target.LINK:
+        what = f"the link of {device}"
+    match kind:
         case Kind.KILL:
             done = "is killed (SIGKILL)"
         case Kind.FREEZE:
-            done = "passes nothing on" if fault.target is Target.LINK else "is stopped (SIGSTOP)"
+            done = "passes nothing on" if target is Target.LINK else "is stopped (SIGSTOP)"
         case Kind.CUT:
             done = "is cut"
         case Kind.DELAY:
-            done = f"is {size_of(fault):g} s slow each way"
+            done = f"is {size_s:g} s slow each way"
         case Kind.DROP:
             done = "loses messages"
         case Kind.DUPLICATE:
@@ -171,7 +181,7 @@ def told(broken: Broken) -> str:
         case Kind.CORRUPT:
             done = "changes bytes of messages"
         case Kind.CLOCK_SKEW:
-            done = f"has a clock that is {abs(size_of(fault)):g} s {'ahead' if size_of(fault) >= 0 else 'behind'}"
+            done = f"has a clock that is {abs(size_s):g} s {'ahead' if size_s >= 0 else 'behind'}"
         case Kind.DISK_FULL:
             done = "has a full disk"
     return f"{what} {done}"

@@ -16,7 +16,7 @@ from starloom.lab.breaking import Breaker, Broken, Impossible, told
 from starloom.lab.effects import Effects, count, read_ledger
 from starloom.lab.following import Follower
 from starloom.lab.installation import Installation
-from starloom.lab.story import FAULT, HEALED, NOTE, Story
+from starloom.lab.story import FAULT, HEALED, NOTE, Line, Story
 from starloom.lab.verdict import misses, state_of
 from starloom_protocol.feed import Event
 from starloom_protocol.plan.scenario import AtDoc, FaultDoc, Scenario
@@ -159,15 +159,15 @@ class Run:
         due.done = True
 
 
-def carry_out(scenario: Scenario, installation: Installation) -> Told:
-    """Carry out a scenario on an installation that is started.
+def carry_out(scenario: Scenario, installation: Installation, heard: Callable[[Line], None] | None = None) -> Told:
+    """Carry out a scenario on an installation that is started; `heard` is told each line of its story as it comes.
 
     Raises:
         Problem: the hub took neither words nor plan.
     """
     client = installation.new_client()
     follower = Follower(client, _body(scenario, client.post))
-    run = Run(scenario, Breaker(installation, scenario.seed), follower, installation.device_names())
+    run = Run(scenario, Breaker(installation, scenario.seed), follower, installation.device_names(), story=Story(heard))
     run.dues = [Due(fault) for fault in scenario.faults]
     try:
         run.before_asking()

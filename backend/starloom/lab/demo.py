@@ -15,7 +15,7 @@ import shutil
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from starloom.cli.agents import LocalAgent, join, until_online
@@ -24,10 +24,11 @@ from starloom.cli.discovery import HubAddress, read_local
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import show_problem
 from starloom.cli.problems import Problem, unreachable
-from starloom.cli.processes import Child
 from starloom.cli.view import View
 from starloom.cli.watching import outcome
+from starloom.lab.demo_device import DemoDevice
 from starloom.lab.demo_screen import DemoScreen
+from starloom.lab.hosting import Host
 from starloom.lab.proxy import FaultProxy
 from starloom.lab.sample import CUT_TASK, WORDS, Places, evidence, figures_of, sleeps_in, upload_of
 from starloom_protocol.feed import Event
@@ -37,7 +38,6 @@ SERVER, PHONE = "demo-server", "demo-phone"
 PHONE_OFF_S = 2.0
 QUIET_S = 0.3
 POLL_S = 10.0
-PROXY_FILE = "proxy.port"
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,12 @@ class Sample:
         self._places = Places(choices.home)
         self._client = Client(address)
         self._listener = Client(address)
-        host, _, port = address.url.rpartition("//")[2].partition(":")
-        self._proxy = FaultProxy(host, int(port or 80))
-        self._children: dict[str, Child] = {}
+        self._devices: dict[str, DemoDevice] = {}
         self._screen = DemoScreen(self._names)
+        self._orders = Client(address)
+        self._reports = Client(address)
+        self._host = Host(self._devices, self._orders, self._reports, self._screen.say)
+        self._hosting: asyncio.Task[None] | None = None
         self._view: View | None = None
         self._events: list[Event] = []
 
@@ -97,11 +99,14 @@ class Sample:
         return await self._tell(view)
 
     async def close(self) -> None:
-        """End the demo devices and the proxy."""
-        await asyncio.gather(*(child.stop(4.0) for child in self._children.values()))
-        await self._proxy.stop()
-        self._client.close()
-        self._listener.close()
+        """End the demo devices and their links."""
+        # A request that waits for the hub ends with its connection.
+        for client in (self._client, self._listener, self._orders, self._reports):
+            client.close()
+        if self._hosting is not None:
+            self._hosting.cancel()
+            await asyncio.gather(self._hosting, return_exceptions=True)
+        await asyncio.gather(*(device.stop() for device in self._devices.values()))
 
     # -- devices
 
@@ -109,33 +114,32 @@ class Sample:
         for folder in (self._places.phone, self._places.server, self._places.desktop):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True, mode=0o700)
-        await self._start_proxy()
-        server = self._agent(SERVER, self._places.server, self._choices.url)
-        phone = self._agent(PHONE, self._places.phone, self._proxy.url)
+        for name, folder in ((SERVER, self._places.server), (PHONE, self._places.phone)):
+            agent = LocalAgent(self._places.agent_home(name), name, "", Profile.WORK, (folder,), demo=True, lab=True)
+            link = await self._start_link(name)
+            self._devices[name] = DemoDevice(replace(agent, url=link.url), link, self._choices.home, self._screen.say)
         with self._screen.step("drawing 24 pictures on the demo phone"):
             await self._draw()
         with self._screen.step("two demo devices join"):
-            for agent in (server, phone):
-                await join(self._client, agent)
-                log = self._choices.home / "logs" / f"agent-{agent.name}.log"
-                child = self._children[agent.name] = Child(agent.program(log), self._screen.say)
-                await child.start()
+            for device in self._devices.values():
+                await join(self._client, device.agent)
+                await device.start()
+            self._hosting = asyncio.create_task(self._host.run(), name="lab")
             await until_online(self._client, [SERVER, PHONE, self._choices.desktop])
         self._screen.introduce(WORDS, fault=self._choices.fault)
 
-    def _agent(self, name: str, folder: Path, url: str) -> LocalAgent:
-        home = self._places.agent_home(name)
-        return LocalAgent(home, name, url, Profile.WORK, (folder,), demo=True, lab=True)
-
-    async def _start_proxy(self) -> None:
-        """Listen on the port of the last time where it is free, so that the phone finds its hub again by itself."""
-        path = self._places.phone.parent / PROXY_FILE
+    async def _start_link(self, name: str) -> FaultProxy:
+        """Listen on the port of the last time where it is free, so that the device finds its hub again by itself."""
+        host, _, port = self._choices.url.rpartition("//")[2].partition(":")
+        link = FaultProxy(host, int(port or 80))
+        path = self._places.phone.parent / f"{name}.port"
         kept = int(path.read_text()) if path.exists() else 0
         try:
-            await self._proxy.start(kept)
+            await link.start(kept)
         except OSError:
-            await self._proxy.start()
-        path.write_text(str(self._proxy.port))
+            await link.start()
+        path.write_text(str(link.port))
+        return link
 
     async def _draw(self) -> None:
         seed = random.SystemRandom().randrange(2**31)
@@ -172,26 +176,21 @@ class Sample:
             stuck = view.needs_person()
 
     async def _break(self, view: View) -> None:
-        """Cut the phone's link in the middle of `send.3`, end its agent, and start it again after two seconds."""
+        """Ask the lab, as anyone may, to kill the phone's agent for two seconds, in the middle of `send.3`."""
+        phone = self._devices[PHONE]
         while (upload := upload_of(view, self._places.phone)) is None:
             await self._screen.changed()
-        self._proxy.hold_uploads(upload.paths, upload.total // 2)
-        await self._proxy.held.wait()
+        phone.proxy.hold_uploads(upload.paths, upload.total // 2)
+        await phone.proxy.held.wait()
         await self._until_alone(view)
-        passed = sum(self._proxy.uploaded.get(path, 0) for path in upload.paths)
-        note = (
+        passed = sum(phone.proxy.uploaded.get(path, 0) for path in upload.paths)
+        phone.told_next = (
             f"the demo phone's link was cut after {passed} of {upload.total} bytes of {CUT_TASK} "
             f"and its agent killed (SIGKILL); it starts again after {PHONE_OFF_S:g} s"
         )
-        await asyncio.to_thread(self._client.post, "/lab/faults", {"constellation": view.constellation, "note": note})
-        self._screen.say(f"FAULT: {note}")
-        self._proxy.reset()
-        phone = self._children[PHONE]
-        await phone.kill()
-        await asyncio.sleep(PHONE_OFF_S)
-        self._proxy.heal()
-        await phone.start()
-        self._screen.say("the demo phone starts again")
+        wish = {"target": "device", "device": PHONE, "kind": "kill", "for_s": PHONE_OFF_S}
+        asked = await asyncio.to_thread(self._client.create, "/lab/faults", wish)
+        await self._host.over(str(asked["id"]))
 
     async def _until_alone(self, view: View) -> None:
         """Wait until `digest` and the sends beside `send.3` are done; orders to the phone are held meanwhile.

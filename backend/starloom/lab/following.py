@@ -77,7 +77,7 @@ class Follower:
             except queue.Empty:
                 return
             body = {"constellation": constellation, "note": note}
-            self._again(lambda: self._client.post("/lab/faults", body))  # noqa: B023
+            self._again(lambda: self._client.post("/lab/notes", body))  # noqa: B023
             self._untold -= 1
 
     def _again(self, ask: Callable[[], Any]) -> Any:
@@ -86,13 +86,13 @@ class Follower:
             try:
                 return ask()
             except Problem as problem:
-                if not _may_pass(problem):
+                if not may_pass(problem):
                     self.refused = problem
                     return None
                 self._stopping.wait(AWAY_S)
         return None
 
 
-def _may_pass(problem: Problem) -> bool:
+def may_pass(problem: Problem) -> bool:
     """Say whether asking again can help: the hub is away, or one of its parts is, rather than the request wrong."""
     return problem.exit_code is Exit.UNREACHABLE or int(problem.document.get("status") or 0) >= 500

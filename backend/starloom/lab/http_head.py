@@ -24,15 +24,18 @@ class Piece:
 
 
 class HeadReader:
-    """The state of one connection. After an upgrade, or anything that is not HTTP/1.1, all passes as it is."""
+    """The state of one connection. After an upgrade, or anything that is not HTTP/1.1, all passes as it is.
 
-    def __init__(self, host: str) -> None:
+    With `raw` all does from its first byte: where no head is to be expected, none must be waited for.
+    """
+
+    def __init__(self, host: str, *, raw: bool = False) -> None:
         self._host = host.encode()
         self._held = b""
         self._body_left = 0
         self._method = ""
         self._path = ""
-        self._raw = False
+        self._raw = raw
         self._upgraded = False
 
     def feed(self, data: bytes) -> Iterator[Piece]:

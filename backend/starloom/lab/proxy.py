@@ -1,7 +1,8 @@
 """A TCP proxy that breaks a link on purpose: latency, a cut after so many bytes, a black hole, a reset, bad frames.
 
 It knows enough of HTTP/1.1 to show the target its own name in `Host` (a hub refuses any other) and to count the body
-bytes of uploads by path. It changes nothing else. Controlled in process; listens on 127.0.0.1 only.
+bytes of uploads by path. It changes nothing else, and nothing at all of a link that is `raw`: a database speaks no
+HTTP. Controlled in process; listens on 127.0.0.1 only.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ class _Pipe:
 class FaultProxy:
     """Carries connections from a port of its own to a target. Every fault stays until `heal`."""
 
-    def __init__(self, host: str, port: int, *, seed: int = 0) -> None:
+    def __init__(self, host: str, port: int, *, seed: int = 0, raw: bool = False) -> None:
         self._target = (host, port)
+        self._raw = raw
         self._random = random.Random(seed)  # noqa: S311 - jitter of a test link
         self._server: asyncio.Server | None = None
         self._pipes: set[_Pipe] = set()
@@ -75,7 +77,8 @@ class FaultProxy:
         self._latency_s = 0.0
         self._jitter_s = 0.0
         self._cut_left: int | None = None
-        self._open = asyncio.Event()
+        self._up_open = asyncio.Event()
+        self._down_open = asyncio.Event()
         self._orders_open = asyncio.Event()
         self._refusing = False
         self._hold: tuple[frozenset[str], int] | None = None
@@ -131,9 +134,11 @@ class FaultProxy:
         """Let so many more bytes pass upwards, then reset every connection and refuse new ones; sets `cut`."""
         self._cut_left = count
 
-    def black_hole(self) -> None:
-        """Let connections stand and pass nothing on, in either direction."""
-        self._open.clear()
+    def black_hole(self, *, up: bool = True, down: bool = True) -> None:
+        """Let connections stand and pass nothing on: in either direction, or in one of them only."""
+        for swallows, way in ((up, self._up_open), (down, self._down_open)):
+            if swallows:
+                way.clear()
 
     def mangle(self, kind: Kind) -> None:
         """Drop, duplicate, reorder or corrupt a share of the frames of upgraded sockets, in both directions."""
@@ -167,7 +172,8 @@ class FaultProxy:
         self.held.clear()
 
     def _free(self) -> None:
-        self._open.set()
+        self._up_open.set()
+        self._down_open.set()
         self._orders_open.set()
         self._held_open.set()
 
@@ -206,9 +212,13 @@ class FaultProxy:
         return not self._refusing
 
     async def _carry(self, pipe: _Pipe, reader: asyncio.StreamReader, target_reader: asyncio.StreamReader) -> None:
-        heads = HeadReader(host=f"{self._target[0]}:{self._target[1]}")
-        up = asyncio.create_task(self._pump(reader, pipe.target, lambda data: self._pass_up(pipe, heads, data)))
-        down = asyncio.create_task(self._pump(target_reader, pipe.client, lambda data: self._pass_down(pipe, data)))
+        heads = HeadReader(host=f"{self._target[0]}:{self._target[1]}", raw=self._raw)
+        up = asyncio.create_task(
+            self._pump(reader, pipe.target, self._up_open, lambda data: self._pass_up(pipe, heads, data))
+        )
+        down = asyncio.create_task(
+            self._pump(target_reader, pipe.client, self._down_open, lambda data: self._pass_down(pipe, data))
+        )
         try:
             await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
             # A target that ends its side has answered; what it said must still reach the client.
@@ -225,12 +235,13 @@ class FaultProxy:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
+        way: asyncio.Event,
         judge: Callable[[bytes], Awaitable[bytes]],
     ) -> None:
         while data := await reader.read(CHUNK):
             if self._latency_s or self._jitter_s:
                 await asyncio.sleep(self._latency_s + self._random.random() * self._jitter_s)
-            await self._open.wait()
+            await way.wait()
             passed = await judge(data)
             writer.write(passed)
             await writer.drain()

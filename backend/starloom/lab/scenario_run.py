@@ -9,11 +9,14 @@ from pathlib import Path
 
 from starloom.lab.carrying import Told, carry_out
 from starloom.lab.installation import Installation
+from starloom.lab.story import Line
 from starloom_protocol.plan.scenario import Scenario
 
 
-def run_apart(scenario: Scenario, say: Callable[[str], None]) -> Told:
+def run_apart(scenario: Scenario, say: Callable[[str], None], heard: Callable[[Line], None] | None = None) -> Told:
     """Run a scenario in a folder of its own, which is kept only if the expectation was not met or something failed.
+
+    `heard` is told each line of the story as it comes.
 
     Raises:
         Problem: the installation did not start, or the hub refused what was asked.
@@ -25,7 +28,7 @@ def run_apart(scenario: Scenario, say: Callable[[str], None]) -> Told:
     try:
         say(f"{scenario.name}: starting a hub, a worker, Redis and {len(scenario.devices)} devices of its own")
         installation.start()
-        told = carry_out(scenario, installation)
+        told = carry_out(scenario, installation, heard)
         keep = not told.met
     except KeyboardInterrupt:
         keep = False

@@ -16,7 +16,7 @@ SHARE = 1 / 3
 """How many of the frames are hit: enough to be met soon, few enough that some sessions open."""
 
 HANDSHAKE = 2
-"""Frames of each direction that are never corrupted: who hears another hub's key gives up for good."""
+"""Frames of each direction that are never corrupted: who hears another hub's key again and again gives up."""
 
 _CONTROL = 0x08
 _MASKED = 0x80

@@ -1,11 +1,11 @@
 """What happened, in order: faults, what the engine did about them, the end. Pure: built from the log and from notes.
 
-Times are seconds since the hub accepted the request.
+Times are seconds since the hub accepted the request, or since a given moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -29,17 +29,26 @@ class Line:
 
 
 class Story:
-    """Collects lines; at most `LINES_MAX` of the engine's, so that a plan of thousands of tasks can be read."""
+    """Collects lines; at most `LINES_MAX` of the engine's, so that a plan of thousands of tasks can be read.
 
-    def __init__(self) -> None:
+    `heard` is told each line at once; in `lines` they stand by their times.
+    """
+
+    def __init__(self, heard: Callable[[Line], None] | None = None, began_ms: int | None = None) -> None:
         self._lines: list[Line] = []
-        self._began_ms: int | None = None
+        self._heard = heard
+        self._began_ms = began_ms
         self._told: dict[str, str] = {}
         self._left_out = 0
 
     def note(self, at_ms: int, kind: str, text: str) -> None:
         """Add what the lab itself did or saw at a time of this machine."""
-        self._lines.append(Line(self._since(at_ms), kind, text))
+        self._add(Line(self._since(at_ms), kind, text))
+
+    def _add(self, line: Line) -> None:
+        self._lines.append(line)
+        if self._heard is not None:
+            self._heard(line)
 
     def read(self, events: Iterable[Event], devices: Mapping[str, str]) -> None:
         """Add what events of the constellation are worth."""
@@ -50,7 +59,7 @@ class Story:
                 if sum(line.kind == ENGINE for line in self._lines) >= LINES_MAX:
                     self._left_out += 1
                 else:
-                    self._lines.append(Line(self._since(event.at_ms), ENGINE, text))
+                    self._add(Line(self._since(event.at_ms), ENGINE, text))
 
     def lines(self) -> list[Line]:
         """Return all lines in the order of their times."""

@@ -14,11 +14,11 @@ _ACT_S = 10.0
 class ThreadedProxy:
     """One link. `do` carries out a fault on the proxy's own loop."""
 
-    def __init__(self, port: int, *, seed: int = 0) -> None:
+    def __init__(self, port: int, *, seed: int = 0, raw: bool = False) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._thread.start()
-        self.proxy = FaultProxy("127.0.0.1", port, seed=seed)
+        self.proxy = FaultProxy("127.0.0.1", port, seed=seed, raw=raw)
         asyncio.run_coroutine_threadsafe(self.proxy.start(), self._loop).result(_ACT_S)
         self.url = self.proxy.url
 

@@ -34,6 +34,10 @@ def misses(expect: ExpectDoc, view: View, effects: Effects, took_s: float, not_d
         found.append(f"it is {state} after {took_s:.1f} s, expected was {expect.state} within {expect.within_s:g} s")
     elif took_s > expect.within_s:
         found.append(f"it was {state} only after {took_s:.1f} s, expected was within {expect.within_s:g} s")
+    elif took_s < expect.not_before_s:
+        found.append(
+            f"it was {state} after {took_s:.1f} s, before {expect.not_before_s:g} s: the faults held nothing up"
+        )
     tasks = view.tasks
     for name, wanted in expect.tasks.items():
         record = tasks.get(name)

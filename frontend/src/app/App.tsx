@@ -8,6 +8,7 @@ import { ConstellationsPage } from "../pages/Constellations.tsx";
 import { FleetPage } from "../pages/Fleet.tsx";
 import { HomePage } from "../pages/Home.tsx";
 import { InboxPage } from "../pages/Inbox.tsx";
+import { LabPage } from "../pages/Lab.tsx";
 import { MissingPage } from "../pages/Missing.tsx";
 import { NewPage } from "../pages/New.tsx";
 import { RecipePage } from "../pages/Recipe.tsx";
@@ -113,6 +114,7 @@ export function App() {
           <Route path="/schedules">{() => <SchedulesPage />}</Route>
           <Route path="/inbox">{() => <InboxPage />}</Route>
           <Route path="/activity">{() => <ActivityPage />}</Route>
+          <Route path="/lab">{() => <LabPage />}</Route>
           <Route path="/settings">{() => <SettingsPage />}</Route>
           <Route>{() => <MissingPage />}</Route>
         </Switch>

@@ -26,6 +26,8 @@ const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] =
 /** Places that the palette and a key reach, and no rail. */
 const FURTHER = [{ path: "/schedules", label: "Schedules", keys: "g s" }];
 
+const LAB = { path: "/lab", label: "Lab", keys: undefined };
+
 export interface ShellProps {
   title: string;
   /** Before the title on a wide screen, as a way back on a phone. */
@@ -47,6 +49,7 @@ export const useOpened = () => useContext(Opened);
 export function Shell(props: ShellProps) {
   const [path, go] = useLocation();
   const { say } = useDoing();
+  const { session } = useWorkspace();
   const needs = { count: useNeeds().count + useWaiting().count };
   const [over, setOver] = useState<"palette" | "keys" | null>(null);
   const phone = usePhone();
@@ -82,7 +85,7 @@ export function Shell(props: ShellProps) {
   const entries: PaletteEntry[] = [
     ...(props.entries ?? []),
     { id: "new", group: "Go to", label: "New request", keys: "n", run: () => go("/new") },
-    ...[...PLACES, ...FURTHER].map((place) => ({
+    ...[...PLACES, ...FURTHER, ...(session?.lab ? [LAB] : [])].map((place) => ({
       id: place.path,
       group: "Go to",
       label: place.label,

@@ -9,6 +9,8 @@ export interface SessionDocument {
   role: string;
   /** Id of this very session among the tokens. */
   token?: string;
+  /** The hub was started with `--lab`. */
+  lab?: boolean;
 }
 
 export interface ConstellationRow {

@@ -77,7 +77,16 @@ function ofEvent(event: StreamEvent): FeedLine | null {
     }
   }
   if (event.kind.includes("fault")) {
-    return { ...base(event), kind: "fault", glyph: "bolt", tone: "amber", names: ["Fault"], text: event.note ?? "" };
+    const over = event.kind === "fault_ended";
+    const names = [over ? "Fault over" : "Fault"];
+    return {
+      ...base(event),
+      kind: "fault",
+      glyph: "bolt",
+      tone: over ? "grey" : "amber",
+      names,
+      text: event.note ?? "",
+    };
   }
   const task = ofTask(event);
   if (task) return task;

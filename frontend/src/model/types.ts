@@ -18,6 +18,7 @@ export type {
   Head,
   Health,
   Item,
+  LabFault,
   NotifyWhen,
   Offer,
   Overlap,

@@ -26,9 +26,10 @@ import {
   type TaskView,
   versions,
 } from "../model/selectors.ts";
-import type { StreamEvent } from "../model/types.ts";
+import type { Device, StreamEvent } from "../model/types.ts";
 import { ATTENTION, age, clock, constellationShown, duration, FINAL } from "../model/words.ts";
 import { AnswerItems } from "../panels/Answer.tsx";
+import { BreakButton, FaultLines } from "../panels/BreakSomething.tsx";
 import { Feed } from "../panels/Feed.tsx";
 import { Inspector, type InspectorTab } from "../panels/Inspector.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
@@ -140,6 +141,9 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const short = shortAnswer(result);
   const [first, rest] = short ? [/[.!?]$/.test(short) ? short : `${short}.`, ` ${sentence}`] : leadOf(sentence);
   const open = questions(model);
+  const used = [...new Set(present.map((view) => view.record?.device))]
+    .map((device) => (device ? fleet.one<Device>(`device/${device}`) : undefined))
+    .filter((device) => device !== undefined);
 
   const edit = () => go(`/constellations/${encodeURIComponent(id)}/edit`);
   const ordered = () => readingOrder(filtered);
@@ -229,6 +233,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           Plan in rows
         </Button>
       )}
+      <BreakButton devices={used} over={final} small={phone} />
       {final && lastVersion > 0 && <Repeat constellation={id} name={constellation.name || "this"} />}
     </>
   );
@@ -290,6 +295,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           />
         )}
       </section>
+      <FaultLines constellation={id} />
       {constellation.origin && (
         <p className="small dim origin">
           Forked from{" "}

@@ -1,5 +1,5 @@
 /** Settings: the look, what is allowed from now on, sessions and tokens. */
-import { useLocation } from "wouter";
+import { Link, useLocation } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useNow, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
@@ -8,6 +8,7 @@ import { type Density, type Theme, useLook } from "../app/theme.ts";
 import { msOf } from "../link/endpoints.ts";
 import { browserName } from "../model/browsers.ts";
 import { age } from "../model/words.ts";
+import { useLab } from "../panels/BreakSomething.tsx";
 import { ModelCard } from "../panels/ModelCard.tsx";
 import { SecretCard } from "../panels/SecretCard.tsx";
 import { StandingCard } from "../panels/Standing.tsx";
@@ -18,6 +19,7 @@ export function SettingsPage() {
   const { report, say } = useDoing();
   const [, go] = useLocation();
   const look = useLook();
+  const mayBreak = useLab();
   const now = useNow(10_000);
   const tokens = useResource("tokens", () => workspace.hub.tokens());
   const good = (tokens.value?.items ?? []).filter(
@@ -61,6 +63,19 @@ export function SettingsPage() {
         <ModelCard />
         <SecretCard />
         <StandingCard />
+        {mayBreak && (
+          <section className="card" aria-label="Lab">
+            <header>
+              <h2>Lab</h2>
+            </header>
+            <div className="setting">
+              <span>Break simulated devices on purpose, run scenarios, and see what becomes of the work.</span>
+              <Link className="btn" href="/lab">
+                Open the lab
+              </Link>
+            </div>
+          </section>
+        )}
         <section className="card">
           <header>
             <h2>Sessions and tokens</h2>

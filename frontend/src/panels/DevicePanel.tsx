@@ -9,6 +9,7 @@ import { age, bytes, plural } from "../model/words.ts";
 import { Asleep } from "../ui/Asleep.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, Labelled, StatePill } from "../ui/parts.tsx";
+import { BreakButton, FaultLines } from "./BreakSomething.tsx";
 
 interface DevicePanelProps {
   view: DeviceView;
@@ -46,6 +47,7 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
           {reason}
         </p>
       ))}
+      <FaultLines device={device.id} />
       {again.value?.open && <Asleep names={[device.name]} again={again.value.open} />}
       {busy.length > 0 && (
         <ul className="plainlist">
@@ -136,6 +138,7 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
         ) : (
           <Button onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain"))}>Drain</Button>
         )}
+        <BreakButton devices={[device]} />
         <Button kind="bad" onClick={() => setRevoking(true)}>
           Revoke
         </Button>

@@ -7,12 +7,24 @@ export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 
 /** Stable error codes; each has a row in `CODES` and a section in `docs/errors.md`. */
-export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "artifact_corrupt" | "network" | "declined" | "group_need" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
-export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "artifact_corrupt", "network", "declined", "group_need", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
+export type Code = "plan_invalid" | "plan_cycle" | "plan_too_big" | "duplicate_id" | "unknown_task" | "unknown_device" | "unknown_tool" | "unknown_field" | "unknown_param" | "missing_param" | "not_repeatable" | "unknown_recipe" | "request_ambiguous" | "request_not_understood" | "model_not_set" | "model_unreachable" | "model_answer" | "model_budget" | "plan_hash_mismatch" | "needs_approval" | "answered_there" | "idempotency_mismatch" | "bad_schedule" | "too_many_schedules" | "too_many_recipes" | "too_many_secrets" | "rights_lost" | "edit_conflict" | "task_started" | "person_editing" | "illegal_control" | "downstream_started" | "needs_confirm" | "has_dependents" | "not_simulated" | "fault_impossible" | "scenario_busy" | "not_signed_in" | "forbidden" | "bad_token" | "bad_code" | "bad_host" | "bad_origin" | "csrf" | "rate_limited" | "not_found" | "too_large" | "bad_request" | "conflict" | "overloaded" | "store_unavailable" | "internal" | "hub_unreachable" | "tool_failed" | "exit_code" | "timed_out" | "interrupted" | "lost" | "check_failed" | "no_device" | "not_a_list" | "no_value" | "fact_too_big" | "bad_arguments" | "policy_refused" | "missing_grant" | "tool_unavailable" | "secret_unreadable" | "secret_not_taken" | "secret_in_file" | "fenced" | "file_not_found" | "no_space" | "output_too_big" | "artifact_corrupt" | "network" | "declined" | "group_need" | "device_revoked" | "quarantined" | "protocol_error" | "frame_too_large" | "bad_signature" | "unknown_key" | "hub_too_old" | "agent_too_old" | "taken_over" | "not_approved";
+export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_too_big", "duplicate_id", "unknown_task", "unknown_device", "unknown_tool", "unknown_field", "unknown_param", "missing_param", "not_repeatable", "unknown_recipe", "request_ambiguous", "request_not_understood", "model_not_set", "model_unreachable", "model_answer", "model_budget", "plan_hash_mismatch", "needs_approval", "answered_there", "idempotency_mismatch", "bad_schedule", "too_many_schedules", "too_many_recipes", "too_many_secrets", "rights_lost", "edit_conflict", "task_started", "person_editing", "illegal_control", "downstream_started", "needs_confirm", "has_dependents", "not_simulated", "fault_impossible", "scenario_busy", "not_signed_in", "forbidden", "bad_token", "bad_code", "bad_host", "bad_origin", "csrf", "rate_limited", "not_found", "too_large", "bad_request", "conflict", "overloaded", "store_unavailable", "internal", "hub_unreachable", "tool_failed", "exit_code", "timed_out", "interrupted", "lost", "check_failed", "no_device", "not_a_list", "no_value", "fact_too_big", "bad_arguments", "policy_refused", "missing_grant", "tool_unavailable", "secret_unreadable", "secret_not_taken", "secret_in_file", "fenced", "file_not_found", "no_space", "output_too_big", "artifact_corrupt", "network", "declined", "group_need", "device_revoked", "quarantined", "protocol_error", "frame_too_large", "bad_signature", "unknown_key", "hub_too_old", "agent_too_old", "taken_over", "not_approved"];
 
 /** Where the ladder goes first: retry here, do not retry, or try another device. */
 export type CodeClass = "transient" | "permanent" | "device";
 export const CODE_CLASS_WORDS: readonly CodeClass[] = ["transient", "permanent", "device"];
+
+/** What happens to it. */
+export type FaultKind = "kill" | "freeze" | "cut" | "delay" | "drop" | "duplicate" | "reorder" | "corrupt" | "clock_skew" | "disk_full";
+export const FAULT_KIND_WORDS: readonly FaultKind[] = ["kill", "freeze", "cut", "delay", "drop", "duplicate", "reorder", "corrupt", "clock_skew", "disk_full"];
+
+/** The life of a fault that somebody asked for; the last two are final. */
+export type FaultState = "asked" | "active" | "over" | "failed";
+export const FAULT_STATE_WORDS: readonly FaultState[] = ["asked", "active", "over", "failed"];
+
+/** What a fault hits. */
+export type FaultTarget = "device" | "link" | "hub" | "worker" | "redis";
+export const FAULT_TARGET_WORDS: readonly FaultTarget[] = ["device", "link", "hub", "worker", "redis"];
 
 /** The life of a task within one round; the last four are final. */
 export type TaskState = "waiting" | "ready" | "leased" | "running" | "cancelling" | "unknown" | "succeeded" | "failed" | "cancelled" | "skipped";
@@ -486,6 +498,24 @@ export interface Enrollment {
   replaces?: string;
   state?: string;
   words?: string;
+}
+
+/** One fault of a simulated device, from the wish to its end. */
+export interface LabFault {
+  asked_ms: number;
+  began_ms?: number;
+  by: string;
+  constellations?: string[];
+  device: string;
+  ended_ms?: number;
+  for_ms: number;
+  healing?: boolean;
+  id: string;
+  kind: FaultKind;
+  note?: string;
+  size_ms?: number;
+  state?: FaultState;
+  target: FaultTarget;
 }
 
 /** What a constellation was forked from: another one after its event `seq`, at `version`, or from `task` on. */
@@ -1237,7 +1267,7 @@ export interface HubMessage {
   n: number;
 }
 
-export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | RuleRecord | Question | Version | Job | Draft | Device | Offer | Enrollment | RecipeVersion | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Stopping | ModelDay | Principal | Token | Secret | SignIn | Idempotency;
+export type Entity = Head | Answer | TaskSpec | TaskRecord | GroupRecord | Item | Dependency | Attempt | RuleRecord | Question | Version | Job | Draft | Device | Offer | Enrollment | RecipeVersion | Schedule | ScheduledPlan | Standing | DeviceAsks | Health | Stopping | LabFault | ModelDay | Principal | Token | Secret | SignIn | Idempotency;
 
 export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
@@ -1276,6 +1306,7 @@ export interface EntityByKind {
   asks: DeviceAsks;
   health: Health;
   stopping: Stopping;
+  lab_fault: LabFault;
   model_day: ModelDay;
   principal: Principal;
   token: Token;
@@ -1333,6 +1364,9 @@ export const CODES: Record<Code, CodeInfo> = {
   downstream_started: {"code_class": "permanent", "status": 409, "title": "Work that depends on it is under way", "hint": "Cancel the named tasks first, or wait for them."},
   needs_confirm: {"code_class": "permanent", "status": 409, "title": "Work that may not be repeated would run again", "hint": "Confirm the named tasks if running them twice is safe."},
   has_dependents: {"code_class": "permanent", "status": 422, "title": "Other tasks depend on it", "hint": "Remove or re-source the named dependencies in the same edit."},
+  not_simulated: {"code_class": "permanent", "status": 409, "title": "This is a real device", "hint": "The lab breaks simulated devices only: start some with `starloom up --demo`, or break a whole installation of its own with `starloom chaos run`."},
+  fault_impossible: {"code_class": "permanent", "status": 409, "title": "This cannot be broken now", "hint": "`GET /api/v1/lab/faults` says what can be broken and what lasts."},
+  scenario_busy: {"code_class": "permanent", "status": 409, "title": "A scenario is running already", "hint": "Wait for its verdict, or stop it; one runs at a time."},
   not_signed_in: {"code_class": "permanent", "status": 401, "title": "You are not signed in", "hint": "Run `starloom open` for a sign-in link, or send a bearer token."},
   forbidden: {"code_class": "permanent", "status": 403, "title": "Your role does not allow this", "hint": "Ask an owner for a token with the named role."},
   bad_token: {"code_class": "permanent", "status": 401, "title": "The token is not valid", "hint": "It may be expired or revoked; make a new one with `starloom token create`."},

@@ -1,0 +1,27 @@
+"""What the hub asks the lab: what became of a fault, and runs of scenarios. Joins the two; breaks nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starloom.lab.fault_report import Events, report
+from starloom.lab.scenario_runs import ScenarioRuns
+from starloom_protocol.lab_records import LabFault
+
+
+class Desk:
+    """The lab of one hub."""
+
+    def __init__(self, log: Events, runs: ScenarioRuns) -> None:
+        self._log = log
+        self._runs = runs
+        self.scenarios = runs.scenarios
+        self.start = runs.start
+        self.run = runs.run
+        self.stop = runs.stop
+        self.close = runs.close
+
+    async def report(self, fault: LabFault, names: Mapping[str, str], now_ms: int) -> list[dict[str, Any]]:
+        """Return what became of the work that a fault met."""
+        return await report(self._log, fault, names, now_ms)

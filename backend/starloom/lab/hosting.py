@@ -1,0 +1,135 @@
+"""Does to simulated devices what somebody asked the hub for: waits for orders, breaks, heals in time, reports each.
+
+A client of the REST API like any other. What is broken here is healed in time also while the hub is away; the reports
+follow when it is back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from starloom.cli.client import Client
+from starloom.cli.problems import Problem
+from starloom.lab.breaking import Impossible
+from starloom.lab.demo_device import DemoDevice, Wound
+from starloom.lab.following import may_pass
+from starloom_protocol.lab_faults import FaultKind, FaultTarget
+
+WAIT_S: Final = 10.0
+AWAY_S: Final = 0.5
+SEEN_MOST: Final = 100
+
+
+class Host:
+    """Holds devices for the hub from `run` to its end. `orders` is used from one thread at a time, `reports` too."""
+
+    def __init__(
+        self, devices: Mapping[str, DemoDevice], orders: Client, reports: Client, say: Callable[[str], None]
+    ) -> None:
+        self._devices = devices
+        self._orders = orders
+        self._reports = reports
+        self._say = say
+        self._reporting = asyncio.Lock()
+        self._seen: dict[str, None] = {}
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._heal: dict[str, asyncio.Event] = {}
+        self._over: dict[str, asyncio.Event] = {}
+
+    async def run(self) -> None:
+        """Take orders until cancelled; a hub that is away is asked again."""
+        ids: dict[str, DemoDevice] = {}
+        try:
+            while True:
+                try:
+                    ids = ids or await self._ids()
+                    held = {identity: device.can for identity, device in ids.items()}
+                    body = {"devices": held, "seen": list(self._seen)[-SEEN_MOST:]}
+                    got = await asyncio.to_thread(self._orders.post, "/lab/orders", body, params={"wait_s": WAIT_S})
+                except Problem:
+                    await asyncio.sleep(AWAY_S)
+                    continue
+                for order in got["items"]:
+                    self._take(order, ids[order["device"]])
+        finally:
+            tasks = list(self._under_way.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def over(self, fault: str) -> None:
+        """Wait until a fault is over or has failed, as far as this program is concerned."""
+        await self._over.setdefault(fault, asyncio.Event()).wait()
+
+    async def _ids(self) -> dict[str, DemoDevice]:
+        items = (await asyncio.to_thread(self._orders.get, "/devices"))["items"]
+        known = {str(item["name"]): str(item["id"]) for item in items if not item["revoked"]}
+        return {known[name]: device for name, device in self._devices.items() if name in known}
+
+    def _take(self, order: dict[str, Any], device: DemoDevice) -> None:
+        fault = str(order["id"])
+        self._seen[str(order["order"])] = None
+        if fault in self._under_way:
+            self._heal[fault].set()
+            return
+        self._heal[fault] = asyncio.Event()
+        if order["state"] == "active" or order["healing"]:
+            # Another program had begun it, whose devices have ended with it; or nobody had.
+            work = self._report(
+                fault, "ended", "it was over before this program took it up", failed=not order["began_at"]
+            )
+        else:
+            work = self._carry_out(fault, order, device)
+        task = asyncio.create_task(work, name=f"fault {fault}")
+        self._under_way[fault] = task
+        task.add_done_callback(lambda _task: self._finish(fault))
+
+    def _finish(self, fault: str) -> None:
+        self._under_way.pop(fault, None)
+        self._heal.pop(fault, None)
+        self._over.setdefault(fault, asyncio.Event()).set()
+
+    async def _carry_out(self, fault: str, order: dict[str, Any], device: DemoDevice) -> None:
+        target, kind = FaultTarget(order["target"]), FaultKind(order["kind"])
+        size_s, for_s = float(order["by_s"] or 0.0), float(order["for_s"])
+        try:
+            wound, said = await device.wound(target, kind, size_s, for_s)
+        except Impossible as impossible:
+            await self._report(fault, "ended", str(impossible), failed=True)
+            return
+        self._say(f"FAULT: {said}")
+        lasting = asyncio.create_task(self._heal_in_time(fault, for_s, device, wound))
+        try:
+            await self._report(fault, "began", said)
+            healed = await lasting
+        except asyncio.CancelledError:
+            lasting.cancel()
+            await asyncio.gather(lasting, return_exceptions=True)
+            raise
+        self._say(healed)
+        await self._report(fault, "ended", healed)
+
+    async def _heal_in_time(self, fault: str, for_s: float, device: DemoDevice, wound: Wound) -> str:
+        try:
+            async with asyncio.timeout(for_s):
+                await self._heal[fault].wait()
+        except TimeoutError:
+            pass
+        return await device.heal(wound)
+
+    async def _report(self, fault: str, what: str, note: str, *, failed: bool = False) -> None:
+        """Say it until the hub has heard it; one that does not know the fault any more needs no report."""
+        while True:
+            try:
+                async with self._reporting:
+                    body = {"note": note, "failed": failed}
+                    await asyncio.to_thread(self._reports.post, f"/lab/faults/{fault}/{what}", body)
+                    return
+            except Problem as problem:
+                if not may_pass(problem):
+                    if problem.code != "not_found":
+                        self._say(f"the hub does not take the report of {fault}: {problem.reason}")
+                    return
+                await asyncio.sleep(AWAY_S)

@@ -1,0 +1,260 @@
+"""Scenarios that somebody runs from the page: each `starloom chaos run` as a process, one at a time, within bounds.
+
+The process makes an installation of its own and ends it. Here are its story as it comes and its verdict; runs are kept
+in memory, the latest `RUNS_KEPT` of them, and are gone with this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import uuid
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from starloom.parentage import ends_with_parent
+from starloom_protocol.plan.scenario import FaultDoc, Scenario, read_scenario
+
+RUNS_KEPT: Final = 20
+LINES_MOST: Final = 1_000
+SAID_MOST: Final = 20
+LINE_BYTES_MAX: Final = 1024 * 1024
+START_S: Final = 180.0
+SPARE_S: Final = 60.0
+STOP_S: Final = 30.0
+CLOSE_S: Final = 4.0
+
+
+@dataclass
+class Run:
+    """One run. State: starting, running, then met, not_met, stopped or failed."""
+
+    id: str
+    scenario: str
+    seed: int
+    began_ms: int
+    within_s: float
+    state: str = "starting"
+    ended_ms: int = 0
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    said: deque[str] = field(default_factory=lambda: deque(maxlen=SAID_MOST))
+    told: dict[str, Any] | None = None
+    why: str = ""
+    process: asyncio.subprocess.Process | None = None
+    stopping: bool = False
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def document(self) -> dict[str, Any]:
+        """Return the run as JSON has it; once it is told, the story stands in the order of its times."""
+        told = self.told or {}
+        return {
+            "id": self.id,
+            "scenario": self.scenario,
+            "seed": self.seed,
+            "state": self.state,
+            "began_ms": self.began_ms,
+            "ended_ms": self.ended_ms or None,
+            "story": told.get("story", self.lines),
+            "said": list(self.said),
+            "why": self.why,
+            "misses": told.get("misses", []),
+            "effects": told.get("effects", {}),
+            "took_s": told.get("took_s"),
+            "end": told.get("state"),
+        }
+
+
+class ScenarioRuns:
+    """The scenarios of a folder and their runs. `command` starts a run; its arguments follow."""
+
+    def __init__(self, folder: Path, now_ms: Callable[[], int], command: Sequence[str] | None = None) -> None:
+        self._folder = folder
+        self._now_ms = now_ms
+        self._command = tuple(command or (sys.executable, "-m", "starloom.cli", "chaos", "run", "--live"))
+        self._read: dict[str, Scenario] | None = None
+        self._runs: dict[str, Run] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def scenarios(self) -> list[dict[str, Any]]:
+        """Return every scenario of the folder, with its latest run."""
+        known = await self._known()
+        latest = {run.scenario: run for run in self._runs.values()}
+        return [_row(name, scenario, latest.get(name)) for name, scenario in known.items()]
+
+    async def _known(self) -> dict[str, Scenario]:
+        """Read the scenarios once: they belong to the installation."""
+        if self._read is None:
+            self._read = await asyncio.to_thread(_read_all, self._folder)
+        return self._read
+
+    async def start(self, scenario: str, seed: int | None) -> dict[str, Any]:
+        """Start a run and return it.
+
+        Raises:
+            KeyError: there is no such scenario.
+            RuntimeError: another run has not ended.
+        """
+        read = (await self._known())[scenario]
+        busy = next((run for run in self._runs.values() if not run.done.is_set()), None)
+        if busy is not None:
+            raise RuntimeError(f"{busy.scenario} is running already")
+        path = self._folder / f"{scenario}.yaml"
+        chosen = read.seed if seed is None else seed
+        within_s = START_S + read.expect.within_s + sum(fault.for_s for fault in read.faults) + SPARE_S
+        run = Run(uuid.uuid4().hex[:12], scenario, chosen, self._now_ms(), within_s)
+        self._runs[run.id] = run
+        for old in list(self._runs)[:-RUNS_KEPT]:
+            del self._runs[old]
+        task = asyncio.create_task(self._carry(run, path), name=f"scenario {scenario}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return run.document()
+
+    def run(self, scenario: str, run: str) -> dict[str, Any]:
+        """Return a run.
+
+        Raises:
+            KeyError: there is no such run.
+        """
+        return self._find(scenario, run).document()
+
+    async def stop(self, scenario: str, run: str) -> dict[str, Any]:
+        """End a run that goes on.
+
+        Raises:
+            KeyError: there is no such run.
+        """
+        found = self._find(scenario, run)
+        found.stopping = found.stopping or not found.done.is_set()
+        await _end(found, STOP_S)
+        await found.done.wait()
+        return found.document()
+
+    async def close(self) -> None:
+        """End what still runs."""
+        for run in self._runs.values():
+            run.stopping = run.stopping or not run.done.is_set()
+            await _end(run, CLOSE_S)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _find(self, scenario: str, run: str) -> Run:
+        found = self._runs[run]
+        if found.scenario != scenario:
+            raise KeyError(run)
+        return found
+
+    async def _carry(self, run: Run, path: Path) -> None:
+        code = -1
+        try:
+            run.process = await asyncio.create_subprocess_exec(
+                *(*self._command, str(path), "--seed", str(run.seed)),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                limit=LINE_BYTES_MAX,
+                env={name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")},
+                start_new_session=True,
+                preexec_fn=ends_with_parent(),
+            )
+            if run.stopping:
+                run.process.terminate()
+            try:
+                async with asyncio.timeout(run.within_s):
+                    code = await self._follow(run, run.process)
+            except TimeoutError:
+                run.why = f"it did not end within {run.within_s:g} s"
+                await _end(run, STOP_S)
+        except (OSError, ValueError) as error:
+            run.why = f"it could not be carried out: {error}"
+            await _end(run, STOP_S)
+        finally:
+            self._judge(run, code)
+
+    async def _follow(self, run: Run, process: asyncio.subprocess.Process) -> int:
+        if process.stdout is None or process.stderr is None:
+            raise ValueError("the run says nothing by a pipe")
+        await asyncio.gather(_read_story(run, process.stdout), _read_said(run, process.stderr))
+        return await process.wait()
+
+    def _judge(self, run: Run, code: int) -> None:
+        run.ended_ms = self._now_ms()
+        if run.told is not None and not run.why:
+            run.state = "met" if run.told["met"] else "not_met"
+        elif run.stopping and not run.why:
+            run.state = "stopped"
+        else:
+            run.state = "failed"
+            run.why = run.why or f"it ended with exit code {code} and no verdict"
+        run.process = None
+        run.done.set()
+
+
+def _read_all(folder: Path) -> dict[str, Scenario]:
+    read = {path.stem: read_scenario(path.read_bytes()).scenario for path in sorted(folder.glob("*.yaml"))}
+    return {name: scenario for name, scenario in read.items() if scenario is not None}
+
+
+async def _read_story(run: Run, stream: asyncio.StreamReader) -> None:
+    async for raw in stream:
+        try:
+            said = json.loads(raw)
+        except ValueError:
+            run.said.append(raw.decode(errors="replace").rstrip())
+            continue
+        match said:
+            case {"told": dict(told)}:
+                run.told = told
+            case {"line": dict(line)} if len(run.lines) < LINES_MOST:
+                run.state = "running"
+                run.lines.append(line)
+
+
+async def _read_said(run: Run, stream: asyncio.StreamReader) -> None:
+    async for raw in stream:
+        run.said.append(raw.decode(errors="replace").rstrip()[:500])
+
+
+async def _end(run: Run, within_s: float) -> None:
+    """Ask a run's process to end, which ends its installation first; by force if it does not."""
+    process = run.process
+    if process is None or process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        async with asyncio.timeout(within_s):
+            await process.wait()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _row(name: str, scenario: Scenario, latest: Run | None) -> dict[str, Any]:
+    expect = scenario.expect
+    return {
+        "name": name,
+        "title": scenario.name,
+        "about": scenario.about,
+        "seed": scenario.seed,
+        "devices": scenario.devices,
+        "faults": [_fault(fault) for fault in scenario.faults],
+        "expect": {"state": expect.state, "within_s": expect.within_s},
+        "latest": None if latest is None else {"id": latest.id, "state": latest.state, "ended_ms": latest.ended_ms},
+    }
+
+
+def _fault(fault: FaultDoc) -> dict[str, Any]:
+    return {
+        "target": fault.target,
+        "kind": fault.kind,
+        "device": fault.device,
+        "for_s": fault.for_s,
+        "at": fault.at.model_dump(exclude_none=True),
+    }

@@ -1,0 +1,69 @@
+"""What the lab can break: targets, kinds, which fits which, and how long at most. Words only; breaks nothing.
+
+Taken from `vocabulary`, of which it is a part.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+FAULT_MAX_S: Final = 60.0
+"""How long one fault may last."""
+
+
+class FaultTarget(StrEnum):
+    """What a fault hits."""
+
+    DEVICE = "device"
+    LINK = "link"
+    HUB = "hub"
+    WORKER = "worker"
+    REDIS = "redis"
+
+
+class FaultKind(StrEnum):
+    """What happens to it."""
+
+    KILL = "kill"
+    FREEZE = "freeze"
+    CUT = "cut"
+    DELAY = "delay"
+    DROP = "drop"
+    DUPLICATE = "duplicate"
+    REORDER = "reorder"
+    CORRUPT = "corrupt"
+    CLOCK_SKEW = "clock_skew"
+    DISK_FULL = "disk_full"
+
+
+class FaultState(StrEnum):
+    """The life of a fault that somebody asked for; the last two are final."""
+
+    ASKED = "asked"
+    ACTIVE = "active"
+    OVER = "over"
+    FAILED = "failed"
+
+
+OPEN_FAULT_STATES: Final = frozenset({FaultState.ASKED, FaultState.ACTIVE})
+
+CAN: Final[dict[FaultTarget, tuple[FaultKind, ...]]] = {
+    FaultTarget.DEVICE: (FaultKind.KILL, FaultKind.FREEZE, FaultKind.CLOCK_SKEW, FaultKind.DISK_FULL),
+    FaultTarget.LINK: (
+        FaultKind.CUT,
+        FaultKind.FREEZE,
+        FaultKind.DELAY,
+        FaultKind.DROP,
+        FaultKind.DUPLICATE,
+        FaultKind.REORDER,
+        FaultKind.CORRUPT,
+    ),
+    FaultTarget.HUB: (FaultKind.KILL, FaultKind.FREEZE),
+    FaultTarget.WORKER: (FaultKind.KILL, FaultKind.FREEZE),
+    FaultTarget.REDIS: (FaultKind.KILL, FaultKind.FREEZE),
+}
+"""Which fault can hit which target."""
+
+BY_S: Final = {FaultKind.CLOCK_SKEW: 3_600.0, FaultKind.DELAY: 0.2}
+"""The faults that have a size, in seconds, and the size they have if nobody names one."""
