@@ -172,14 +172,28 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
     A way that became shorter keeps its old rank: ranks order a queue, they decide nothing else.
     """
     rank = constellation.rank
-    stack = [task for task in changed if task in constellation.specs]
-    while stack:
-        task = stack.pop()
-        now = 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
-        if task in rank and now <= rank[task]:
-            continue
-        rank[task] = now
-        stack.extend(_preceding(constellation, task))
+    raised = []
+    for task in changed:
+        if task in constellation.specs:
+            now = _rank_of(constellation, task)
+            if now > rank.get(task, -1):
+                rank[task] = now
+                raised.append(task)
+    # A list also stands before what is made from it: there one raised task does not say how far its list is.
+    lists = bool(constellation.families)
+    while raised:
+        task = raised.pop()
+        above = rank[task] + 1
+        for earlier in _preceding(constellation, task):
+            now = _rank_of(constellation, earlier) if lists else above
+            if now > rank.get(earlier, -1):
+                rank[earlier] = now
+                raised.append(earlier)
+
+
+def _rank_of(constellation: Constellation, task: str) -> int:
+    rank = constellation.rank
+    return 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
 
 
 def _preceding(constellation: Constellation, task: str) -> list[str]:

@@ -54,10 +54,12 @@ class FleetView:
         self.asks: dict[str, DeviceAsks] = {}
         self.lab_faults: dict[str, LabFault] = {}
         self._by_code: dict[str, str] = {}
+        self._tools: dict[str, dict[str, ToolOffer]] | None = None
 
     def reset(self, seq: int, entities: Mapping[str, bytes]) -> None:
         """Take the whole stream as committed."""
         self.seq = seq
+        self._tools = None
         self.devices.clear()
         self.offers.clear()
         self.enrollments.clear()
@@ -83,6 +85,8 @@ class FleetView:
 
     def _put(self, key: str, raw: bytes | None) -> None:
         kind, _, identity = key.partition("/")
+        if kind in ("device", "offer"):
+            self._tools = None
         if raw is None:
             if kind == "device":
                 self.devices.pop(identity, None)
@@ -146,8 +150,16 @@ class FleetView:
             found = next((device for device in self.devices.values() if device.name == text), None)
         return found
 
-    def tools(self) -> dict[str, dict[str, ToolOffer]]:
-        """Return the offered tools: tool -> device -> offer, for devices that still belong here."""
+    def tools(self) -> Mapping[str, Mapping[str, ToolOffer]]:
+        """Return the offered tools: tool -> device -> offer, for devices that still belong here.
+
+        Every plan and edit asks for it; it is made anew only when a device or what it offers has changed.
+        """
+        if self._tools is None:
+            self._tools = self._table_of_tools()
+        return self._tools
+
+    def _table_of_tools(self) -> dict[str, dict[str, ToolOffer]]:
         table: dict[str, dict[str, ToolOffer]] = {}
         for device, offer in self.offers.items():
             known = self.devices.get(device)
