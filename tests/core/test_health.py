@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from starloom.core import inputs as i
+from starloom_protocol.entities import Retry
 from starloom_protocol.feed import FLEET
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 from tests.builders import Driver, plan, task
@@ -105,6 +106,26 @@ def test_a_probe_of_which_nothing_is_heard_is_made_again() -> None:
     driver.receipt(tried)
     driver.fire(next(timer for timer in reversed(driver.timers) if timer.kind == "probe"))
     assert driver.shard.fleet.devices["d-one"].probing
+
+
+def test_what_a_device_broke_over_is_no_probe_of_it() -> None:
+    driver = WatchedDriver("one", "two")
+    fails(driver, "one", 5)
+    driver.submit(plan(task("poison", device="one", retry=Retry(max_attempts=5))), name="poison")
+    (first,) = driver.take()
+    driver.result(first, outcome=Outcome.INTERRUPTED)
+    assert state(driver, "one") == "quarantined"
+    driver.submit(plan(task("good", device="one")), name="good")
+    driver.fire(next(timer for timer in reversed(driver.timers) if timer.kind == "probe"))
+    (probe,) = driver.take()
+    assert probe.at.task == "good"
+    # Where there is nothing else it has its turn once the device is asked last again.
+    driver.result(probe, outcome=Outcome.TIMEOUT)
+    driver.control("cancel", name="good")
+    for _ in range(2):
+        driver.fire(next(timer for timer in reversed(driver.timers) if timer.kind == "probe"))
+    (again,) = driver.take()
+    assert (again.at.task, state(driver, "one")) == ("poison", "suspect")
 
 
 def test_a_device_that_nobody_has_a_probe_for_is_asked_last_again_and_waits_longer_the_next_time() -> None:

@@ -17,7 +17,8 @@ from tests.sim.script import Script, draw
 from tests.sim.surroundings import Surroundings
 from tests.sim.virtual import run
 
-PATIENCE_S = 4_000.0
+PATIENCE_S = 12_000.0
+"""A family of three that breaks the one device it may run on has nine tries, each after two pauses of ten minutes."""
 PATIENT = "p0"
 
 

@@ -12,6 +12,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from starloom.core.battery import spared
+from starloom.core.health import is_fault
 from starloom.core.model import Constellation, Demand, Fleet, Shard
 from starloom.core.queues import ANY, enqueue
 from starloom.core.secret_needs import Needs, needs_of, withheld
@@ -178,7 +179,7 @@ def pick(
             continue
         load = busy * 1000 // slots
         trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
-        if trust < 0 and (spec.repeatability or fleet.tools[device][demand.tool].repeatability) not in REPEATABLE:
+        if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
         best.append((device in avoid, trust, -inputs_on.get(device, 0), load, place))
     if not best:
@@ -191,6 +192,21 @@ def pick(
     others = [known[item[4]][0] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
     return Choice(device, others, _why(chosen, len(best), demand.selector), repeatability)
+
+
+def _may_probe(
+    fleet: Fleet, constellation: Constellation, device: str, spec: TaskSpec, record: TaskRecord, demand: Demand
+) -> bool:
+    """Whether a task may show if a device works again: it may be repeated, and is not what the device broke over."""
+    if (spec.repeatability or fleet.tools[device][demand.tool].repeatability) not in REPEATABLE:
+        return False
+    for number in range(record.attempt, 0, -1):
+        attempt = constellation.attempts.get(f"{spec.id}/{number}")
+        if attempt is None or attempt.round != record.round:
+            return True
+        if attempt.device == device and is_fault(attempt):
+            return False
+    return True
 
 
 def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool]], spec: TaskSpec, demand: Demand) -> Choice | None:
