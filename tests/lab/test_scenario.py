@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from starloom_protocol.plan.scenario import CAN, Kind, Target, read_scenario
+from starloom.lab.breaking import sentence, size_of
+from starloom_protocol.plan.scenario import BY_S, CAN, AtDoc, FaultDoc, Kind, Target, read_scenario
 from tests.arch.checkout import ROOT
 
 SCENARIOS = sorted((ROOT / "recipes" / "scenarios").glob("*.yaml"))
@@ -118,3 +119,11 @@ def test_the_document_names_every_scenario_and_its_example_is_one() -> None:
     assert [path.name for path in SCENARIOS if f"`{path.name}`" not in text] == []
     example = text.split("```yaml\n")[1].split("```")[0]
     assert read_scenario(example).faults == []
+
+
+@pytest.mark.parametrize("target", Target)
+def test_every_fault_that_may_be_asked_for_has_a_size_and_its_words(target: Target) -> None:
+    for kind in CAN[target]:
+        fault = FaultDoc(at=AtDoc(after_s=1), target=target, kind=kind)
+        assert size_of(fault) == (BY_S[kind] if kind in BY_S else 0.0)
+        assert sentence(target, kind, "north", size_of(fault)).startswith("the ")

@@ -354,6 +354,10 @@ class Client:
         engine = self.site.engine
         if engine is None:
             return
+        for device in list(engine.shard.fleet.devices.values()):
+            if device.draining:
+                # Asked of a hub that was stopped in time, and carried out when that went on.
+                await self._of_device(device.id, "resume", -1)
         for name in list(engine.shard.live):
             found = engine.shard.constellations[name]
             if found.head.state == "paused":

@@ -146,14 +146,14 @@ def strike(link: FaultProxy, kind: Kind, size_s: float) -> None:
 
 
 def size_of(fault: FaultDoc) -> float:
-    """Return the size of a fault that has one."""
-    return BY_S[fault.kind] if fault.by_s is None else fault.by_s
+    """Return the size of a fault in seconds; 0 for a kind that has none."""
+    return BY_S.get(fault.kind, 0.0) if fault.by_s is None else fault.by_s
 
 
 def told(broken: Broken) -> str:
     """Return a fault as a sentence's beginning: `the link of north is cut`."""
     fault = broken.fault
-    return sentence(fault.target, fault.kind, broken.device, size_of(fault) if fault.kind in BY_S else 0.0)
+    return sentence(fault.target, fault.kind, broken.device, size_of(fault))
 
 
 def sentence(target: Target, kind: Kind, device: str, size_s: float) -> str:
