@@ -125,5 +125,5 @@ def test_the_document_names_every_scenario_and_its_example_is_one() -> None:
 def test_every_fault_that_may_be_asked_for_has_a_size_and_its_words(target: Target) -> None:
     for kind in CAN[target]:
         fault = FaultDoc(at=AtDoc(after_s=1), target=target, kind=kind)
-        assert size_of(fault) == (BY_S[kind] if kind in BY_S else 0.0)
+        assert size_of(fault) == BY_S.get(kind, 0.0)
         assert sentence(target, kind, "north", size_of(fault)).startswith("the ")
