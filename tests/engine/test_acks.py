@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from starloom.core.inputs import ReceiptReported
 from starloom.engine.acks import Acknowledgements
-from starloom_protocol.frames import Ack, Frame, LeaseRef, Receipt
+from starloom_protocol.frames import Ack, HubFrame, LeaseRef, Receipt
+from tests.builders import plan, task
+from tests.engine.test_loop import hub, settle
 
 
 @dataclass
 class Sender:
     sent: list[tuple[str, int, int]] = field(default_factory=list)
 
-    def send(self, device: str, frames: list[Frame]) -> None:
+    def send(self, device: str, frames: Sequence[HubFrame]) -> bool:
         for frame in frames:
             assert isinstance(frame, Ack)
             self.sent.append((device, frame.received, frame.durable))
+        return True
+
+    def close(self, device: str, session: int, code: str, reason: str) -> None:
+        raise AssertionError("nothing here closes a socket")
 
 
 def report(number: int) -> ReceiptReported:
@@ -45,3 +52,19 @@ def test_a_commit_that_is_lost_is_not_acknowledged_by_the_next_of_its_number() -
     acks.send(6)
     assert sender.sent == [("d", 1, 1)]
     assert acks.durable("d") == 1
+
+
+async def test_a_device_keeps_its_result_until_the_history_has_it() -> None:
+    async with hub() as found:
+        await found.join("one")
+        await found.submit(plan(task("a")))
+        await settle()
+        dispatch = found.wires.dispatches()[-1]
+        found.history.down = True
+        found.result(dispatch)
+        await found.clock.turn(1_000)
+        assert found.engine.shard.constellations["c1"].tasks["a"].state == "succeeded"
+        assert [ack for ack in found.wires.acks() if ack.durable] == []
+        found.history.down = False
+        await found.clock.turn(5_000)
+        assert found.wires.acks()[-1].durable == 1

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CORE, SIM, PAIR, STORE = "core", "sim", "pair", "store"
+CORE, ENGINE, SIM, PAIR, STORE = "core", "engine", "sim", "pair", "store"
 
 
 @dataclass(frozen=True)
 class Bug:
-    """One patch. `by` is the layer that must catch it: `core` (tests/core), `sim` (schedules of one hub), `pair` (of
-    two on one shard) or `store` (the memory twin beside a real Redis).
+    """One patch. `by` is the layer that must catch it.
+
+    `core` and `engine` are the tests of these names, `sim` schedules of one hub, `pair` of two on one shard, `store`
+    the memory twin beside a real Redis.
     """
 
     name: str
@@ -141,7 +143,7 @@ BUGS = [
         "backend/starloom/engine/loop.py",
         "if self._acks.note(self._pos, (item for item, _future in batch)) and self._watermark >= self._pos:\n",
         "if self._acks.note(0, (item for item, _future in batch)):\n",
-        SIM,
+        ENGINE,
     ),
     Bug(
         "requests are answered before they are durable",
@@ -169,7 +171,7 @@ BUGS = [
         "backend/starloom/core/fleet.py",
         "        work.order(dispatch_of(work, constellation, constellation.specs[task], record, attempt))\n",
         "",
-        SIM,
+        CORE,
     ),
     Bug(
         "the agent takes an attempt that is not above its fence",

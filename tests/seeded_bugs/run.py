@@ -24,6 +24,7 @@ PARTS = (
     "backend/starloom",
     "device_agents/starloom_agent",
     "tests/core",
+    "tests/engine",
     "tests/sim",
     "tests/store",
 )
@@ -31,6 +32,7 @@ FILES = ("pyproject.toml", "tests/builders.py")
 BOUND_S = 900
 COMMANDS = {
     "core": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/core"],
+    "engine": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/engine"],
     "sim": ["-m", "tests.sim.run", "--hubs", "1", "--schedules", "400", "--stop-at-first", "--forget"],
     "pair": ["-m", "tests.sim.run", "--hubs", "2", "--schedules", "240", "--stop-at-first", "--forget"],
     "store": ["-m", "tests.store.twins", "--sequences", "40", "--no-shrink"],
