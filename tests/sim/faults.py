@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from starloom.store.memory import CommitFailure
@@ -24,7 +25,7 @@ STORES = (
 )
 
 
-class Chaos:
+class Chaos(ABC):
     """Each fault at its moment, mended after a while; `count` is how many there were."""
 
     def __init__(self, site: Surroundings, faults: Sequence[Fault]) -> None:
@@ -55,8 +56,9 @@ class Chaos:
             case kind:
                 await self._hubs(kind, chance)
 
+    @abstractmethod
     async def _hubs(self, kind: str, chance: random.Random) -> None:
-        raise NotImplementedError
+        """Break a hub, or what only an installation with so many hubs has."""
 
     async def _store(self, kind: str, chance: random.Random) -> None:
         site = self.site

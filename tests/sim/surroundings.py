@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -32,7 +33,7 @@ TOOLS = [
 ]
 
 
-class Surroundings:
+class Surroundings(ABC):
     """The installation without its hubs."""
 
     def __init__(self, chance: random.Random, devices: Sequence[str], redis: MemoryRedis) -> None:
@@ -65,30 +66,30 @@ class Surroundings:
     # -- what hubs give
 
     @property
+    @abstractmethod
     def engine(self) -> Engine | None:
         """The engine that owns the shard."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def store(self) -> MemoryStore | None:
         """A hub's store, for reading; None while there is no hub."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def start_hubs(self) -> None:
         """Start what there is of hubs, before any fault."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def ask(self, item: Any) -> Any:
         """Ask a hub; None if it dies before it answers, is away or refuses new work."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _welcome(self, agent: SimAgent, gone: asyncio.Event) -> Wire | None:
         """Connect an agent; None if no hub lets it in now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ended(self) -> list[str]:
         """Return what is wrong with the hubs once everything is over."""
-        raise NotImplementedError
 
     # --
 
@@ -174,7 +175,7 @@ class Surroundings:
     def _may_dial(self, device: str) -> bool:
         return device not in self.net.cut_off
 
-    def _listen(self, wire: Wire) -> None:
+    def _listen(self, wire: Wire) -> None:  # noqa: B027 - of one hub there is nothing more to hear
         """A connection is looked at twice a second by its agent."""
 
     def offer_of(self, device: str, session: int) -> i.OfferReceived:
