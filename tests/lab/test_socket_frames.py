@@ -50,6 +50,18 @@ def over(kind: Kind | None, frames: Sequence[bytes]) -> tuple[bytes, int]:
     return b"".join(mangler.pass_on(one, kind) for one in frames), mangler.hit
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_what_was_text_is_none_any_more_wherever_it_is_hit(seed: int) -> None:
+    text = '{"name": "a", "words": "ä€😀", "n": 1}'.encode()
+    mangler = Mangler(random.Random(seed))
+    for _ in range(20):
+        passed = mangler.pass_on(frame(text), Kind.CORRUPT)[2:]
+        assert len(passed) == len(text)
+        if passed != text:
+            with pytest.raises(UnicodeDecodeError):
+                passed.decode()
+
+
 def test_each_fault_does_what_its_name_says() -> None:
     one, two, three = frame(b"one"), frame(b"two"), frame(b"three")
     assert over(None, [one, two]) == (one + two, 0)

@@ -48,6 +48,17 @@ class Follower:
             if self.pos < pos:
                 await self._moved.wait()
 
+    async def end_at(self, pos: int) -> None:
+        """Begin again unless what was published last is the log's commit at `pos`, from which this hub goes on itself.
+
+        Raises:
+            Unavailable: the store does not answer.
+        """
+        if self.pos > pos:
+            await self.begin_again("its tail is lost, and so is the owner that had it")
+        elif not await self._goes_on():
+            await self.begin_again("it ends otherwise than what was seen")
+
     async def run(self) -> None:
         """Publish what comes, for ever; an outage of the store is waited for."""
         while True:

@@ -197,8 +197,7 @@ class Succession:
         if self._following is not None:
             await self.follower.until(pos)
             await self._stop_following()
-            if pos < self.follower.pos:
-                await self.follower.begin_again("its tail is lost, and so is the owner that had it")
+            await self.follower.end_at(pos)
 
     async def _step_down(self, engine: Engine) -> None:
         log.warning("event=stepped_down term=%d pos=%d", engine.term, engine.pos)

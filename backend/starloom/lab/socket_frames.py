@@ -18,6 +18,12 @@ SHARE = 1 / 3
 HANDSHAKE = 2
 """Frames of each direction that are never corrupted: who hears another hub's key again and again gives up."""
 
+TURNED = 0x80
+"""The bit that is turned in one byte of a corrupted frame: what was UTF-8 is none any more, wherever it is.
+
+A change that leaves a readable message of other content is what TLS is for; no agent could tell it from the truth.
+"""
+
 _CONTROL = 0x08
 _MASKED = 0x80
 
@@ -97,4 +103,4 @@ class Mangler:
         if begin >= len(frame):
             return frame
         at = self._draw.randrange(begin, len(frame))
-        return frame[:at] + bytes([frame[at] ^ 0x15]) + frame[at + 1 :]
+        return frame[:at] + bytes([frame[at] ^ TURNED]) + frame[at + 1 :]
