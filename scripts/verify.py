@@ -1,7 +1,8 @@
 """What `make test` and `make check` run: each layer as its own process, one summary at the end.
 
-Its last line is `N passed, M failed`, over all layers, which is what CI reads. A layer that has no tests yet is not
-listed. Needs the development environment; starts no service.
+Everything together runs in two lanes side by side, since real processes and browsers wait for most of their time; what
+a layer says is then printed in one piece when it ends. The last line is `N passed, M failed`, over all layers, which is
+what CI reads. A layer that has no tests yet is not listed. Needs the development environment; starts no service.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +29,12 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 OWN_LAYERS = ("arch", "guard", "sim", "chaos", "e2e")
 """Folders of tests that are layers of their own; the rest runs as one."""
+
+PROCESSES = {"chaos": 3}
+"""Layers whose files are spread over processes: each has a stack of its own and waits much more than it works."""
+
+BESIDE = ("chaos", "e2e")
+"""What runs in the second lane, one after the other, while the first has everything else."""
 
 GENERATED = (
     ("types", "starloom_protocol.export"),
@@ -50,10 +59,13 @@ class Layer:
     ok: bool = True
     seconds: float = 0.0
 
-    def run(self) -> None:
-        """Run it, showing what it says as it says it."""
+    def run(self, printing: threading.Lock | None = None) -> None:
+        """Run it, showing what it says as it says it; with a lock in one piece at its end, for others speak too."""
         began = time.monotonic()
-        say(f"\n== {self.name}: {' '.join(Path(part).name if part.startswith('/') else part for part in self.argv)}")
+        title = f"\n== {self.name}: {' '.join(Path(part).name if part.startswith('/') else part for part in self.argv)}"
+        said = [f"{title}\n"]
+        if printing is None:
+            say(title)
         process = subprocess.Popen(
             self.argv,
             cwd=self.cwd,
@@ -66,13 +78,42 @@ class Layer:
         last = ""
         assert process.stdout is not None  # noqa: S101 - a pipe was asked for
         for line in process.stdout:
-            sys.stdout.write(line)
-            sys.stdout.flush()
+            if printing is None:
+                sys.stdout.write(line)
+                sys.stdout.flush()
+            else:
+                said.append(line)
             if self.counted and _COUNT.search(line):
                 last = line
         self.ok = process.wait() == 0
         self.counts = {word.rstrip("s"): int(number) for number, word in _COUNT.findall(last)}
         self.seconds = time.monotonic() - began
+        if printing is not None:
+            with printing:
+                sys.stdout.writelines(said)
+                sys.stdout.flush()
+
+
+def run_all(layers: list[Layer]) -> None:
+    """Run every layer: those of `BESIDE` in a lane of their own if there are others, each lane in order."""
+    first = [layer for layer in layers if layer.name not in BESIDE]
+    second = [layer for layer in layers if layer.name in BESIDE]
+    if not first or not second:
+        for layer in layers:
+            layer.run()
+        return
+    printing = threading.Lock()
+
+    def lane(of: list[Layer]) -> None:
+        for layer in of:
+            with printing:
+                say(f"-- {layer.name} begins")
+            layer.run(printing)
+
+    beside = threading.Thread(target=lane, args=(second,), daemon=True)
+    beside.start()
+    lane(first)
+    beside.join()
 
 
 def checks() -> list[Layer]:
@@ -89,16 +130,21 @@ def checks() -> list[Layer]:
     return found
 
 
-def pytest_layers() -> list[Layer]:
-    """Return one layer for the quick tests and one for each slow folder that has tests."""
+def pytest_layers(folder: Path) -> list[Layer]:
+    """Return one layer for the quick tests and one for each slow folder that has tests.
+
+    Each has its own part of `folder` for its files: pytest clears away what an earlier session left in a common one.
+    """
     tests = ROOT / "tests"
     slow = [name for name in OWN_LAYERS if any((tests / name).rglob("test_*.py"))]
-    command = [sys.executable, "-m", "pytest", "-q"]
+
+    def layer(name: str, *what: str) -> Layer:
+        spread = ["-n", str(PROCESSES[name]), "--dist", "loadfile"] if name in PROCESSES else []
+        argv = [sys.executable, "-m", "pytest", "-q", *spread, f"--basetemp={folder / name}", *what]
+        return Layer(name, argv, counted=True)
+
     ignored = [f"--ignore=tests/{name}" for name in slow]
-    return [
-        Layer("tests", [*command, "tests", *ignored], counted=True),
-        *(Layer(name, [*command, f"tests/{name}"], counted=True) for name in slow),
-    ]
+    return [layer("tests", "tests", *ignored), *(layer(name, f"tests/{name}") for name in slow)]
 
 
 def page_layers() -> list[Layer]:
@@ -185,8 +231,8 @@ def summary(layers: list[Layer]) -> int:
     return 0 if all(layer.ok for layer in layers) else 1
 
 
-def chosen(what: str) -> list[Layer]:
-    """Return the layers that a word means: `check`, `all`, or one folder of tests.
+def chosen(what: str, folder: Path) -> list[Layer]:
+    """Return the layers that a word means: `check`, `all`, or one folder of tests, with `folder` for their files.
 
     Raises:
         Unable: something that they need cannot be installed, or there are no such tests.
@@ -198,8 +244,8 @@ def chosen(what: str) -> list[Layer]:
     if what in ("all", "e2e", "tests"):
         ensure_ssh()
     if what == "all":
-        return checks() + pytest_layers() + page_layers()
-    found = [layer for layer in pytest_layers() if layer.name == what]
+        return checks() + pytest_layers(folder) + page_layers()
+    found = [layer for layer in pytest_layers(folder) if layer.name == what]
     if not found:
         raise Unable(f"there are no tests in tests/{what}", f"name another of: {', '.join(OWN_LAYERS)}")
     return found
@@ -208,14 +254,18 @@ def chosen(what: str) -> list[Layer]:
 def main() -> int:
     """Run what the argument names: `check`, `all`, or one of the layers of tests."""
     what = sys.argv[1] if len(sys.argv) > 1 else "all"
+    # Short, because the paths of sockets are; what a failed test left is looked at afterwards.
+    folder = Path(tempfile.mkdtemp(prefix="sl-"))
     try:
-        layers = chosen(what)
+        layers = chosen(what, folder)
     except Unable as unable:
         say(f"{unable.what}\nThe way out: {unable.fix}")
         return 1
-    for layer in layers:
-        layer.run()
-    return summary(layers)
+    run_all(layers)
+    code = summary(layers)
+    if code == 0:
+        shutil.rmtree(folder, ignore_errors=True)
+    return code
 
 
 if __name__ == "__main__":

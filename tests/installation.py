@@ -21,7 +21,8 @@ import psutil
 from starloom.cli.client import Client
 from starloom.cli.discovery import HubAddress, read_local
 from starloom.cli.problems import Problem
-from starloom.lab.demo_check import free_port, left_over
+from starloom.lab.demo_check import left_over
+from starloom.lab.ports import free_port
 from starloom_agent.platforms.processes import die_with_parent
 from tests.waiting import until
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import psutil
 
+from starloom.lab.ports import free_port
 from starloom_agent.platforms.processes import die_with_parent
 
 FIX = "the ssh tests need OpenSSH (Debian, Ubuntu: apt-get install openssh-server openssh-client)"
@@ -30,12 +31,6 @@ def program(name: str) -> str:
     found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin:/sbin")
     assert found, FIX
     return found
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass
@@ -113,7 +108,7 @@ def ssh_server(folder: Path, *, known: bool = True, path: Path | None = None) ->
         argv = [program("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
         subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)
     shutil.copy(folder / "user_key.pub", folder / "authorized_keys")
-    port = _free_port()
+    port = free_port()
     hosts = folder / "known_hosts"
     hosts.write_text(f"[127.0.0.1]:{port} {(folder / 'host_key.pub').read_text()}" if known else "")
     config = folder / "ssh_config"

@@ -18,7 +18,7 @@ from pathlib import Path
 from starloom.cli.client import Client
 from starloom.cli.discovery import read_local
 from starloom.cli.problems import Problem
-from starloom.lab.demo_check import free_port
+from starloom.lab.ports import free_port
 from tests.arch.checkout import ROOT
 
 READY_S = 90.0

@@ -17,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from starloom.lab.ports import free_port
 from tests.bench import echo, idle, machine, profile
 from tests.bench.dask_peer import WORKERS, DaskPeer
 from tests.bench.figures import Measured, figures
@@ -24,7 +25,7 @@ from tests.bench.graphs import Graph, chain, fan, layers
 from tests.bench.hub_client import BenchFailed, HubClient
 from tests.bench.profiled_hub import OUT
 from tests.bench.report import Setting, markdown
-from tests.bench.stack import Stack, free_port
+from tests.bench.stack import Stack
 from tests.bench.workloads import TooLate, run
 
 AGENTS = 8

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ import httpx
 from starloom.cli.agents import LocalAgent, join, until_online
 from starloom.cli.client import Client
 from starloom.cli.discovery import HubAddress, read_local
+from starloom.lab.ports import free_port
 from starloom_protocol.vocabulary import Profile
 from tests.bench import machine
 from tests.bench.hub_client import BenchFailed, HubClient
@@ -36,13 +36,6 @@ class Cpu:
 
     def __sub__(self, other: Cpu) -> Cpu:
         return Cpu(self.hub - other.hub, self.redis - other.redis, self.agents - other.agents)
-
-
-def free_port() -> int:
-    """Return a port of loopback that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

@@ -27,7 +27,7 @@ from websockets.sync.client import connect
 from starloom.cli.client import Client
 from starloom.cli.discovery import HubAddress, read_local
 from starloom.cli.problems import Problem
-from starloom.lab.demo_check import free_port
+from starloom.lab.ports import free_port
 from starloom.store.embedded import EmbeddedRedis
 from starloom_protocol.feed import Event, decode_event
 from tests.chaos.stack import Accepted, Stack

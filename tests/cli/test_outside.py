@@ -12,7 +12,7 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
 from starloom.cli.outside import look_from_outside
-from starloom.lab.demo_check import free_port
+from starloom.lab.ports import free_port
 from starloom.settings import Settings
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from starloom.cli import enrolling, ssh, tunnels
 from starloom.cli.problems import Problem
-from starloom.lab.demo_check import free_port
+from starloom.lab.ports import free_port
 from tests.ssh_server import SshServer, ssh_server
 
 PATIENCE_S = 20

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from starloom.cli.agents import LocalAgent, computer_name, join
-from starloom.lab.demo_check import free_port
+from starloom.lab.ports import free_port
 from starloom.lab.sample import WORDS, Places
 from starloom_protocol.vocabulary import Profile
 from tests.installation import Installation, end_process, kill

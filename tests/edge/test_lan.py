@@ -20,7 +20,7 @@ from starloom.access.authority import LEAF_DAYS
 from starloom.edge.app import Files, build
 from starloom.edge.lan import LanListener, LanPlace
 from starloom.edge.problems import Problem
-from starloom.lab.demo_check import free_port
+from starloom.lab.ports import free_port
 from starloom_agent.dialling import pin_of
 from tests.edge.world import World, a_world
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import re
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,18 +17,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
 from starloom import app as hub_app
+from starloom.lab.ports import free_port
 from starloom.settings import Settings
 from starloom_protocol import frames as f
 from tests.edge.world import World, a_world, an_offer
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 @asynccontextmanager

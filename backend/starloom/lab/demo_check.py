@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from typing import Any
 
 import psutil
 
+from starloom.lab.ports import free_port
 from starloom.lab.sample import CUT_TASK, Places
 
 WITHIN_S = 180.0
@@ -39,13 +39,6 @@ class Checker:
         print(f"  {'ok  ' if holds else 'FAIL'}  {told}", flush=True)
         if not holds:
             self.failed.append(told)
-
-
-def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def hashes(folder: Path) -> dict[str, str]:

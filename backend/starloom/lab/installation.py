@@ -26,7 +26,8 @@ from starloom.cli.agents import LocalAgent, join
 from starloom.cli.client import Client
 from starloom.cli.discovery import read_local
 from starloom.cli.problems import Problem, unreachable
-from starloom.lab.demo_check import free_port, left_over
+from starloom.lab.demo_check import left_over
+from starloom.lab.ports import free_port
 from starloom.lab.shifted import set_clock
 from starloom.lab.threaded_proxy import ThreadedProxy
 from starloom.parentage import ends_with_parent
