@@ -50,6 +50,8 @@ async def test_a_task_goes_out_and_its_result_comes_back_with_a_durable_ack(worl
         await agent.done(dispatch, '{"v":1}')
     ack = await agent.next(f.Ack)
     while ack.durable < 2:
+        await settle()
+        await world.clock.advance(100)
         ack = await agent.next(f.Ack)
     await settle()
     async with world.client() as http:

@@ -54,6 +54,23 @@ def test_a_commit_that_is_lost_is_not_acknowledged_by_the_next_of_its_number() -
     assert acks.durable("d") == 1
 
 
+async def test_acknowledgements_are_gathered_after_the_first() -> None:
+    async with hub() as found:
+        await found.join("one")
+        await found.submit(plan(*(task(f"t{number}") for number in range(4))))
+        await settle()
+        numbers = []
+        for number, dispatch in enumerate(found.wires.dispatches()):
+            found.result(dispatch, report=number + 1)
+            await settle()
+            numbers.append(len(found.wires.acks()))
+        assert len(numbers) == 4
+        assert numbers[-1] <= 1, "each of four results was durable at once"
+        await found.clock.turn(1_000)
+        assert found.wires.acks()[-1].durable == 4
+        assert len(found.wires.acks()) <= 2
+
+
 async def test_a_device_keeps_its_result_until_the_history_has_it() -> None:
     async with hub() as found:
         await found.join("one")

@@ -201,6 +201,7 @@ async def test_a_request_is_answered_once_durable_and_runs_to_its_end() -> None:
         await settle()
         assert found.engine.shard.constellations["c1"].head.state == "succeeded"
         assert found.wires.dispatches()[1].inputs[0].parts[0].value == "1"
+        await found.clock.turn(200)
         assert found.wires.acks()[-1].durable == 1
 
 

@@ -6,8 +6,9 @@ of a durable commit acknowledges all before it.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from starloom.core.inputs import (
     AnyInput,
@@ -18,8 +19,11 @@ from starloom.core.inputs import (
     ResultReported,
     StartedReported,
 )
-from starloom.engine.ports import DeviceSender
+from starloom.engine.ports import Clock, DeviceSender
 from starloom_protocol.frames import Ack
+
+EVERY_MS = 100
+"""A device waits for no acknowledgement, it only forgets by it: so at most one in this time, for all that came."""
 
 REPORTS = (StartedReported, ResultReported, ReceiptReported, ProposalReported, ArtifactReported)
 
@@ -33,6 +37,19 @@ class Acknowledgements:
         self._durable: dict[str, int] = {}
         self._ledgers: dict[str, str] = {}
         self._held: dict[str, set[int]] = {}
+        self._due = asyncio.Event()
+
+    async def run(self, clock: Clock, watermark: Callable[[], int]) -> None:
+        """Send what `due` asks for, the first at once and then not too often, for ever."""
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            if self.send(watermark()):
+                await clock.wait(EVERY_MS)
+
+    def due(self) -> None:
+        """The watermark has moved, or reports came that it covers."""
+        self._due.set()
 
     def durable(self, device: str) -> int:
         """Return the highest report of a device that is durable, as far as this hub knows."""
@@ -75,8 +92,9 @@ class Acknowledgements:
             while waiting and waiting[-1][0] > pos:
                 waiting.pop()
 
-    def send(self, watermark: int) -> None:
-        """Tell each device with reports in question what the hub has and what is durable."""
+    def send(self, watermark: int) -> bool:
+        """Tell each device with reports in question what the hub has and what is durable; False if there was none."""
+        sent = False
         for device in [name for name, waiting in self._waiting.items() if waiting and name not in self._held]:
             waiting = self._waiting[device]
             before = durable = self._durable.get(device, 0)
@@ -87,3 +105,5 @@ class Acknowledgements:
             self._durable[device] = durable
             received = max([durable, *(number for _pos, number in waiting)])
             self._sender.send(device, [Ack(durable=durable, received=received)])
+            sent = True
+        return sent

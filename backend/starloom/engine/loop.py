@@ -146,6 +146,7 @@ class Engine:
             self.inbox.post(item)
         self._spawn(self._run(), "loop")
         self._spawn(self._follow_history(), "history")
+        self._spawn(self._acks.run(self._clock, lambda: self._watermark), "acks")
         self._spawn(self._lag.watch(), "lag")
         self._spawn(self._timers.run(), "timers")
         self._spawn(self._sweep_leases(), "leases")
@@ -410,7 +411,7 @@ class Engine:
         elif not self._later:
             self._sent_pos = self._pos
         if self._acks.note(self._pos, (item for item, _future in batch)) and self._watermark >= self._pos:
-            self._acks.send(self._watermark)
+            self._acks.due()
         self._committed.set()
 
     # -- what follows the history
@@ -418,7 +419,7 @@ class Engine:
     async def _follow_history(self) -> None:
         while True:
             if self._watermark >= self._pos:
-                self._acks.send(self._watermark)
+                self._acks.due()
                 self._committed.clear()
                 if self._watermark >= self._pos:
                     await self._committed.wait()
@@ -445,7 +446,7 @@ class Engine:
             self._sent_pos = max(self._sent_pos, pos)
         if not later:
             self._sent_pos = self._pos
-        self._acks.send(self._watermark)
+        self._acks.due()
 
     # -- sweeps
 
