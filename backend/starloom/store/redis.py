@@ -49,7 +49,7 @@ class RedisStore(Reads):
         url: str,
         database: Database,
         *,
-        connect_within_s: float = 2.0,
+        connect_within_s: float = 5.0,
         reply_within_s: float = 10.0,
         owner_ttl_ms: int = OWNER_TTL_MS,
         sleep: Sleep = asyncio.sleep,
