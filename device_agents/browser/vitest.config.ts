@@ -8,6 +8,6 @@ export default defineConfig({
     include: ["src/**/*.test.ts", "src/**/*.test.tsx"],
     setupFiles: ["./dev/testSetup.ts"],
     sequence: { shuffle: true },
-    testTimeout: 10_000,
+    testTimeout: 30_000,
   },
 });

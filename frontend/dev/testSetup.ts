@@ -1,6 +1,8 @@
-/** What jsdom lacks and the page uses. */
-import { cleanup } from "@testing-library/react";
+/** What jsdom lacks and the page uses, and patience: a busy machine draws slowly. */
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach } from "vitest";
+
+configure({ asyncUtilTimeout: 5000 });
 
 HTMLDialogElement.prototype.showModal ??= function showModal(this: HTMLDialogElement) {
   this.open = true;

@@ -9,11 +9,11 @@ import { constellationActions, failedTasks, taskActions } from "../app/actions.t
 import { useFleet, useNow, usePhone, useStream, useWorkspace } from "../app/context.ts";
 import { forkFrom, takeBack, undoWork } from "../app/goingBack.ts";
 import type { Key } from "../app/keys.ts";
-import { useResource } from "../app/resource.ts";
+import { useLog, usePast } from "../app/past.ts";
 import { Shell } from "../app/Shell.tsx";
 import { useLook } from "../app/theme.ts";
 import { readFilter } from "../model/filter.ts";
-import { lastSeqOf, modelAt, overlay } from "../model/history.ts";
+import { overlay } from "../model/history.ts";
 import {
   allViews,
   answer,
@@ -22,13 +22,12 @@ import {
   inTrouble,
   questions,
   readingOrder,
-  shortAnswer,
   type TaskView,
   versions,
 } from "../model/selectors.ts";
-import type { Device, StreamEvent } from "../model/types.ts";
+import type { Device } from "../model/types.ts";
 import { ATTENTION, age, clock, constellationShown, duration, FINAL } from "../model/words.ts";
-import { AnswerItems } from "../panels/Answer.tsx";
+import { AnswerBand } from "../panels/AnswerBand.tsx";
 import { BreakButton, FaultLines } from "../panels/BreakSomething.tsx";
 import { Feed } from "../panels/Feed.tsx";
 import { Inspector, type InspectorTab } from "../panels/Inspector.tsx";
@@ -40,11 +39,11 @@ import { Versions } from "../panels/Versions.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, Empty, ProblemNote, StatePill, Tabs } from "../ui/parts.tsx";
+import { Said } from "../ui/Said.tsx";
 import { MissingConstellation } from "./Missing.tsx";
 
 const Graph = lazy(() => import("../graph/Graph.tsx"));
 type Lens = "graph" | "list";
-const PAST_EVENTS = 400;
 const PLAY_MS = 1200;
 
 export function ConstellationPage({ id, task }: { id: string; task: string | null }) {
@@ -62,7 +61,6 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const shownVersion = search.get("v") ? Number(search.get("v")) : null;
   const [playing, setPlaying] = useState(false);
   const [feedOpen, setFeedOpen] = useState(true);
-  const [whole, setWhole] = useState(false);
 
   const to = useCallback(
     (change: { task?: string | null; set?: Record<string, string | null> }, replace = false) => {
@@ -136,10 +134,6 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
       ]
     : [];
   const result = answer(model);
-  const sentence =
-    result?.sentence || sentenceWithout(constellation.state, constellation.request ?? "", constellation.fault?.reason);
-  const short = shortAnswer(result);
-  const [first, rest] = short ? [/[.!?]$/.test(short) ? short : `${short}.`, ` ${sentence}`] : leadOf(sentence);
   const open = questions(model);
   const used = [...new Set(present.map((view) => view.record?.device))]
     .map((device) => (device ? fleet.one<Device>(`device/${device}`) : undefined))
@@ -273,19 +267,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           ))}
           <span className="dim end">{final ? duration(took) : clock(took)}</span>
         </div>
-        <div className="answer">
-          {!phone && <span className="pill line">{final ? "Answer" : "Answer so far"}</span>}
-          <p className={`sentence ${whole ? "whole" : ""}`}>
-            <strong>{first}</strong>
-            {rest}
-          </p>
-          {sentence.length > 150 && (
-            <button type="button" className="link small nowrap" aria-expanded={whole} onClick={() => setWhole(!whole)}>
-              {whole ? "Less" : "All of it"}
-            </button>
-          )}
-          <AnswerItems answer={result} />
-        </div>
+        <AnswerBand of={constellation} answer={result} label={phone ? null : final ? "Answer" : "Answer so far"} />
         {views.length > 0 && (
           <Summary
             counts={counts(views)}
@@ -310,8 +292,12 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
       {constellation.fault && (
         <section className="note tone-vermilion asked" role="alert">
           <Glyph name="cross" tone="vermilion" />
-          <p className="strong">{constellation.fault.reason}</p>
-          <p className="small dim">{constellation.fault.hint}</p>
+          <p className="strong">
+            <Said text={constellation.fault.reason} />
+          </p>
+          <p className="small dim">
+            <Said text={constellation.fault.hint} />
+          </p>
         </section>
       )}
       {(open.length > 0 || (constellation.attention?.length ?? 0) > 0) && (
@@ -461,18 +447,6 @@ const checkedWhole = (views: TaskView[]): boolean => {
 
 const never = { id: "none", label: "", why: "Nothing to do.", run: async () => undefined };
 
-/** The first sentence, which says the result, and the rest with its leading space. */
-function leadOf(text: string): [string, string] {
-  const end = /[.!?](?=\s)/.exec(text);
-  return end ? [text.slice(0, end.index + 1), text.slice(end.index + 1)] : [text, ""];
-}
-
-function sentenceWithout(state: string, request: string, fault: string | undefined): string {
-  if (fault) return fault;
-  if (state === "planning") return `Planning: ${request}`;
-  return request || "Nothing to show yet.";
-}
-
 function retryFailed(
   hub: Parameters<typeof taskActions>[0],
   constellation: Parameters<typeof taskActions>[1],
@@ -488,27 +462,4 @@ function retryFailed(
         await hub.taskControl(constellation.id, view.id, "retry", confirm?.length ? { confirm } : {});
     },
   };
-}
-
-/** The whole log, read once in the background: the feed's past and the versions' ground. */
-function useLog(id: string, ready: boolean) {
-  const { hub } = useWorkspace();
-  const model = useStream(id);
-  const log = useResource<StreamEvent[]>(ready ? `log ${id}` : null, (signal) => hub.events(id, 0, signal));
-  useEffect(() => {
-    if (log.value) model.readPast(log.value.slice(-PAST_EVENTS));
-  }, [log.value, model]);
-  return log;
-}
-
-/** The stream as it was at the end of a version; null for the present. */
-function usePast(log: { value: StreamEvent[] | null }, id: string, version: number | null) {
-  const model = useStream(id);
-  return useMemo(() => {
-    if (version === null || !log.value) return null;
-    const last = log.value[log.value.length - 1]?.seq ?? 0;
-    const whole = [...log.value, ...model.events.filter((event) => event.seq > last)];
-    const seq = lastSeqOf(whole, version);
-    return seq === null ? null : modelAt(id, whole, seq);
-  }, [log.value, id, version, model]);
 }

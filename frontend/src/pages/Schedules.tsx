@@ -14,6 +14,7 @@ import { newTerms, ScheduleDialog, termsOf } from "../panels/ScheduleDialog.tsx"
 import { Slots } from "../panels/Slots.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, Empty, Labelled, ProblemNote } from "../ui/parts.tsx";
+import { Said } from "../ui/Said.tsx";
 
 export function SchedulesPage() {
   const { hub } = useWorkspace();
@@ -140,7 +141,10 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
       </span>
       {row.stopped && (
         <span className="sub">
-          Stopped: {row.stopped.reason} {row.stopped.hint && <span className="dim">{row.stopped.hint}</span>}
+          Stopped: <Said text={row.stopped.reason} />{" "}
+          <span className="dim">
+            <Said text={row.stopped.hint} />
+          </span>
         </span>
       )}
       {row.notice && !row.stopped && (

@@ -1,5 +1,5 @@
 /** The lab in the page, against the mock hub: breaking, healing, the report, scenarios, and axe on each. */
-import { act, configure, render, screen, waitFor, within } from "@testing-library/react";
+import { act, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import axe from "axe-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -7,8 +7,6 @@ import { type LiveClient, MockHub, type MockOptions } from "../../dev/mockHub.ts
 import type { MockLab } from "../../dev/mockLab.ts";
 import { CONSTELLATION } from "../../dev/scenario.ts";
 import { App } from "../app/App.tsx";
-
-configure({ asyncUtilTimeout: 5000 }); // a busy machine draws slowly
 
 class MockSocket implements LiveClient {
   static hub: MockHub;

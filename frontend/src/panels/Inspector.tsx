@@ -24,6 +24,7 @@ import type { GroupRecord, Head, TaskSpec } from "../model/types.ts";
 import { age, bytes, codeHint, codeTitle, duration, plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, DeviceChip, StateBar, StatePill, Tabs } from "../ui/parts.tsx";
+import { Said } from "../ui/Said.tsx";
 import { HistoryTab, InputTab, LogTab, ResultTab, WhyTab } from "./InspectorTabs.tsx";
 
 export type InspectorTab = "result" | "log" | "input" | "why" | "history";
@@ -192,9 +193,11 @@ function Trouble({ view }: { view: TaskView }) {
   return (
     <section className={`note tone-${shown.tone}`} aria-label="What is wrong">
       <Glyph name={shown.glyph} tone={shown.tone} />
-      <p className="strong">{sentence}</p>
+      <p className="strong">
+        <Said text={sentence} />
+      </p>
       <p className="small dim">
-        {[cause && `${cause}.`, codeHint(code), held].filter(Boolean).join(" ")}
+        <Said text={[cause && `${cause}.`, codeHint(code), held].filter(Boolean).join(" ")} />
         {shown.glyph === "question" &&
           " The work is not repeated by itself. Look at the device, then say what happened."}
       </p>

@@ -14,6 +14,7 @@ import { formOf } from "../model/rows/schema.ts";
 import type { ToolView } from "../model/rows/tools.ts";
 import { withWhere } from "../model/rows/where.ts";
 import { Button, Tabs } from "../ui/parts.tsx";
+import { Said } from "../ui/Said.tsx";
 import { PlanGraph } from "./PlanGraph.tsx";
 import { type Earlier, sampleWords, ToolPicker, Tree } from "./pickers.tsx";
 import { RowForm } from "./RowForm.tsx";
@@ -321,7 +322,7 @@ export function RowsEditor(props: RowsEditorProps) {
         )}
         {whole.map((fault) => (
           <p key={`${fault.field}${fault.reason}`} className="warning tone-vermilion" role="alert">
-            {fault.reason} {fault.hint}
+            <Said text={fault.reason} /> <Said text={fault.hint} />
           </p>
         ))}
       </section>
@@ -373,8 +374,14 @@ function RowFaults({ faults, onFix }: { faults: readonly RowFault[]; onFix: (fau
     <ul className="rowfaults" aria-label="Faults of this row">
       {told.map((fault) => (
         <li key={`${fault.field} ${fault.reason}`} className="row wrap small">
-          <span className={`word ${fault.open ? "tone-violet" : "tone-vermilion"}`}>{fault.reason}.</span>
-          {fault.hint && fault.fixes.length === 0 && <span className="dim">{fault.hint}</span>}
+          <span className={`word ${fault.open ? "tone-violet" : "tone-vermilion"}`}>
+            <Said text={fault.reason} />.
+          </span>
+          {fault.hint && fault.fixes.length === 0 && (
+            <span className="dim">
+              <Said text={fault.hint} />
+            </span>
+          )}
           {fault.fixes.map((fix, at) => (
             <Button key={fix.label} onClick={() => onFix(fault, at)}>
               {fix.label}

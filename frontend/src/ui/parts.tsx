@@ -5,6 +5,7 @@ import type { Shown } from "../model/presentation.ts";
 import type { Count } from "../model/selectors.ts";
 import { Glyph } from "./Glyph.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
+import { Said } from "./Said.tsx";
 
 export function StatePill({
   shown,
@@ -167,18 +168,29 @@ export function ProblemNote({ problem }: { problem: Problem }) {
   return (
     <section className="note tone-vermilion" role="alert">
       <Glyph name="cross" tone="vermilion" />
-      <p className="strong">{problem.reason}</p>
+      <p className="strong">
+        <Said text={problem.reason} />
+      </p>
       {problem.faults.length > 0 && (
         <ul className="stack">
           {problem.faults.map((fault) => (
             <li key={`${fault.place}${fault.reason}`} className="small">
               {fault.place && <code className="mono">{fault.place}: </code>}
-              {fault.reason} {fault.hint && <span className="dim">{fault.hint}</span>}
+              <Said text={fault.reason} />{" "}
+              {fault.hint && (
+                <span className="dim">
+                  <Said text={fault.hint} />
+                </span>
+              )}
             </li>
           ))}
         </ul>
       )}
-      {problem.hint && <p className="small dim">{problem.hint}</p>}
+      {problem.hint && (
+        <p className="small dim">
+          <Said text={problem.hint} />
+        </p>
+      )}
       {problem.requestId && <p className="small dim">Id {problem.requestId}</p>}
     </section>
   );

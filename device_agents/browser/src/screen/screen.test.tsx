@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** What a person sees and taps: each kind of question, each refusal of a hub, the way to decline. */
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, configure, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { JoinRefused, join, nameOf } from "../agent/joining.ts";
@@ -9,6 +9,7 @@ import { codeHash, fromBase64, shortWords } from "../protocol/proof.ts";
 import { type Question, ToolFailed } from "../tools/interface.ts";
 import { QuestionCard } from "./QuestionCard.tsx";
 
+configure({ asyncUtilTimeout: 5000 }); // a busy machine draws slowly
 afterEach(() => cleanup());
 
 function asked(question: Question) {

@@ -1,0 +1,15 @@
+/** What the hub says, in which commands and names stand between backticks: those are shown as code. */
+export function Said({ text }: { text: string | null | undefined }) {
+  const parts = (text ?? "").split("`");
+  if (parts.length % 2 === 0) return <>{text}</>; // one that stands alone is a letter like any other
+  let at = 0;
+  return (
+    <>
+      {parts.map((part, index) => {
+        const key = at;
+        at += part.length + 1;
+        return index % 2 === 1 ? <code key={key}>{part}</code> : part;
+      })}
+    </>
+  );
+}
