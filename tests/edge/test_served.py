@@ -42,6 +42,22 @@ async def served(tmp_path: Path) -> AsyncIterator[World]:
             await task
 
 
+async def test_an_upload_that_is_cut_is_no_error_of_the_hub(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with served(tmp_path) as world:
+        port = world.hub.settings.port
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = (
+            f"POST /api/v1/artifacts HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {world.token}\r\n"
+            "Content-Type: application/octet-stream\r\nContent-Length: 1000\r\n\r\n"
+        )
+        writer.write(head.encode() + b"the first bytes")
+        await writer.drain()
+        writer.transport.abort()
+        async with world.client() as http:  # a request after it: by then the hub has heard of the end
+            assert (await http.get("/api/v1/devices")).status_code == 200
+    assert [record.getMessage() for record in caplog.records if record.levelname in ("ERROR", "WARNING")] == []
+
+
 async def test_the_blocks_of_curl_md_run_as_written(tmp_path: Path) -> None:
     (block,) = re.findall(r"```sh\n(.*?)```", (DOCS / "curl.md").read_text(), re.DOTALL)
     async with served(tmp_path) as world:

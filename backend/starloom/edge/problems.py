@@ -16,6 +16,7 @@ import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from starloom.blobs.fault import BlobRefused
@@ -160,6 +161,8 @@ def translate(error: Exception) -> Problem:
             return _validation(error)
         case BlobRefused():
             return _blob(error)
+        case ClientDisconnect():
+            return Problem(Code.BAD_REQUEST, "the connection ended before the body was whole", hint="Send it again.")
         case Overloaded():
             return Problem(Code.OVERLOADED, error.reason, retry_after_s=error.retry_after_s)
         case Unavailable():
@@ -204,5 +207,5 @@ def install(app: FastAPI) -> None:
     async def handle(request: Request, error: Exception) -> Response:
         return answer_to(request, error)
 
-    for kind in (Problem, HTTPException, Exception):
+    for kind in (Problem, HTTPException, ClientDisconnect, Exception):
         app.add_exception_handler(kind, handle)
