@@ -41,10 +41,11 @@ ALIVE_EVERY_S = 5.0
 
 @dataclass
 class World:
-    """What happened on devices: every begin of a tool, every end that was told durable to an agent."""
+    """What happened on devices: every begin of a tool, every end, and every end that was told durable to an agent."""
 
     begun: list[tuple[float, str, LeaseRef, str]] = field(default_factory=list)
     acknowledged: dict[LeaseRef, ResultFrame] = field(default_factory=dict)
+    ended: dict[LeaseRef, set[Outcome]] = field(default_factory=dict)
     crashes: int = 0
 
 
@@ -235,6 +236,7 @@ class SimAgent:
 
     def _report_end(self, at: LeaseRef, *, durable: bool, **fields: Any) -> None:
         report = self.outbox.add(lambda number: ResultFrame(at=at, report=number, **fields), durable=durable)
+        self._world.ended.setdefault(at, set()).add(fields["outcome"])
         if durable and isinstance(report, ResultFrame):
             self.ledger.finished(at, report)
 

@@ -134,7 +134,8 @@ def _devices(shard: Shard, world: World) -> Iterator[str]:
         if attempt.end in (AttemptEnd.LOST, AttemptEnd.REVOKED, AttemptEnd.TIMEOUT):
             if attempt.late is None and attempt.end is not AttemptEnd.REVOKED:
                 yield f"lost: the late result of {at} was acknowledged and left no trace"
-        elif attempt.end not in (AttemptEnd.OK, AttemptEnd.ERROR):
+        elif attempt.end not in (AttemptEnd.OK, AttemptEnd.ERROR, *world.ended.get(at, ())):
+            # Work that may be repeated, and that a crashed agent forgot, may end in two ways: the first one counts.
             yield f"lost: the result of {at} was acknowledged; the attempt is {attempt.end}"
         elif attempt.repeatability not in REPEATABLE and attempt.value is None:
             yield f"lost: the value of {at}"
