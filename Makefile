@@ -34,8 +34,9 @@ sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500
 explore: environment-dev ## every order of a small world; FAULTS=2 STATES=1000000
 	@exec $(HERE) -m tests.sim.explorer --faults $(or $(FAULTS),2) --states $(or $(STATES),1000000)
 
-chaos: environment-dev ## real processes killed and restarted; a history checker judges what is left
-	@CHAOS_SEEDS='$(or $(SEEDS),2)' exec $(HERE) -m tests.chaos.report
+chaos: environment-dev ## real processes killed, a history checker judges what is left; SEEDS=75, PROCESSES=3
+	@CHAOS_SEEDS='$(or $(SEEDS),2)' exec $(HERE) -m tests.chaos.report \
+		$(if $(PROCESSES),-n $(PROCESSES) --dist worksteal)
 
 e2e: ## a real browser against a real stack; writes screenshots/index.html
 	@$(PYTHON) scripts/environment.py --dev --page
