@@ -10,8 +10,8 @@ import { deedText } from "../model/deeds.ts";
 import type { StreamModel } from "../model/stream.ts";
 import { age, author } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
-import { Icon } from "../ui/Icon.tsx";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
+import { Choose, SearchField } from "../ui/Search.tsx";
 
 const SUBJECTS = [
   ["", "Everything"],
@@ -33,7 +33,7 @@ export function ActivityPage() {
   const fleet = useFleet();
   const now = useNow(5000);
   const [words, setWords] = useState("");
-  const [subject, setSubject] = useState("");
+  const [subject, setSubject] = useState<(typeof SUBJECTS)[number][0]>("");
   const [person, setPerson] = useState("");
   const [device, setDevice] = useState("");
   const [more, setMore] = useState<{ deeds: Deed[]; next: string | null } | null>(null);
@@ -61,44 +61,19 @@ export function ActivityPage() {
     <Shell title="Activity">
       <div className="page cards">
         <div className="row wrap">
-          <label className="field search">
-            <Icon name="search" />
-            <input
-              data-filter
-              aria-label="Search the record"
-              placeholder="Words, names, reasons"
-              value={words}
-              onChange={(event) => setWords(event.target.value)}
-            />
-            <kbd className="only-wide" aria-hidden="true">
-              /
-            </kbd>
-          </label>
-          <select
-            className="input short"
-            aria-label="Subject"
-            value={subject}
-            onChange={(event) => setSubject(event.target.value)}
-          >
-            {SUBJECTS.map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
-          <select
-            className="input short"
-            aria-label="Device"
+          <SearchField
+            label="Search the record"
+            placeholder="Words, names, reasons"
+            value={words}
+            onChange={setWords}
+          />
+          <Choose label="Subject" value={subject} choices={SUBJECTS} onChange={setSubject} />
+          <Choose
+            label="Device"
             value={device}
-            onChange={(event) => setDevice(event.target.value)}
-          >
-            <option value="">Any device</option>
-            {devices.map((one) => (
-              <option key={one.id} value={one.id}>
-                {one.name}
-              </option>
-            ))}
-          </select>
+            choices={[["", "Any device"], ...devices.map((one) => [one.id, one.name] as const)]}
+            onChange={setDevice}
+          />
           {person && (
             <Button icon="close" onClick={() => setPerson("")}>
               By {person}

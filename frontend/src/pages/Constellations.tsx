@@ -5,8 +5,8 @@ import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import type { ConstellationRow } from "../link/endpoints.ts";
 import { constellationShown } from "../model/words.ts";
-import { Icon } from "../ui/Icon.tsx";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
+import { Choose, SearchField } from "../ui/Search.tsx";
 import { RecentRow } from "./Home.tsx";
 
 const STATES = ["", "active", "awaiting_approval", "paused", "succeeded", "partial", "failed", "cancelled"] as const;
@@ -27,31 +27,18 @@ export function ConstellationsPage() {
     <Shell title="Constellations">
       <div className="page cards">
         <div className="row wrap">
-          <label className="field search">
-            <Icon name="search" />
-            <input
-              data-filter
-              aria-label="Search constellations"
-              placeholder="Search names and requests"
-              value={words}
-              onChange={(event) => setWords(event.target.value)}
-            />
-            <kbd className="only-wide" aria-hidden="true">
-              /
-            </kbd>
-          </label>
-          <select
-            className="input short"
-            aria-label="State"
+          <SearchField
+            label="Search constellations"
+            placeholder="Search names and requests"
+            value={words}
+            onChange={setWords}
+          />
+          <Choose
+            label="State"
             value={state}
-            onChange={(event) => setState(event.target.value as (typeof STATES)[number])}
-          >
-            {STATES.map((one) => (
-              <option key={one} value={one}>
-                {one ? constellationShown(one).word : "Any state"}
-              </option>
-            ))}
-          </select>
+            choices={STATES.map((one) => [one, one ? constellationShown(one).word : "Any state"] as const)}
+            onChange={setState}
+          />
         </div>
         {first.problem && <ProblemNote problem={first.problem} />}
         <section className="card">

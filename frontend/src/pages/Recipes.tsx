@@ -7,6 +7,7 @@ import { Shell } from "../app/Shell.tsx";
 import type { RecipeRow } from "../link/endpoints.ts";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
+import { SearchField } from "../ui/Search.tsx";
 
 const ImportRecipe = lazy(() => import("../rows/ImportRecipe.tsx"));
 
@@ -26,16 +27,7 @@ export function RecipesPage() {
     <Shell title="Recipes">
       <div className="page recipes">
         <div className="row wrap">
-          <label className="field search">
-            <Icon name="search" />
-            <input
-              data-filter
-              aria-label="Filter recipes"
-              placeholder="Filter"
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
-            />
-          </label>
+          <SearchField label="Filter recipes" placeholder="Filter" value={typed} onChange={setTyped} />
           <span className="grow" />
           <Link className="btn" href="/schedules">
             <Icon name="clock" />

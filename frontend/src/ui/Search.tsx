@@ -1,0 +1,51 @@
+/** How a list is narrowed: words typed into its search field (`/` goes there), and one choice of a few. */
+import { Icon } from "./Icon.tsx";
+
+interface Words {
+  label: string;
+  placeholder: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+export function SearchField({ label, placeholder, value, onChange }: Words) {
+  return (
+    <label className="field search">
+      <Icon name="search" />
+      <input
+        data-filter
+        aria-label={label}
+        placeholder={placeholder}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      <kbd className="only-wide" aria-hidden="true">
+        /
+      </kbd>
+    </label>
+  );
+}
+
+interface Choice<T extends string> {
+  label: string;
+  value: T;
+  choices: readonly (readonly [T, string])[];
+  onChange: (value: T) => void;
+}
+
+export function Choose<T extends string>({ label, value, choices, onChange }: Choice<T>) {
+  return (
+    <select
+      className="input short"
+      aria-label={label}
+      value={value}
+      onChange={(event) => onChange(event.target.value as T)}
+    >
+      {choices.map(([one, word]) => (
+        <option key={one} value={one}>
+          {word}
+        </option>
+      ))}
+    </select>
+  );
+}
