@@ -129,8 +129,8 @@ function joinedReason(
   if (record.state !== "ready") return undefined;
   if (state === "paused") return "paused";
   if (place) {
-    const view = devices(fleet).get(place);
-    if (view && view.device.link !== "online") return "device_away";
+    const device = devices(fleet).get(place)?.device;
+    if (device && (device.link !== "online" || device.draining || device.quarantined)) return "device_away";
   }
   return undefined;
 }

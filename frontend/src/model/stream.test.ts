@@ -7,7 +7,7 @@ import { taskNamed } from "./fleet.ts";
 import { lastSeqOf, modelAt, overlay } from "./history.ts";
 import { allViews, counts, inTrouble, readingOrder, shortAnswer, taskView, versions } from "./selectors.ts";
 import { StreamModel } from "./stream.ts";
-import type { StreamEvent } from "./types.ts";
+import type { Device, StreamEvent } from "./types.ts";
 import { bytes, clock, duration } from "./words.ts";
 
 const event = (seq: number, puts: StreamEvent["puts"] = {}): StreamEvent => ({
@@ -116,6 +116,16 @@ describe("what is read out of the sample", () => {
   it("joins the reason of a device that is away", () => {
     expect(taskView(model, fleet, "send.4")?.reason).toBe("device_away");
     expect(taskView(model, fleet, "send.3")?.shown.glyph).toBe("broken_arc");
+  });
+
+  it("says of work for a device that takes none now that it is held", () => {
+    const phone = [...fleet.kind<Device>("device").values()].find((one) => one.name === "demo-phone") as Device;
+    for (const change of [{ draining: true }, { quarantined: true }]) {
+      const other = modelOf([event(1, { [`device/${phone.id}`]: { ...phone, link: "online", ...change } })], "fleet");
+      expect(taskView(model, other, "send.4")?.reason).toBe("device_away");
+    }
+    const online = modelOf([event(1, { [`device/${phone.id}`]: { ...phone, link: "online" } })], "fleet");
+    expect(taskView(model, online, "send.4")?.reason).toBeUndefined();
   });
 
   it("keeps an unchanged view, so that its card is not drawn again", () => {
