@@ -343,6 +343,13 @@ BUGS = [
         PAIR,
     ),
     Bug(
+        "a hub goes on from another commit at the place of one that it showed",
+        "backend/starloom/engine/following.py",
+        "        elif not await self._goes_on():\n",
+        "        elif False:\n",
+        ENGINE,
+    ),
+    Bug(
         "what another hub asks is answered before it is safe",
         "backend/starloom/engine/remote.py",
         "        reply = await inbox.ask(item)\n",
