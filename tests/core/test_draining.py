@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from starloom.core import inputs as i
 from starloom.core.effects import SendDrain, SendQuery
 from starloom.core.timeouts import passed
-from starloom_protocol.entities import Device, Timeouts
+from starloom_protocol.entities import Device, OnAbsence, Timeouts
 from starloom_protocol.feed import FLEET
-from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Reason
+from starloom_protocol.vocabulary import AttemptEnd, Attention, Code, DeviceLink, Outcome, Reason
 from tests.builders import MAYBE, NONE, Driver, plan, task
 from tests.core.watched import WatchedDriver
 
@@ -75,6 +75,25 @@ def test_at_its_deadline_what_may_be_repeated_is_moved_by_its_receipt_and_the_re
     assert (moved.device, found.tasks["may"].started) == ("d-two", 1)
     assert driver.events[-1].kind in ("task_moved", "task_leased", "tasks_ready")
     assert [found.tasks[name].state for name in ("only-there", "must-not")] == ["running", "running"]
+    driver.folded_equals_state()
+
+
+def test_work_that_its_device_gave_up_goes_back_though_a_silence_came_between() -> None:
+    driver = WatchedDriver("one", "two")
+    driver.submit(plan(task("a", on_absence=OnAbsence(after_s=0, then="wait"))))
+    (dispatch,) = driver.take()
+    name = dispatch.device[2:]
+    control(driver, "drain", name=name, deadline_s=0)
+    assert driver.cancels
+    driver.expire(dispatch.at)
+    found = driver.shard.constellations["c1"]
+    assert found.tasks["a"].reason is Reason.ABSENT
+    control(driver, "resume", name=name)
+    driver.receipt(dispatch)
+    (again,) = driver.take()
+    assert (again.at.task, again.at.attempt) == ("a", 2)
+    assert found.attempts["a/1"].end is AttemptEnd.REVOKED
+    assert found.tasks["a"].started == 1, "no try was used up"
     driver.folded_equals_state()
 
 

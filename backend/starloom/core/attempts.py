@@ -378,7 +378,10 @@ def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: Ta
 
 
 def on_receipt(work: Work, item: ReceiptReported) -> None:
-    """A device says that a cancelled attempt's process group has ended."""
+    """A device says that an attempt's process group has ended, or will never be, since it was asked to stop it.
+
+    That holds for ever, also where the wish was forgotten meanwhile, as by a silence in between: work goes back.
+    """
     found = _open(work, item.device, item.frame.at)
     if found is None:
         hedged = _open_hedge(work, item.device, item.frame.at)
@@ -396,10 +399,11 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
     ended = replace(attempt, ended_ms=work.at_ms, effect=item.frame.effect)
     if overdue:
         recovery.timed_out(work, constellation, spec, record, ended)
-    elif moving:
-        recovery.given_back(work, constellation, spec, record, ended)
-    else:
+    elif record.state is TaskState.CANCELLING:
         stopped(work, constellation, spec, record, ended)
+    else:
+        why = "moved: its device drains" if moving else "given back: its device had been asked to stop it"
+        recovery.given_back(work, constellation, spec, record, ended, why)
 
 
 def on_ledger(work: Work, item: LedgerReported) -> None:

@@ -175,12 +175,14 @@ def lost(
         _again(work, constellation, spec, record, ended, at_once=True)
 
 
-def given_back(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
-    """A draining device has stopped work that another one takes: no try is used up."""
+def given_back(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt, why: str
+) -> None:
+    """A device has stopped work, unasked by a person, that any device may take again: no try is used up."""
     if ended.repeatability not in REPEATABLE and ended.effect is not EffectSeen.NONE:
         uncertain(work, constellation, spec, record, ended, ended=True)
         return
-    back = replace(ended, end=AttemptEnd.REVOKED, detail="moved: its device drains")
+    back = replace(ended, end=AttemptEnd.REVOKED, detail=why)
     if hedging.take_over(work, constellation, spec, record, back):
         return
     ready = moved(work, record, TaskState.READY, started=max(record.started - 1, 0))

@@ -106,7 +106,7 @@ _BY_TRIGGER: dict[Trigger, dict[TaskState, Row]] = {
         cancelling=ignore("it is being stopped"),
         unknown=never("it may have happened; mark or retry it"),
     ),
-    Trigger.RECEIPT: _row(ignore("nothing was asked to stop"), cancelling=ACT),
+    Trigger.RECEIPT: _row(ignore(_NO_LEASE), leased=ACT, running=ACT, cancelling=ACT),
     Trigger.FENCE_PASSED: _row(ignore("nothing waits for its fence"), cancelling=ACT),
     Trigger.GIVEN_UP: _row(ignore(_NO_LEASE), leased=ACT, running=ACT, cancelling=ACT),
     Trigger.MOVE: _row(ignore("nothing can be moved from a device"), leased=ACT, running=ACT),
