@@ -21,6 +21,8 @@ CROWD, LANES = 40, 4
 PACE_S = 0.02
 BAD_S = 4.0
 HIT_LEAST = 10
+TRIES = 100
+"""The line is bad for as long as it takes: each of its cuts may lose a try, and none may lose the work."""
 
 
 class Load:
@@ -33,7 +35,7 @@ class Load:
         tasks = [stack.place.task(name, task, device="east") for task in ("strike", "after")]
         self.request = stack.submit(plan(name, tasks, chain=True))
         until(lambda: stack.place.begun(self.names[0]), "the program has begun")
-        self.crowd = stack.submit(echoes(f"{name}-crowd", CROWD, side_by_side=LANES, device="east"))
+        self.crowd = stack.submit(echoes(f"{name}-crowd", CROWD, side_by_side=LANES, device="east", tries=TRIES))
 
     def is_under_way(self) -> None:
         assert self.stack.succeeded(self.crowd) < CROWD * LANES, "the fault would be none if all were done before it"

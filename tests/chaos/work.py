@@ -132,14 +132,17 @@ def plan(name: str, tasks: Sequence[dict[str, Any]], chain: bool = False) -> dic
     return made
 
 
-def echoes(name: str, count: int, *, side_by_side: int = 1, device: str | None = None) -> dict[str, Any]:
-    """Return a plan of instant pure tasks: `side_by_side` chains of `count`."""
+def echoes(
+    name: str, count: int, *, side_by_side: int = 1, device: str | None = None, tries: int = 3
+) -> dict[str, Any]:
+    """Return a plan of instant pure tasks: `side_by_side` chains of `count`, each task tried so often at most."""
     tasks: list[dict[str, Any]] = []
     edges = []
     for lane in range(side_by_side):
         for number in range(count):
             where = {} if device is None else {"device": {"name": device}}
-            tasks.append({"id": f"e{lane}-{number}", "tool": "lab.echo", "args": {"value": number}, **where})
+            call = {"tool": "lab.echo", "args": {"value": number}, "retry": {"max_attempts": tries}}
+            tasks.append({"id": f"e{lane}-{number}", **call, **where})
             if number:
                 edges.append({"from": f"e{lane}-{number - 1}", "to": f"e{lane}-{number}", "when": "success"})
     return {"starloom": 1, "name": name, "tasks": tasks, "dependencies": edges}

@@ -45,7 +45,7 @@ class World:
 
     begun: list[tuple[float, str, LeaseRef, str]] = field(default_factory=list)
     acknowledged: dict[LeaseRef, ResultFrame] = field(default_factory=dict)
-    ended: dict[LeaseRef, set[Outcome]] = field(default_factory=dict)
+    ended: dict[LeaseRef, list[tuple[int, Outcome]]] = field(default_factory=dict)
     crashes: int = 0
 
 
@@ -236,7 +236,7 @@ class SimAgent:
 
     def _report_end(self, at: LeaseRef, *, durable: bool, **fields: Any) -> None:
         report = self.outbox.add(lambda number: ResultFrame(at=at, report=number, **fields), durable=durable)
-        self._world.ended.setdefault(at, set()).add(fields["outcome"])
+        self._world.ended.setdefault(at, []).append((self._life, fields["outcome"]))
         if durable and isinstance(report, ResultFrame):
             self.ledger.finished(at, report)
 

@@ -134,8 +134,7 @@ def _devices(shard: Shard, world: World) -> Iterator[str]:
         if attempt.end in (AttemptEnd.LOST, AttemptEnd.REVOKED, AttemptEnd.TIMEOUT):
             if attempt.late is None and attempt.end is not AttemptEnd.REVOKED:
                 yield f"lost: the late result of {at} was acknowledged and left no trace"
-        elif attempt.end not in (AttemptEnd.OK, AttemptEnd.ERROR, *world.ended.get(at, ())):
-            # Work that may be repeated, and that a crashed agent forgot, may end in two ways: the first one counts.
+        elif attempt.end not in (AttemptEnd.OK, AttemptEnd.ERROR, *_ended_otherwise(world, at)):
             yield f"lost: the result of {at} was acknowledged; the attempt is {attempt.end}"
         elif attempt.repeatability not in REPEATABLE and attempt.value is None:
             yield f"lost: the value of {at}"
@@ -147,3 +146,13 @@ def _attempt(shard: Shard, at: LeaseRef, number: int = 0) -> Attempt | None:
     if attempt is None or (not number and attempt.incarnation != at.incarnation):
         return None
     return attempt
+
+
+def _ended_otherwise(world: World, at: LeaseRef) -> set[Outcome]:
+    """Return how an attempt that ended well ended in other lives of its agent: a crash forgets pure work.
+
+    Then the end that comes first counts. Within one life there is one end.
+    """
+    said = world.ended.get(at, [])
+    good = {life for life, outcome in said if outcome is Outcome.OK}
+    return {outcome for life, outcome in said if life not in good}

@@ -16,7 +16,8 @@ SHARE = 1 / 3
 """How many of the frames are hit: enough to be met soon, few enough that some sessions open."""
 
 HANDSHAKE = 2
-"""Frames of each direction that are never corrupted: who hears another hub's key again and again gives up."""
+"""Frames of each direction that are neither corrupted nor held back: who hears another hub's key again and again gives
+up, and nothing follows a handshake's message that could overtake it."""
 
 TURNED = 0x80
 """The bit that is turned in one byte of a corrupted frame: what was UTF-8 is none any more, wherever it is.
@@ -80,7 +81,7 @@ class Mangler:
         self._passed += 1
         if late is not None:
             return frame + late
-        if kind is Kind.CORRUPT and self._passed <= HANDSHAKE:
+        if kind in (Kind.CORRUPT, Kind.REORDER) and self._passed <= HANDSHAKE:
             return frame
         if kind is None or frame[0] & _CONTROL or self._draw.random() >= SHARE:
             return frame
