@@ -97,6 +97,17 @@ def test_work_that_its_device_gave_up_goes_back_though_a_silence_came_between() 
     driver.folded_equals_state()
 
 
+def test_a_receipt_that_nobody_waits_for_gives_no_begun_work_back_that_must_not_be_repeated() -> None:
+    driver = WatchedDriver("one", "two")
+    driver.submit(plan(task("a", tool="t.never")))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    driver.receipt(dispatch)
+    assert driver.states()["a"] == "unknown"
+    assert not driver.dispatched
+    driver.folded_equals_state()
+
+
 def test_a_moved_task_whose_result_comes_first_is_done() -> None:
     driver = WatchedDriver("one", "two")
     driver.submit(plan(task("a")))

@@ -359,7 +359,9 @@ class Client:
                 # Asked of a hub that was stopped in time, and carried out when that went on.
                 await self._of_device(device.id, "resume", -1)
         for name in list(engine.shard.live):
-            found = engine.shard.constellations[name]
+            found = engine.shard.constellations.get(name)
+            if found is None:
+                continue  # what had ended left memory while something else was asked
             if found.head.state == "paused":
                 await self._do(name, "resume", None)
             for task_id, record in list(found.tasks.items()):

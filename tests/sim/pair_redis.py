@@ -48,7 +48,9 @@ class PairRedis(MemoryRedis):
     def restart(self, *, lose_commits: int = 0, lose_moves: bool = False, keep: int | None = None) -> None:
         before, until_s = self.pos, self._owner_until_s
         super().restart(lose_commits=lose_commits, lose_moves=lose_moves, keep=keep)
-        self._owner_until_s = until_s
+        # An older lease than the last one may come back, but none that runs for longer than a lease does.
+        if self._owner != RELEASED:
+            self._owner_until_s = min(until_s, self._owner_until_s)
         self.forgot = self.forgot or self.pos < before
 
     def wipe(self) -> None:

@@ -380,7 +380,8 @@ def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: Ta
 def on_receipt(work: Work, item: ReceiptReported) -> None:
     """A device says that an attempt's process group has ended, or will never be, since it was asked to stop it.
 
-    That holds for ever, also where the wish was forgotten meanwhile, as by a silence in between: work goes back.
+    That holds for ever, also where the wish was forgotten meanwhile, as by a silence in between: work goes back, and
+    what must not be repeated only where its device never had it.
     """
     found = _open(work, item.device, item.frame.at)
     if found is None:
@@ -401,6 +402,8 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
         recovery.timed_out(work, constellation, spec, record, ended)
     elif record.state is TaskState.CANCELLING:
         stopped(work, constellation, spec, record, ended)
+    elif attempt.repeatability not in REPEATABLE and (item.frame.known or record.state is TaskState.RUNNING):
+        recovery.uncertain(work, constellation, spec, record, ended, ended=True)
     else:
         why = "moved: its device drains" if moving else "given back: its device had been asked to stop it"
         recovery.given_back(work, constellation, spec, record, ended, why)
