@@ -56,7 +56,7 @@ class Layer:
     environment: dict[str, str] = field(default_factory=dict)
     counted: bool = False
     counts: dict[str, int] = field(default_factory=dict)
-    ok: bool = True
+    ok: bool = False
     seconds: float = 0.0
 
     def run(self, printing: threading.Lock | None = None) -> None:
@@ -259,6 +259,7 @@ def main() -> int:
     try:
         layers = chosen(what, folder)
     except Unable as unable:
+        folder.rmdir()
         say(f"{unable.what}\nThe way out: {unable.fix}")
         return 1
     run_all(layers)

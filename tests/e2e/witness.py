@@ -21,14 +21,15 @@ T = TypeVar("T")
 WITHIN_S = 150.0
 # Looks at every change of the page, because a state may be over before the next question; all as they came first.
 _WATCH = """() => {
-  const seen = (window.sampleSeen = {state: [], sentence: [], words: [], versions: []});
+  const seen = (window.sampleSeen = {state: [], sentence: [], words: [], versions: [], newest: []});
   const note = (list, what) => list.includes(what) || list.push(what);
   const text = (selector) => [...document.querySelectorAll(selector)].map((one) => one.textContent).join(" ");
   const look = () => {
     note(seen.state, text(".top .pill, .phonestate .pill"));
     note(seen.sentence, text(".answer .sentence"));
-    const ticks = document.querySelectorAll(".track .tick");
-    if (ticks.length) note(seen.versions, ticks.length);
+    const ticks = [...document.querySelectorAll(".track .tick")].map((tick) => Number(/^v(\\d+) /.exec(tick.title)[1]));
+    for (const number of ticks) note(seen.versions, number);
+    if (ticks.length) note(seen.newest, Math.max(...ticks));
     const main = document.getElementById("main")?.textContent ?? "";
     for (const word of ["Out of reach", "Running", "Held"]) if (main.includes(word)) note(seen.words, word);
   };
@@ -54,6 +55,7 @@ class Seen:
     states: list[str] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
     versions: list[int] = field(default_factory=list)
+    newest: list[int] = field(default_factory=list)
     words: set[str] = field(default_factory=set)
     phone_lost: bool = False
 
@@ -96,6 +98,8 @@ def watch_sample(stack: Stack, pages: dict[str, Page], fleet: Page, screens: Scr
                 _note(seen.sentences, sentence)
             for version in found["versions"]:
                 _note(seen.versions, int(version))
+            for version in found["newest"]:
+                _note(seen.newest, int(version))
             seen.words |= set(found["words"])
             moment = _moment(found)
             if moment and f"{moment} {width}" not in shot:

@@ -402,11 +402,10 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
         recovery.timed_out(work, constellation, spec, record, ended)
     elif record.state is TaskState.CANCELLING:
         stopped(work, constellation, spec, record, ended)
-    elif attempt.repeatability not in REPEATABLE and (item.frame.known or record.state is TaskState.RUNNING):
-        recovery.uncertain(work, constellation, spec, record, ended, ended=True)
     else:
         why = "moved: its device drains" if moving else "given back: its device had been asked to stop it"
-        recovery.given_back(work, constellation, spec, record, ended, why)
+        had = item.frame.known or record.state is TaskState.RUNNING
+        recovery.given_back(work, constellation, spec, record, ended, why=why, had=had)
 
 
 def on_ledger(work: Work, item: LedgerReported) -> None:

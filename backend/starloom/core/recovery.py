@@ -176,10 +176,20 @@ def lost(
 
 
 def given_back(
-    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt, why: str
+    work: Work,
+    constellation: Constellation,
+    spec: TaskSpec,
+    record: TaskRecord,
+    ended: Attempt,
+    *,
+    why: str,
+    had: bool,
 ) -> None:
-    """A device has stopped work, unasked by a person, that any device may take again: no try is used up."""
-    if ended.repeatability not in REPEATABLE and ended.effect is not EffectSeen.NONE:
+    """A device has stopped work, unasked by a person, that any device may take again: no try is used up.
+
+    `had`: it may have begun it. Then what must not be repeated is in doubt, whatever effect was seen.
+    """
+    if had and ended.repeatability not in REPEATABLE:
         uncertain(work, constellation, spec, record, ended, ended=True)
         return
     back = replace(ended, end=AttemptEnd.REVOKED, detail=why)

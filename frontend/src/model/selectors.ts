@@ -130,7 +130,8 @@ function joinedReason(
   if (state === "paused") return "paused";
   if (place) {
     const device = devices(fleet).get(place)?.device;
-    if (device && (device.link !== "online" || device.draining || device.quarantined)) return "device_away";
+    const aside = device?.quarantined && !device.probing;
+    if (device && (device.link !== "online" || device.draining || aside)) return "device_away";
   }
   return undefined;
 }

@@ -124,8 +124,10 @@ describe("what is read out of the sample", () => {
       const other = modelOf([event(1, { [`device/${phone.id}`]: { ...phone, link: "online", ...change } })], "fleet");
       expect(taskView(model, other, "send.4")?.reason).toBe("device_away");
     }
-    const online = modelOf([event(1, { [`device/${phone.id}`]: { ...phone, link: "online" } })], "fleet");
-    expect(taskView(model, online, "send.4")?.reason).toBeUndefined();
+    for (const change of [{}, { quarantined: true, probing: true }]) {
+      const other = modelOf([event(1, { [`device/${phone.id}`]: { ...phone, link: "online", ...change } })], "fleet");
+      expect(taskView(model, other, "send.4")?.reason).toBeUndefined();
+    }
   });
 
   it("keeps an unchanged view, so that its card is not drawn again", () => {
