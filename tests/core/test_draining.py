@@ -87,7 +87,8 @@ def test_work_that_its_device_gave_up_goes_back_though_a_silence_came_between() 
     assert driver.cancels
     driver.expire(dispatch.at)
     found = driver.shard.constellations["c1"]
-    assert found.tasks["a"].reason is Reason.ABSENT
+    assert found.tasks["a"].reason is Reason.MOVING, "what its device was told outlives a silence"
+    assert found.tasks["a"].absent_since_ms
     control(driver, "resume", name=name)
     driver.receipt(dispatch)
     (again,) = driver.take()

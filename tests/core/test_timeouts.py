@@ -62,6 +62,25 @@ def test_work_that_its_device_does_not_end_in_time_is_told_to_stop_and_its_recei
     driver.folded_equals_state()
 
 
+def test_a_receipt_after_a_silence_in_between_is_a_timeout_all_the_same() -> None:
+    driver, dispatch = running(
+        timeouts=Timeouts(start_to_close_s=60), retry=Retry(max_attempts=1), on_absence=OnAbsence(then="wait")
+    )
+    later(driver, 60_000 + MARGIN_MS)
+    driver.expire(dispatch.at)
+    record = driver.shard.constellations["c1"].tasks["a"]
+    assert (record.reason, bool(record.absent_since_ms)) == (Reason.OVERDUE, True)
+    answer = driver.connect("one")
+    assert [entry["action"] for entry in answer.value["entries"]] == ["cancel"]
+    record = driver.shard.constellations["c1"].tasks["a"]
+    assert (record.reason, record.absent_since_ms) == (Reason.OVERDUE, 0)
+    receipt(driver, dispatch)
+    attempt = driver.shard.constellations["c1"].attempts["a/1"]
+    assert (attempt.end, attempt.code) == ("timeout", Code.TIMED_OUT)
+    assert driver.states()["a"] == "failed", "it was its one try"
+    driver.folded_equals_state()
+
+
 def test_a_result_that_comes_while_it_is_being_stopped_counts() -> None:
     driver, dispatch = running(timeouts=Timeouts(start_to_close_s=60))
     later(driver, 60_000 + MARGIN_MS)

@@ -7,7 +7,10 @@ from starloom.core.model import Constellation
 from starloom.core.work import Work
 from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.frames import LeaseRef
-from starloom_protocol.vocabulary import REPEATABLE
+from starloom_protocol.vocabulary import REPEATABLE, Reason
+
+# Reasons of an open attempt whose device was told to stop it: they outlive a silence, else its receipt says nothing.
+TOLD_TO_STOP = frozenset({Reason.OVERDUE, Reason.MOVING})
 
 
 def lease_ref(constellation: Constellation, task: str, number: int, attempt: Attempt) -> LeaseRef:

@@ -11,7 +11,7 @@ from starloom.core import conditions, draining, hedging, owner_asks, recovery
 from starloom.core.asking import ask_again
 from starloom.core.attempts import dispatch_of
 from starloom.core.effects import CloseDevice, SendQuery
-from starloom.core.fences import lease_ref
+from starloom.core.fences import TOLD_TO_STOP, lease_ref
 from starloom.core.inputs import (
     DeviceConnected,
     DeviceControlled,
@@ -209,9 +209,9 @@ def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: 
     record = constellation.tasks[task]
     attempt = constellation.attempt(task, record.attempt)
     at: LeaseRef = lease_ref(constellation, task, record.attempt, attempt)
-    if record.state is TaskState.CANCELLING or record.reason in (Reason.OVERDUE, Reason.MOVING):
-        return {"action": "cancel", "at": at}
     heard(work, constellation, task)
+    if record.state is TaskState.CANCELLING or record.reason in TOLD_TO_STOP:
+        return {"action": "cancel", "at": at}
     record = constellation.tasks[task]
     if record.state is TaskState.LEASED:
         if new_ledger and attempt.repeatability not in REPEATABLE:

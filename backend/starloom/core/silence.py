@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from starloom.core import conditions, off_devices, recovery, waiting
 from starloom.core.attempts import stopped
-from starloom.core.fences import absence_of, timer
+from starloom.core.fences import TOLD_TO_STOP, absence_of, timer
 from starloom.core.inputs import LeaseExpired, TimerFired
 from starloom.core.model import Constellation
 from starloom.core.tables import Trigger, Verdict, look_up
@@ -32,7 +32,8 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
     attempt = constellation.attempt(spec.id, record.attempt)
     after_ms, then = absence_of(spec, attempt)
     slept = conditions.stood_asleep(record, attempt, work.shard.fleet.devices.get(attempt.device), work.at_ms)
-    absent = replace(slept, reason=Reason.ABSENT, absent_since_ms=work.at_ms)
+    reason = slept.reason if slept.reason in TOLD_TO_STOP else Reason.ABSENT
+    absent = replace(slept, reason=reason, absent_since_ms=work.at_ms)
     change_task(work, constellation, spec.id, "task_absent", absent, by="engine", note=_absence_words(after_ms, then))
     if then == "wait":
         return
@@ -54,7 +55,8 @@ def heard(work: Work, constellation: Constellation, task: str) -> None:
     record = constellation.tasks[task]
     if record.absent_since_ms and look_up(record.state, Trigger.HEARD).verdict is Verdict.ACT:
         stood_ms = record.stood_ms + work.at_ms - record.absent_since_ms
-        back = replace(record, reason=None, absent_since_ms=0, stood_ms=stood_ms)
+        reason = record.reason if record.reason in TOLD_TO_STOP else None
+        back = replace(record, reason=reason, absent_since_ms=0, stood_ms=stood_ms)
         change_task(work, constellation, task, "task_heard", back, by="engine")
 
 
