@@ -23,7 +23,8 @@ processes did during those of Starloom. No figure here is asserted by a test.
 - Every task is committed to Redis before it is dispatched, and again before what waits for it is.
 - CPU a task is that of the hub process alone, all threads, from submit until the SQL history has everything.
 - Echo: FastAPI, uvicorn, uvloop, websockets-sansio; 500 bytes; {connections} connections, one with one outstanding
-  message for the round trip.
+  message for the round trip: the next one at once, so that both processes are hot, and once more with a millisecond
+  between, as in a chain of tasks, where each process sleeps while the others work.
 - Dask: `distributed`, {workers} worker processes of one thread, the same graphs, from `get` until the client has the
   result; it keeps nothing on disk. Dask has no W4.
 - W3: each task waits for two of the layer above. W4: W3 and an edit by REST every 50 completions; a run in which too
@@ -112,6 +113,10 @@ def _yardsticks(measured: Measured, figures: dict[str, float]) -> str:
         ["echo messages/s", f"{best_half((echo.messages_s for echo in measured.echo), high=True):,.0f}"],
         ["echo CPU us a message", f"{best_half(echo.cpu_us for echo in measured.echo):.1f}"],
         ["echo round trip p50 us", f"{best_half(echo.rtt_p50_us for echo in measured.echo):.0f}"],
+        [
+            "echo round trip p50 us with a millisecond between messages",
+            f"{best_half(echo.rtt_paced_p50_us for echo in measured.echo):.0f}",
+        ],
         ["hub memory after all runs, MiB", f"{measured.hub_rss_bytes / 2**20:.0f}"],
         ["agent memory, MiB", f"{figures['agent_rss_mb']:g}"],
         ["hub memory for one more idle agent, KiB", f"{figures['kib_per_idle_agent']:g}"],
