@@ -37,10 +37,17 @@ def test_its_answer_and_graph(page: Page, sample: Seen, screens: Screens, width:
 
 def test_every_version_can_be_seen_again(page: Page, sample: Seen, screens: Screens, width: str) -> None:
     if width == "phone":
-        # The phone shows a version by its address; the line of versions is for a wide screen.
-        page.goto(f"/constellations/{sample.constellation}?lens=list&v=1")
-        expect(page.get_by_text("As it was at the end of v1")).to_be_visible()
-        screens.shoot(page, "constellation", "v1", width)
+        page.goto(f"/constellations/{sample.constellation}?lens=list")
+        choice = page.get_by_role("combobox", name="Version of the plan")
+        expect(choice.get_by_role("option")).to_have_count(5)
+        choice.select_option("3")
+        expect(page).to_have_url(re.compile("v=3"))
+        for said in (page.get_by_text("As it was at the end of v3"), page.get_by_role("button", name="Fork v3")):
+            expect(said).to_be_visible()
+            said.click(trial=True)
+        screens.shoot(page, "constellation", "v3", width)
+        choice.select_option("Now")
+        expect(page).not_to_have_url(re.compile(r"v="))
         return
     page.goto(f"/constellations/{sample.constellation}?lens=list")
     versions = page.get_by_role("toolbar", name="Versions of the plan")

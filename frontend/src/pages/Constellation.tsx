@@ -35,7 +35,7 @@ import { QuestionCard } from "../panels/Questions.tsx";
 import { Repeat } from "../panels/Repeat.tsx";
 import { Summary, shortWord } from "../panels/Summary.tsx";
 import { TaskList } from "../panels/TaskList.tsx";
-import { Versions } from "../panels/Versions.tsx";
+import { VersionChoice, Versions } from "../panels/Versions.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, Empty, ProblemNote, StatePill, Tabs } from "../ui/parts.tsx";
@@ -77,6 +77,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     [go, id, task],
   );
   const select = useCallback((next: string) => to({ task: next }), [to]);
+  const lookAt = (version: number | null) => to({ set: { v: version === null ? null : String(version) } }, true);
 
   const log = useLog(id, model.ready);
   const past = usePast(log, id, shownVersion);
@@ -361,16 +362,19 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               </kbd>
             </label>
           )}
+          {phone && all.length > 1 && <VersionChoice versions={all} shown={shownVersion} onShow={lookAt} />}
+          {past && (
+            <div className="pastnote small">
+              <span>
+                As it was at the end of <b>v{shownVersion}</b>
+              </span>
+              {ofVersion.map((action) => (
+                <ActionButton key={action.label} action={action} />
+              ))}
+            </div>
+          )}
         </div>
         {log.problem && shownVersion !== null && <ProblemNote problem={log.problem} />}
-        {past && (
-          <p className="pastnote small">
-            As it was at the end of <b>v{shownVersion}</b>{" "}
-            {ofVersion.map((action) => (
-              <ActionButton key={action.label} action={action} />
-            ))}
-          </p>
-        )}
         {views.length === 0 ? (
           <Empty title={constellation.state === "planning" ? "The plan is being made." : "There is no task yet."}>
             <p>{constellation.request}</p>
@@ -392,7 +396,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               overlay={drawn}
               ghosts={shownVersion !== null}
               onSelect={select}
-              covered={{ top: phone ? 68 : 48, bottom: phone ? 12 : feedOpen ? 178 : 68 }}
+              covered={{ top: phone ? (past ? 164 : 68) : 48, bottom: phone ? 12 : feedOpen ? 178 : 68 }}
               readable={phone ? 0.6 : 0}
               down={phone}
               minimap={!phone && views.length > 20 && feedOpen}
@@ -402,13 +406,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         {(lens === "graph" || phone) && !phone && (
           <div className={`dock ${feedOpen ? "" : "shut"}`}>
             <div className="row">
-              <Versions
-                versions={all}
-                shown={shownVersion}
-                onShow={(version) => to({ set: { v: version === null ? null : String(version) } }, true)}
-                playing={playing}
-                onPlay={play}
-              />
+              <Versions versions={all} shown={shownVersion} onShow={lookAt} playing={playing} onPlay={play} />
               <Button
                 icon={feedOpen ? "down" : "list"}
                 kind="quiet"

@@ -3,6 +3,7 @@ import type { KeyboardEvent } from "react";
 import type { Version } from "../model/types.ts";
 import { author, versionDelta } from "../model/words.ts";
 import { Button } from "../ui/parts.tsx";
+import { Choose } from "../ui/Search.tsx";
 
 interface VersionsProps {
   versions: Version[];
@@ -62,6 +63,19 @@ export function Versions({ versions, shown, onShow, playing, onPlay }: VersionsP
         <Button onClick={() => onShow(null)}>Back to now</Button>
       )}
     </div>
+  );
+}
+
+/** The same choice where there is no room for a line of versions. */
+export function VersionChoice({ versions, shown, onShow }: Omit<VersionsProps, "playing" | "onPlay">) {
+  const past = versions.map((version) => [String(version.number), `v${version.number} ${short(version)}`] as const);
+  return (
+    <Choose
+      label="Version of the plan"
+      value={shown === null ? "" : String(shown)}
+      choices={[["", "Now"], ...past.reverse()]}
+      onChange={(chosen) => onShow(chosen ? Number(chosen) : null)}
+    />
   );
 }
 
