@@ -223,6 +223,7 @@ class Reason(StrEnum):
     PAUSED = "paused"
     NO_CAPABLE_DEVICE = "no_capable_device"
     DEVICE_AWAY = "device_away"
+    DEVICE_ASIDE = "device_aside"
     BUSY = "busy"
     QUOTA = "quota"
     NOT_CHOSEN = "not_chosen"

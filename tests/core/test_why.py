@@ -44,11 +44,11 @@ def test_every_candidate_is_named_with_its_reason() -> None:
     assert {item.device[2:]: item.reason for item in found.candidates} == {
         "off": Reason.DEVICE_AWAY,
         "busy": Reason.BUSY,
-        "drained": Reason.DEVICE_AWAY,
+        "drained": Reason.DEVICE_ASIDE,
         "bare": Reason.NO_CAPABLE_DEVICE,
         "asks": Reason.MISSING_GRANT,
         "broken": Reason.NO_CAPABLE_DEVICE,
-        "set-aside": Reason.DEVICE_AWAY,
+        "set-aside": Reason.DEVICE_ASIDE,
     }
     assert found.reason is Reason.BUSY
     assert "busy is busy (1 of 1 slots)" in found.sentence
@@ -88,10 +88,12 @@ def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: 
     [
         (Reason.NO_CAPABLE_DEVICE, {"tool": "t.none"}, "enroll"),
         (Reason.DEVICE_AWAY, {"device": "off"}, "reassign"),
+        (Reason.DEVICE_ASIDE, {"device": "drained"}, "reassign"),
     ],
 )
 def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], action: str) -> None:
-    driver = Driver("one", "off")
+    driver = Driver("one", "off", "drained")
+    control_device(driver, "drained", "drain")
     driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
     driver.submit(plan(task("a", **fields)))
     found = why(driver)
@@ -187,7 +189,7 @@ def test_a_drained_device_and_one_that_is_set_aside_say_why() -> None:
     driver.do(i.DeviceControlled(id="x", by="person:ann", device="d-drained", action="drain", reason="new disk"))
     driver.submit(plan(task("a")))
     found = why(driver)
-    assert found.reason is Reason.DEVICE_AWAY
+    assert found.reason is Reason.DEVICE_ASIDE
     assert "drained is being drained: new disk" in found.sentence
     assert "aside is set aside" in found.sentence
 

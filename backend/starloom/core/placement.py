@@ -30,6 +30,9 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
+NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.DEVICE_ASIDE, Reason.MISSING_SECRET, Reason.MISSING_GRANT)
+"""What may stand between a task and a device, from the least on; what is not among it is that it cannot do it."""
+
 _ACTIVE = ConstellationState.ACTIVE
 _PLACE_BITS = 32
 _PLACE_MASK = (1 << _PLACE_BITS) - 1
@@ -96,10 +99,10 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
         return Candidate(device.id, False, Reason.DEVICE_AWAY, word)
     if device.draining:
         why = f": {device.drain_reason}" if device.drain_reason else ""
-        return Candidate(device.id, False, Reason.DEVICE_AWAY, f"is being drained{why}")
+        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is being drained{why}")
     if device.quarantined and not (device.probing and offer.repeatability in REPEATABLE):
         why = f": {device.aside}" if device.aside else " after faults"
-        return Candidate(device.id, False, Reason.DEVICE_AWAY, f"is set aside{why}")
+        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is set aside{why}")
     slots = fleet.offers[device.id].slots
     if fleet.used.get(device.id, 0) >= slots:
         return Candidate(device.id, False, Reason.BUSY, f"is busy ({slots} of {slots} slots)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from starloom.core import off_devices
 from starloom.core.effects import ArmTimer
 from starloom.core.model import Constellation
-from starloom.core.placement import judge
+from starloom.core.placement import NEAREST, judge
 from starloom.core.queues import ANY, demand_key, queueable
 from starloom.core.secret_needs import missing, needs_of, set_line
 from starloom.core.work import Work, attend, unattend
@@ -19,7 +19,6 @@ from starloom_protocol.vocabulary import Attention, ConstellationState, DeviceLi
 # A browser tab sleeps until a person opens it, so that person is told.
 TAB_OS = "browser"
 _ABOUT_DEVICES = (Attention.NO_CAPABLE_DEVICE, Attention.WAITS_LONG, Attention.MISSING_GRANT, Attention.MISSING_SECRET)
-_NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.MISSING_SECRET, Reason.MISSING_GRANT)
 
 
 def watch(work: Work) -> None:
@@ -65,7 +64,7 @@ def best_reason(work: Work, constellation: Constellation, spec: TaskSpec) -> Rea
     found = dict.fromkeys(
         judge(fleet, device, spec.tool or "", selector, needs).reason for device in fleet.devices.values()
     )
-    for reason in _NEAREST:
+    for reason in NEAREST:
         if reason in found:
             return reason
     return Reason.NO_CAPABLE_DEVICE

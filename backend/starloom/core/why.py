@@ -12,7 +12,7 @@ from typing import Final
 from starloom.core import hedging, verifying
 from starloom.core.apply import load
 from starloom.core.model import Constellation, Shard
-from starloom.core.placement import Candidate, full, judge
+from starloom.core.placement import NEAREST, Candidate, full, judge
 from starloom.core.secret_needs import missing, needs_of, set_line
 from starloom.core.story import called
 from starloom_protocol.entities import Device, Record, Secret, Selector, TaskSpec, decode_entity
@@ -182,7 +182,7 @@ def _joined_reason(shard: Shard, constellation: Constellation, spec: TaskSpec) -
     if full(constellation, spec):
         return Reason.QUOTA
     reasons = [candidate.reason for candidate in candidates_of(shard, constellation, spec)]
-    for reason in (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.MISSING_SECRET, Reason.MISSING_GRANT):
+    for reason in NEAREST:
         if reason in reasons:
             return reason
     return Reason.NO_CAPABLE_DEVICE
@@ -242,6 +242,8 @@ def _ready(
             return f"{spec.id} waits for the owner of {names[asked.device]}: {asked.detail}.", []
         case Reason.DEVICE_AWAY:
             return f"{spec.id} waits for a device that is away: {near}.", ["reassign"]
+        case Reason.DEVICE_ASIDE:
+            return f"{spec.id} waits for a device that takes no work now: {near}.", ["reassign"]
         case Reason.NO_CAPABLE_DEVICE:
             return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ["enroll"]
         case Reason.BUSY:

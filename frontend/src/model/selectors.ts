@@ -131,7 +131,8 @@ function joinedReason(
   if (place) {
     const device = devices(fleet).get(place)?.device;
     const aside = device?.quarantined && !device.probing;
-    if (device && (device.link !== "online" || device.draining || aside)) return "device_away";
+    if (device && device.link !== "online") return "device_away";
+    if (device?.draining || aside) return "device_aside";
   }
   return undefined;
 }

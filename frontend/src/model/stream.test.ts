@@ -122,7 +122,7 @@ describe("what is read out of the sample", () => {
     const phone = [...fleet.kind<Device>("device").values()].find((one) => one.name === "demo-phone") as Device;
     for (const change of [{ draining: true }, { quarantined: true }]) {
       const other = modelOf([event(1, { [`device/${phone.id}`]: { ...phone, link: "online", ...change } })], "fleet");
-      expect(taskView(model, other, "send.4")?.reason).toBe("device_away");
+      expect(taskView(model, other, "send.4")?.reason).toBe("device_aside");
     }
     for (const change of [{}, { quarantined: true, probing: true }]) {
       const other = modelOf([event(1, { [`device/${phone.id}`]: { ...phone, link: "online", ...change } })], "fleet");
