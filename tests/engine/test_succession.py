@@ -113,6 +113,13 @@ class Pair:
         assert engine is not None
         return Hub(self.clock, self.redis, self.history, of.wires, engine, of.store)
 
+    def go_back_to(self, pos: int) -> None:
+        """Redis and history are put back to what they were at a commit, as from a backup."""
+        meta = self.history.meta
+        self.history.commits = self.history.commits[:pos]
+        self.history.meta = type(meta)(incarnation=meta.incarnation, run_id=meta.run_id, term=meta.term, watermark=pos)
+        self.redis.restart(lose_commits=self.redis.pos - pos)
+
     def silence(self) -> None:
         """The owner's lease runs out in Redis."""
         self.redis.owner = ""
@@ -279,21 +286,33 @@ async def test_a_log_that_went_back_with_its_only_owner_is_told() -> None:
         await two.clock.turn(500)
         seen = two.other.succession.follower.pos
         await two.one.die()
-        two.history.commits, lost = two.history.commits[:1], two.history.commits[1:]
-        assert lost
-        two.redis.restart(lose_commits=seen - 1)
-        two.history.meta = type(two.history.meta)(
-            incarnation=two.history.meta.incarnation,
-            run_id=two.history.meta.run_id,
-            term=two.history.meta.term,
-            watermark=1,
-        )
+        two.go_back_to(1)
+        assert seen > 1
         await two.clock.turn(1_000)
         assert two.other.cuts == [], "its owner may still bring the tail back"
         two.silence()
         await two.clock.turn(2_000)
         assert two.other.role == "owner"
         assert two.other.cuts == [1]
+
+
+async def test_an_owner_under_whom_the_log_was_put_back_gives_it_up_and_begins_with_what_there_is() -> None:
+    async with pair() as two:
+        await two.hub(two.one).join("one")
+        await two.clock.turn(500)
+        assert two.redis.pos > 1
+        two.go_back_to(1)
+        await two.clock.turn(3_000)
+        assert two.one.cuts == two.other.cuts == [1]
+        assert (two.one.role, two.other.role) == ("standby", "standby")
+        two.silence()
+        await two.clock.turn(2_000)
+        owner = two.one if two.one.role == "owner" else two.other
+        assert {two.one.role, two.other.role} == {"owner", "standby"}
+        assert not two.hub(owner).engine.shard.fleet.devices, "what was put back knows of no device"
+        await two.hub(owner).join("two")
+        await two.clock.turn(500)
+        assert two.one.seqs("fleet")[-1] == two.other.seqs("fleet")[-1] == two.hub(owner).engine.shard.fleet.seq
 
 
 async def test_a_hub_that_stops_gives_the_shard_up_at_once() -> None:

@@ -158,6 +158,9 @@ class HubStore(SlowStore):
     async def commit(self, commit: Commit) -> None:
         await self._stop("before")
         await super().commit(commit)
+
+    async def _replied(self) -> None:
+        await super()._replied()
         await self._stop("after")
         if self._process.cut_off:
             raise Unavailable(f"{self._process.name} has lost its line, and with it the reply")

@@ -40,6 +40,8 @@ class SlowStore(MemoryStore):
     async def commit(self, commit: Commit) -> None:
         await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
         await super().commit(commit)
+
+    async def _replied(self) -> None:
         await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
 
     async def take(

@@ -41,12 +41,8 @@ class Holding(Protocol):
         """Go on with what is held under a new term."""
         ...
 
-    async def load(self, own: Ownership) -> None:
-        """Let go of what is held and load what the store has."""
-        ...
-
-    def lose(self) -> None:
-        """Another hub has the shard: nothing that is held counts any more."""
+    def lose(self, reason: str = ...) -> None:
+        """Another hub has the shard, or the log is not what is held: nothing of it counts any more."""
         ...
 
 
@@ -72,7 +68,7 @@ class Committing:
         self._holding = holding
 
     async def commit(self, commit: Commit) -> bool:
-        """Commit, through outages; False if this batch is void: the shard was lost, or its state moved on."""
+        """Commit, through outages; False if the shard was lost, and this batch with it."""
         while True:
             try:
                 await self._store.commit(commit)
@@ -103,7 +99,7 @@ class Committing:
             return term == commit.term and pos >= commit.pos
 
     async def _retake(self, commit: Commit) -> Commit | None:
-        """Take the shard again after a refusal; return the commit under the new term, or None if state moved on.
+        """Take the shard again after a refusal; return the commit under the new term, or None if it was lost.
 
         A replaced Redis was rebuilt from the history, which has every commit that this owner was told of: the
         refused one follows on it.
@@ -126,7 +122,7 @@ class Committing:
         await self.regain(pos_here)
 
     async def regain(self, pos_here: int) -> Ownership | None:
-        """Take the shard again unless another hub has it; None if it has, or if the log is not at `pos_here`."""
+        """Take the shard again; None, and it is lost, if another hub has it or the log does not end at `pos_here`."""
         self._counts.retaken += 1
         assert self._owning.own is not None  # noqa: S101 - only an owner commits
         while True:
@@ -144,7 +140,8 @@ class Committing:
                 log.warning("event=retake_failed reason=%s", error)
                 await self._clock.wait(RETRY_MS)
         if pos != pos_here:
-            await self._holding.load(own)
+            # Who looks on has seen something else than the log has: whoever begins anew tells them.
+            self._holding.lose(f"the log ends at commit {pos}, what is held at {pos_here}")
             return None
         self._owning.own = own
         self._holding.retaken(own)

@@ -139,7 +139,7 @@ class Engine:
         """
         settings = self._settings
         own = await self._store.take(settings.owner, self._clock.now_ms(), polite=settings.polite)
-        await self.load(own)
+        await self._load(own)
         if loaded is not None:
             await loaded(self._pos)
         for item in gone_with_their_hub(self._shard, own.term):
@@ -205,8 +205,8 @@ class Engine:
             log.critical("event=engine_task_died task=%s", task.get_name(), exc_info=task.exception())
             self.lose(f"the task {task.get_name()} has died; what is held is loaded anew")
 
-    async def load(self, own: Ownership) -> None:
-        """Begin with what is live, in the order of engine.md; also where a replaced Redis has less than was held."""
+    async def _load(self, own: Ownership) -> None:
+        """Begin with what is live, in the order of engine.md."""
         loaded = await self._store.load()
         shard = Shard(self._settings.shard())
         shard.incarnation = own.incarnation

@@ -280,13 +280,19 @@ class MemoryStore:
         if redis.run_id != own.run_id:
             raise Refused("replaced", found_pos=redis.pos, found_term=redis.term)
         failure = redis.failures.popleft() if redis.failures else None
-        self._doubt = commit if failure is not None else None
         if failure is CommitFailure.REQUEST_LOST:
+            self._doubt = commit
             raise Unavailable("the commit did not reach Redis in memory")
         self._apply(commit, commit.term, commit.incarnation)
+        self._doubt = commit
         if failure is CommitFailure.REPLY_LOST:
             raise Unavailable("the reply of Redis in memory was lost")
+        await self._replied()
+        self._doubt = None
         self._projector.add(past_of(commit))
+
+    async def _replied(self) -> None:
+        """The reply of a commit is here; whoever gives it time or loses it leaves the commit in doubt meanwhile."""
 
     async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
         await asyncio.sleep(0)
