@@ -47,6 +47,24 @@ def read_plan(path: str) -> str:
         ) from error
 
 
+def what_runs(request: str, file: str | None, recipe: str | None, param: list[str] | None) -> dict[str, Any]:
+    """Return the part of a body that says what is to run, with what was given of it.
+
+    Raises:
+        Problem: the file cannot be read, or a parameter is none.
+    """
+    body: dict[str, Any] = {}
+    if request:
+        body["request"] = request
+    if file:
+        body["plan"] = read_plan(file)
+    if recipe:
+        body["recipe"] = recipe
+    if param:
+        body["params"] = parameters(param)
+    return body
+
+
 def submit(
     run: Invocation,
     words: Annotated[list[str] | None, typer.Argument(help="The request in words.")] = None,
@@ -75,15 +93,7 @@ def submit(
             "a request is words, or -f plan.yaml, or -r recipe: exactly one",
             'For example: starloom submit "how are my machines"',
         )
-    body: dict[str, Any] = {}
-    if request:
-        body["request"] = request
-    if file:
-        body["plan"] = read_plan(file)
-    if recipe:
-        body["recipe"] = recipe
-    if param:
-        body["params"] = parameters(param)
+    body = what_runs(request, file, recipe, param)
     if preview:
         from starloom.cli.preview_text import preview_text
 

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 from tzlocal import get_localzone_name
 
-from starloom.cli.asking import ParamOption, read_plan
+from starloom.cli.asking import ParamOption, what_runs
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import Problem, usage
-from starloom.cli.values import duration_s, parameters
+from starloom.cli.values import duration_s
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap
 
 ScheduleArgument = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Its name or id, as `schedule ls` has it.")]
@@ -63,17 +63,9 @@ def add(
         )
     if not cron:
         raise usage("a schedule needs a clock", 'Give --cron "0 2 * * *" for every night at two.')
-    body: dict[str, Any] = {"cron": cron, "zone": zone or get_localzone_name() or ""}
-    if request:
-        body["request"] = request
-    if file:
-        body["plan"] = read_plan(file)
-    if recipe:
-        body["recipe"] = recipe
+    body = {"cron": cron, "zone": zone or get_localzone_name() or "", **what_runs(request, file, recipe, param)}
     if repeat:
         body["from_constellation"] = repeat
-    if param:
-        body["params"] = parameters(param)
     if preview:
         found = run.client.post("/schedule-preview", body)
         if run.as_json:
