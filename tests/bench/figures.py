@@ -74,6 +74,7 @@ def figures(measured: Measured) -> dict[str, float]:
     echo_s = best_half((echo.messages_s for echo in measured.echo), high=True)
     echo_us = best_half(echo.cpu_us for echo in measured.echo)
     rtt_us = best_half(echo.rtt_p50_us for echo in measured.echo)
+    agent_us = best_half(echo.rtt_agent_p50_us for echo in measured.echo)
     paced_us = best_half(echo.rtt_paced_p50_us for echo in measured.echo)
     w1 = of_runs(runs["W1"], lambda run: run.tasks_s, high=True)
     w3 = of_runs(runs["W3"], lambda run: run.tasks_s, high=True)
@@ -86,6 +87,7 @@ def figures(measured: Measured) -> dict[str, float]:
         "cpu_per_task_vs_echo": max(cpu_w1, cpu_w3) / echo_us,
         "w2_hop_p50_ms": hop_ms,
         "w2_hop_vs_echo_rtt": hop_ms * 1000 / rtt_us,
+        "w2_hop_vs_echo_rtt_agent": hop_ms * 1000 / agent_us,
         "w2_hop_vs_echo_rtt_paced": hop_ms * 1000 / paced_us,
         "cpu_10k_vs_1k": of_runs(runs["W3 10k"], lambda run: run.hub_us) / cpu_w3,
         "w4_vs_w3": of_runs(runs["W4"], lambda run: run.tasks_s, high=True) / w3,

@@ -23,8 +23,9 @@ processes did during those of Starloom. No figure here is asserted by a test.
 - Every task is committed to Redis before it is dispatched, and again before what waits for it is.
 - CPU a task is that of the hub process alone, all threads, from submit until the SQL history has everything.
 - Echo: FastAPI, uvicorn, uvloop, websockets-sansio; 500 bytes; {connections} connections, one with one outstanding
-  message for the round trip: the next one at once, so that both processes are hot, and once more with a millisecond
-  between, as in a chain of tasks, where each process sleeps while the others work.
+  message for the round trip: from a bare protocol and the next one at once, so that both processes are hot. Beside it
+  the same with the agent's `websockets` client at the other end, and from the bare protocol with a millisecond between
+  messages: in a chain of tasks each process sleeps while the others work. Goals are judged by the first.
 - Dask: `distributed`, {workers} worker processes of one thread, the same graphs, from `get` until the client has the
   result; it keeps nothing on disk. Dask has no W4.
 - W3: each task waits for two of the layer above. W4: W3 and an edit by REST every 50 completions; a run in which too
@@ -113,6 +114,10 @@ def _yardsticks(measured: Measured, figures: dict[str, float]) -> str:
         ["echo messages/s", f"{best_half((echo.messages_s for echo in measured.echo), high=True):,.0f}"],
         ["echo CPU us a message", f"{best_half(echo.cpu_us for echo in measured.echo):.1f}"],
         ["echo round trip p50 us", f"{best_half(echo.rtt_p50_us for echo in measured.echo):.0f}"],
+        [
+            "echo round trip p50 us with the agent's socket stack at the other end",
+            f"{best_half(echo.rtt_agent_p50_us for echo in measured.echo):.0f}",
+        ],
         [
             "echo round trip p50 us with a millisecond between messages",
             f"{best_half(echo.rtt_paced_p50_us for echo in measured.echo):.0f}",

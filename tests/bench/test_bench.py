@@ -59,9 +59,9 @@ def test_ten_thousand_tasks_fit_into_one_document() -> None:
 def test_figures_are_ratios_of_the_better_half() -> None:
     measured = Measured(
         echo=[
-            EchoFigures(39_000, 20.0, 50.0, 150.0),
-            EchoFigures(41_000, 24.0, 70.0, 170.0),
-            EchoFigures(10_000, 90.0, 900.0, 990.0),
+            EchoFigures(39_000, 20.0, 50.0, 150.0, 100.0),
+            EchoFigures(41_000, 24.0, 70.0, 170.0, 140.0),
+            EchoFigures(10_000, 90.0, 900.0, 990.0, 940.0),
         ],
         runs={
             "W1": [ran(1000, 0.25, 100.0), ran(1000, 0.25, 110.0), ran(1000, 1.0, 400.0)],
@@ -81,6 +81,7 @@ def test_figures_are_ratios_of_the_better_half() -> None:
         "cpu_per_task_vs_echo": 10,
         "w2_hop_p50_ms": 0.6,
         "w2_hop_vs_echo_rtt": 10,
+        "w2_hop_vs_echo_rtt_agent": 5,
         "w2_hop_vs_echo_rtt_paced": 3.75,
         "cpu_10k_vs_1k": 1.1,
         "w4_vs_w3": 0.85,
