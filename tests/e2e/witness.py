@@ -80,7 +80,7 @@ def watch_sample(stack: Stack, pages: dict[str, Page], fleet: Page, screens: Scr
     )
     for width, page in pages.items():
         page.goto(f"/constellations/{seen.constellation}")
-        expect(page.locator("#main")).to_contain_text("Held, its device is away")
+        expect(page.locator("#main")).to_contain_text("Held, its device takes no work")
         page.evaluate(_WATCH)
         screens.glimpse(page, "sample", "v1", width)
     fleet.goto("/")
