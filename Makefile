@@ -48,8 +48,8 @@ bench: environment-dev ## Starloom, its socket stack alone and Dask beside each 
 guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, SEED=0
 	@FRAMES='$(FRAMES)' CASES='$(CASES)' SEED='$(SEED)' exec $(HERE) -m tests.guard.report
 
-seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each
-	@exec $(HERE) -m tests.seeded_bugs.run
+seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each; PROCESSES=2
+	@exec $(HERE) -m tests.seeded_bugs.run --processes $(or $(PROCESSES),2)
 
 demo-check: environment-dev ## the sample in a temporary home, asserted
 	@exec $(HERE) -m starloom.lab.demo_check

@@ -9,15 +9,21 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import queue
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from tests.seeded_bugs.bugs import BUGS, Bug
 
+_T = TypeVar("_T")
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = (
     "protocol/starloom_protocol",
@@ -103,32 +109,47 @@ def _last_words(lines: list[str]) -> str:
     return found[0][:150]
 
 
+def tried(bug: Bug, folder: Path) -> bool:
+    """Put a bug into a copy, run the tests that must catch it, take it out again; tell and return whether they did."""
+    begun = time.monotonic()
+    try:
+        kept = put_in(bug, folder)
+    except Misplaced as misplaced:
+        print(f"MISPLACED  {bug.by:4} {misplaced}", flush=True)
+        return False
+    noticed, words = fails(bug.by, folder)
+    (folder / bug.file).write_text(kept, encoding="utf-8")
+    verdict = "caught" if noticed else "NOT CAUGHT"
+    print(f"{verdict:10} {bug.by:4} {time.monotonic() - begun:5.1f} s  {bug.name}: {words}", flush=True)
+    return noticed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="?", default="", help="only bugs whose name has these words")
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="how many are tried side by side")
     options = parser.parse_args()
     chosen = [bug for bug in BUGS if options.words in bug.name]
-    caught = 0
-    with tempfile.TemporaryDirectory(prefix="starloom-bugs-") as name:
-        folder = Path(name)
-        copy_to(folder)
-        for layer in dict.fromkeys(bug.by for bug in chosen):
-            wrong, words = fails(layer, folder)
+    with tempfile.TemporaryDirectory(prefix="starloom-bugs-") as name, ThreadPoolExecutor(options.processes) as pool:
+        copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        for number in range(options.processes):
+            copy_to(folder := Path(name) / str(number))
+            copies.put(folder)
+
+        def on_a_copy(work: Callable[[Path], _T]) -> _T:
+            folder = copies.get()
+            try:
+                return work(folder)
+            finally:
+                copies.put(folder)
+
+        layers = list(dict.fromkeys(bug.by for bug in chosen))
+        sound = pool.map(lambda layer: on_a_copy(partial(fails, layer)), layers)
+        for layer, (wrong, words) in zip(layers, sound, strict=True):
             if wrong:
                 print(f"the {layer} tests fail without any bug: {words}")
                 return 1
-        for bug in chosen:
-            begun = time.monotonic()
-            try:
-                kept = put_in(bug, folder)
-            except Misplaced as misplaced:
-                print(f"MISPLACED  {bug.by:4} {misplaced}", flush=True)
-                continue
-            noticed, words = fails(bug.by, folder)
-            (folder / bug.file).write_text(kept, encoding="utf-8")
-            caught += noticed
-            verdict = "caught" if noticed else "NOT CAUGHT"
-            print(f"{verdict:10} {bug.by:4} {time.monotonic() - begun:5.1f} s  {bug.name}: {words}", flush=True)
+        caught = sum(pool.map(lambda bug: on_a_copy(partial(tried, bug)), chosen))
     print(json.dumps({"bugs": len(chosen), "caught": caught}))
     return 0 if caught == len(chosen) else 1
 
