@@ -98,6 +98,19 @@ def test_work_that_its_device_gave_up_goes_back_though_a_silence_came_between() 
     driver.folded_equals_state()
 
 
+def test_a_receipt_that_nobody_waits_for_gives_repeatable_work_back() -> None:
+    driver = WatchedDriver("one", "two")
+    driver.submit(plan(task("a")))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    driver.receipt(dispatch)
+    (again,) = driver.take()
+    found = driver.shard.constellations["c1"]
+    assert (again.at.attempt, found.attempts["a/1"].end) == (2, AttemptEnd.REVOKED)
+    assert found.tasks["a"].started == 1, "no try was used up"
+    driver.folded_equals_state()
+
+
 def test_a_receipt_that_nobody_waits_for_gives_no_begun_work_back_that_must_not_be_repeated() -> None:
     driver = WatchedDriver("one", "two")
     driver.submit(plan(task("a", tool="t.never")))

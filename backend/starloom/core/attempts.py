@@ -380,8 +380,8 @@ def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: Ta
 def on_receipt(work: Work, item: ReceiptReported) -> None:
     """A device says that an attempt's process group has ended, or will never be, since it was asked to stop it.
 
-    That holds for ever, also where the wish was forgotten meanwhile, as by a silence in between: work goes back, and
-    what must not be repeated only where its device never had it.
+    That holds for ever, also where the wish is not known any more, as to the log of an older Redis: work goes back,
+    and what must not be repeated only where its device never had it.
     """
     found = _open(work, item.device, item.frame.at)
     if found is None:

@@ -210,9 +210,9 @@ def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: 
     attempt = constellation.attempt(task, record.attempt)
     at: LeaseRef = lease_ref(constellation, task, record.attempt, attempt)
     heard(work, constellation, task)
+    record = constellation.tasks[task]
     if record.state is TaskState.CANCELLING or record.reason in TOLD_TO_STOP:
         return {"action": "cancel", "at": at}
-    record = constellation.tasks[task]
     if record.state is TaskState.LEASED:
         if new_ledger and attempt.repeatability not in REPEATABLE:
             # Its ledger is gone, so nobody can say whether this was begun.

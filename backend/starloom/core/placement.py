@@ -6,7 +6,7 @@ of its demand; a slot that becomes free lets the queues be asked again. Nothing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
-NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.DEVICE_ASIDE, Reason.MISSING_SECRET, Reason.MISSING_GRANT)
+_NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.DEVICE_ASIDE, Reason.MISSING_SECRET, Reason.MISSING_GRANT)
 """What may stand between a task and a device, from the least on; what is not among it is that it cannot do it."""
 
 _ACTIVE = ConstellationState.ACTIVE
@@ -107,6 +107,11 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     if fleet.used.get(device.id, 0) >= slots:
         return Candidate(device.id, False, Reason.BUSY, f"is busy ({slots} of {slots} slots)")
     return Candidate(device.id, True, None, "fits")
+
+
+def nearest(reasons: Collection[Reason | None]) -> Reason | None:
+    """Return what stands between a task and the device nearest to taking it; None if one is free."""
+    return next((reason for reason in _NEAREST if reason in reasons), Reason.NO_CAPABLE_DEVICE)
 
 
 def able(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[str]:

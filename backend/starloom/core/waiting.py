@@ -9,7 +9,7 @@ from __future__ import annotations
 from starloom.core import off_devices
 from starloom.core.effects import ArmTimer
 from starloom.core.model import Constellation
-from starloom.core.placement import NEAREST, judge
+from starloom.core.placement import judge, nearest
 from starloom.core.queues import ANY, demand_key, queueable
 from starloom.core.secret_needs import missing, needs_of, set_line
 from starloom.core.work import Work, attend, unattend
@@ -61,13 +61,7 @@ def best_reason(work: Work, constellation: Constellation, spec: TaskSpec) -> Rea
     selector = spec.device or ANY
     fleet = work.shard.fleet
     needs = needs_of(work.shard.access, spec, constellation.head.recipe)
-    found = dict.fromkeys(
-        judge(fleet, device, spec.tool or "", selector, needs).reason for device in fleet.devices.values()
-    )
-    for reason in NEAREST:
-        if reason in found:
-            return reason
-    return Reason.NO_CAPABLE_DEVICE
+    return nearest({judge(fleet, device, spec.tool or "", selector, needs).reason for device in fleet.devices.values()})
 
 
 def too_long(constellation: Constellation, spec: TaskSpec, record: TaskRecord, from_ms: int) -> ArmTimer:

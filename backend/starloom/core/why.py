@@ -12,7 +12,7 @@ from typing import Final
 from starloom.core import hedging, verifying
 from starloom.core.apply import load
 from starloom.core.model import Constellation, Shard
-from starloom.core.placement import NEAREST, Candidate, full, judge
+from starloom.core.placement import Candidate, full, judge, nearest
 from starloom.core.secret_needs import missing, needs_of, set_line
 from starloom.core.story import called
 from starloom_protocol.entities import Device, Record, Secret, Selector, TaskSpec, decode_entity
@@ -181,11 +181,7 @@ def _joined_reason(shard: Shard, constellation: Constellation, spec: TaskSpec) -
         return Reason.APPROVAL
     if full(constellation, spec):
         return Reason.QUOTA
-    reasons = [candidate.reason for candidate in candidates_of(shard, constellation, spec)]
-    for reason in NEAREST:
-        if reason in reasons:
-            return reason
-    return Reason.NO_CAPABLE_DEVICE
+    return nearest({candidate.reason for candidate in candidates_of(shard, constellation, spec)})
 
 
 def candidates_of(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[Candidate]:
