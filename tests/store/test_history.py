@@ -60,19 +60,20 @@ def test_the_newest_migration_is_known_without_alembic() -> None:
     assert list(named) == list(named.values()), "the name of a migration's file begins with its revision"
 
 
+def migrate_to(connection: Connection, revision: str) -> None:
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(MIGRATIONS))
+    upgrade(config, revision)
+
+
 async def test_a_history_behind_the_newest_migration_is_brought_up_to_date(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'old.db'}")
-
-    def old(connection: Connection) -> None:
-        config = Config(attributes={"connection": connection})
-        config.set_main_option("script_location", str(MIGRATIONS))
-        upgrade(config, "0002")
 
     def columns(connection: Connection) -> set[str]:
         return {column["name"] for column in inspect(connection).get_columns("commits")}
 
     try:
-        await database.write(old)
+        await database.write(migrate_to, "0002")
         assert "chain" not in await database.read(columns)
         await database.migrate()
         assert "chain" in await database.read(columns)
@@ -80,6 +81,38 @@ async def test_a_history_behind_the_newest_migration_is_brought_up_to_date(tmp_p
         assert found == newest_revision()
     finally:
         await database.close()
+
+
+async def test_events_that_were_keys_are_kept_as_rows_and_none_is_lost(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'old.db'}")
+
+    def layout(connection: Connection) -> str:
+        return str(connection.execute(text("SELECT sql FROM sqlite_master WHERE name = 'events'")).scalar())
+
+    try:
+        await database.write(migrate_to, "0004")
+        await database.write(history.take_term, 1)
+        await database.write(history.write_commits, rows_of([past(1), past(2)]), 1)
+        assert "WITHOUT ROWID" in await database.read(layout)
+        before = await database.read(history.read_commits, 0, 10)
+        await database.migrate()
+        assert "WITHOUT ROWID" not in await database.read(layout)
+        assert await database.read(history.read_commits, 0, 10) == before
+        await database.write(history.write_commits, rows_of([past(3)]), 1)
+        assert [seq for seq, _body in (await database.read(history.read_events, "c1", 0, 10))[1]] == [1, 2, 3]
+    finally:
+        await database.close()
+
+
+async def test_no_table_has_its_rows_among_its_keys(database: Database) -> None:
+    """A row that is larger than a page is read whole wherever SQLite compares a key with it."""
+
+    def layouts(connection: Connection) -> list[str]:
+        return [str(sql) for sql in connection.execute(text("SELECT sql FROM sqlite_master")).scalars()]
+
+    found = await database.read(layouts)
+    assert any(sql.startswith("CREATE TABLE") and "events" in sql for sql in found)
+    assert not [sql for sql in found if "WITHOUT ROWID" in sql]
 
 
 async def test_it_is_written_so_that_a_power_cut_loses_nothing(database: Database) -> None:

@@ -44,13 +44,14 @@ class CommitRow(SQLModel, table=True):
 
 
 class EventRow(SQLModel, table=True):
-    """One event; `body` is its bytes as they stand everywhere, `place` its place within the commit."""
+    """One event; `body` is its bytes as they stand everywhere, `place` its place within the commit.
+
+    SQLite must not keep it `WITHOUT ROWID`: its rows would be keys, and whatever is put behind a plan of megabytes
+    would be compared with all of it.
+    """
 
     __tablename__: ClassVar[Any] = "events"
-    __table_args__: ClassVar[Any] = (
-        Index("events_by_pos", "pos", "place"),
-        {"sqlite_with_rowid": False},
-    )
+    __table_args__: ClassVar[Any] = (Index("events_by_pos", "pos", "place"),)
 
     stream: str = Field(primary_key=True, sa_type=Text)
     seq: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
