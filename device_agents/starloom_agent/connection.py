@@ -1,7 +1,8 @@
 """One connection to the hub: dial, prove the key, pump frames both ways until it ends. Decides nothing about work.
 
-A single writer takes reports first and other frames after them and sends all that waits as one message, so numbers
-and order hold. What it does with frames is the `Agent`'s; when to dial again is the runtime's.
+All that waits leaves as one message, so numbers and order hold. What comes of a message is sent by its reader, at once,
+where the line takes it at once; everything else by the writer. What is done with frames is the `Agent`'s; when to dial
+again is the runtime's.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ OPEN_TIMEOUT_S: Final = 15.0
 FRAMES_WAITING_MAX: Final = 2_000
 _SILENT_INTERVALS: Final = 4
 _MESSAGE_BYTES: Final = 900 * 1024
+_WRITE_BYTES: Final = 32 * 1024
+"""Sending waits while the line has more than this to send."""
 _SILENT_LEAST_S: Final = 10.0
 _REFUSED_AGAIN_S: Final = 60.0
 # What only a person can change, and then by joining or installing anew: dialling again would be noise for ever.
@@ -112,6 +115,9 @@ class Connection:
     session: Session = field(default_factory=lambda: Session(Side.AGENT))
     _waiting: list[Frame] = field(default_factory=list)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _sending: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _answering: bool = False
+    _packed: bytes | None = None
     _heard_at: float = 0.0
     _bye: Bye | None = None
     _held_back: list[Frame] = field(default_factory=list)
@@ -121,12 +127,13 @@ class Connection:
         if len(self._waiting) + len(frames) > FRAMES_WAITING_MAX:
             return False
         self._waiting += frames
-        self._wake.set()
+        self.wake()
         return True
 
     def wake(self) -> None:
-        """There may be reports to send."""
-        self._wake.set()
+        """There may be something to send."""
+        if not self._answering:
+            self._wake.set()
 
     async def serve(self) -> None:
         """Dial and pump until the end, which is always raised.
@@ -144,6 +151,7 @@ class Connection:
                     compression=None,
                     max_size=4 * 1024 * 1024,
                     max_queue=64,
+                    write_limit=_WRITE_BYTES,
                     open_timeout=OPEN_TIMEOUT_S,
                     close_timeout=1.0,
                     ping_interval=None,
@@ -265,17 +273,41 @@ class Connection:
             if ending is not None:
                 self.peer.received(frames[:ending])
                 self._raise_end(frames[ending])
-            self.peer.received(frames)
+            self._answering = True
+            try:
+                self.peer.received(frames)
+            finally:
+                self._answering = False
+            await self._answer(socket)
+
+    async def _answer(self, socket: ClientConnection) -> None:
+        """Send what came of a message, as long as that cannot keep the reader waiting; the rest is the writer's."""
+        while not self._sending.locked() and not socket.transport.get_write_buffer_size():
+            message = self._message()
+            if message is None:
+                return
+            if len(message) > _WRITE_BYTES:
+                self._packed = message
+                break
+            async with self._sending:
+                await socket.send(message, text=True)
+        self._wake.set()
 
     async def _write(self, socket: ClientConnection) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while True:
-                frames = self._some_waiting() or self.peer.reports() or self._last_word()
-                if not frames:
-                    break
-                await socket.send(self.session.send(frames), text=True)
+            async with self._sending:
+                while (message := self._message()) is not None:
+                    await socket.send(message, text=True)
+
+    def _message(self) -> bytes | None:
+        """Return the next message there is to send. Its frames count as sent."""
+        message, self._packed = self._packed, None
+        if message is None:
+            frames = self._some_waiting() or self.peer.reports() or self._last_word()
+            message = self.session.send(frames) if frames else None
+        return message
 
     async def _keep_alive(self, interval_s: float) -> None:
         quiet_s = max(_SILENT_LEAST_S, _SILENT_INTERVALS * interval_s)

@@ -130,7 +130,7 @@ class Agent:
             say=say,
             status=self._status,
         )
-        self._turn_scheduled = False
+        self._turn: asyncio.Handle | None = None
         self._stopping = asyncio.Event()
         self._boot = processes.boot_mark()
         self._work_number = 0
@@ -200,10 +200,14 @@ class Agent:
     def received(self, frames: list[Frame]) -> None:
         for frame in frames:
             self._handlers[type(frame)](self, frame)
+        # One message is one turn; until the loop comes round the hub would wait. A timer is set by a disk that refuses.
+        if self._turn is not None and not isinstance(self._turn, asyncio.TimerHandle):
+            self._turn.cancel()
+            self._put_down()
 
     def reports(self) -> list[Frame]:
         # A report leaves only when the ledger has it; a turn that has not been put down yet wakes the writer again.
-        return [] if self._turn_scheduled else list(self.outbox.unsent())
+        return [] if self._turn is not None else list(self.outbox.unsent())
 
     def alive(self) -> Alive:
         return Alive(running=core.running_refs(self.state), sent_ms=int(self._clock() * 1000))
@@ -379,9 +383,8 @@ class Agent:
             self._schedule_turn()
 
     def _schedule_turn(self) -> None:
-        if not self._turn_scheduled:
-            self._turn_scheduled = True
-            asyncio.get_running_loop().call_soon(self._put_down)
+        if self._turn is None:
+            self._turn = asyncio.get_running_loop().call_soon(self._put_down)
 
     def _flushed(self, *, lazy: bool = False) -> bool:
         """Put the ledger down now; False, and said so, while the disk refuses: what asked for it is asked again."""
@@ -397,9 +400,9 @@ class Agent:
             self.ledger.flush()
         except LedgerFault as fault:
             self._say(f"{fault}; nothing starts and no report leaves until it can be written")
-            asyncio.get_running_loop().call_later(1.0, self._put_down)
+            self._turn = asyncio.get_running_loop().call_later(1.0, self._put_down)
             return
-        self._turn_scheduled = False
+        self._turn = None
         spawn, self._to_spawn = self._to_spawn, []
         for at in spawn:
             self._spawn(at)
@@ -472,7 +475,7 @@ class Agent:
             self._tell_asks()
             if self._link.connection is not None and (said := self._conditions.changed()):
                 self._push([*said])
-            if not self._turn_scheduled:
+            if self._turn is None:
                 self._flushed(lazy=True)
 
     def _tell_asks(self) -> None:

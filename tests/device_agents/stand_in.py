@@ -61,11 +61,13 @@ class HubStandIn:
     refuse_with: Frame | None = None
     messages: int = 0
     versions: tuple[int, ...] = PROTOCOL_VERSIONS
+    listens: asyncio.Event = field(default_factory=asyncio.Event)
     _server: Server | None = None
     _sockets: list[tuple[ServerConnection, Session]] = field(default_factory=list)
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def start(self) -> None:
+        self.listens.set()
         self._server = await serve(self._serve, "127.0.0.1", 0, compression=None, max_size=4 * 1024 * 1024)
 
     async def stop(self) -> None:
@@ -110,6 +112,7 @@ class HubStandIn:
                 self.hellos.append(hello)
                 self._news.notify_all()
             async for data in socket:
+                await self.listens.wait()
                 await self._heard(socket, session, session.receive(data))
         except ConnectionClosed:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -36,6 +37,7 @@ from starloom_protocol.frames import (
     Refuse,
     ResultFrame,
     Started,
+    UpdateAvailable,
 )
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
@@ -123,6 +125,34 @@ async def test_it_offers_what_it_has_and_echoes_without_the_ledger(bench: Bench)
     assert {"lab.echo", "shell.run"} <= {tool.name for tool in offer.offer.tools}
     assert "shell:run" in offer.offer.grants
     assert agent.ledger.state_of(order.at) == "unknown"
+
+
+async def test_what_comes_of_a_message_is_ready_when_it_was_read(bench: Bench) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+    orders = [dispatch("lab.echo", at=lease(name), repeatability="pure") for name in "ab"]
+    agent.received(list(orders))
+    told = agent.reports()
+    assert [report.at.task for report in told if isinstance(report, ResultFrame)] == ["a", "b"]
+
+
+async def test_a_hub_that_reads_nothing_is_still_heard_and_gets_all_of_it_in_order(bench: Bench) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+    bench.hub.listens.clear()
+    args = json.dumps({"value": "x" * 15_000})
+    orders = [dispatch("lab.echo", args, at=lease(f"t{n}"), repeatability="pure") for n in range(1_500)]
+    async with asyncio.timeout(30):
+        for order in orders:
+            await bench.hub.send(order)
+        await bench.hub.send(UpdateAvailable(version="9.9.9"))
+    await bench.until_said("version 9.9.9")
+    assert len(agent.outbox.pending) == len(orders)
+    assert len([frame for frame in bench.hub.heard if isinstance(frame, ResultFrame)]) < len(orders)
+    bench.hub.listens.set()
+    await bench.hub.result(orders[-1].at)
+    results = [frame for frame in bench.hub.heard if isinstance(frame, ResultFrame)]
+    assert [result.at for result in results] == [order.at for order in orders]
 
 
 async def test_started_is_in_the_ledger_and_said_before_the_result(bench: Bench) -> None:
