@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 
 # ruff: noqa: E402 - modules and what is loaded stay for good, and looking for garbage among them is a tenth of a start
-GC_THRESHOLDS = (50_000, 25, 25)
+GC_THRESHOLDS = (200_000, 25, 25)
 if __name__ == "__main__":
     gc.set_threshold(*GC_THRESHOLDS)
 
