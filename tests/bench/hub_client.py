@@ -12,9 +12,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
+
+from tests.bench.requests import Requests
 
 API = "/api/v1"
 WITHIN_S = 120.0
@@ -83,12 +84,7 @@ class HubClient:
     """One signed-in client with one live socket."""
 
     def __init__(self, url: str, token: str) -> None:
-        self._http = httpx.AsyncClient(
-            base_url=url,
-            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-            timeout=WITHIN_S,
-            trust_env=False,
-        )
+        self._http = Requests(url, token)
         self._url = url
         self._live: ClientConnection | None = None
 
@@ -107,7 +103,7 @@ class HubClient:
     async def close(self) -> None:
         if self._live is not None:
             await self._live.close()
-        await self._http.aclose()
+        await self._http.close()
 
     async def post(self, path: str, body: Any) -> Any:
         """POST and return the answer.
@@ -116,14 +112,16 @@ class HubClient:
             Conflict: 409, with the hub's words.
             BenchFailed: any other status that is an error, with the hub's words.
         """
-        response = await self._http.post(API + path, content=_encode(body))
-        if response.status_code >= 400:
-            failed = Conflict if response.status_code == 409 else BenchFailed
-            raise failed(f"{path}: {response.status_code} {response.text[:600]}")
-        return msgspec.json.decode(response.content)
+        async with asyncio.timeout(WITHIN_S):
+            answer = await self._http.send("POST", API + path, _encode(body))
+        if answer.status >= 400:
+            failed = Conflict if answer.status == 409 else BenchFailed
+            raise failed(f"{path}: {answer.status} {answer.text[:600]}")
+        return msgspec.json.decode(answer.content)
 
     async def get_text(self, path: str) -> str:
-        return (await self._http.get(path)).text
+        async with asyncio.timeout(WITHIN_S):
+            return (await self._http.send("GET", path)).text
 
     async def run(self, plan: dict[str, Any], completed: Completed | None = None) -> Seen:
         """Submit a plan and follow it to its end; see `Completed`.

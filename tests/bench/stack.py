@@ -18,6 +18,7 @@ from starloom.cli.agents import LocalAgent, join, until_online
 from starloom.cli.client import Client
 from starloom.cli.discovery import HubAddress, read_local
 from starloom.lab.ports import free_port
+from starloom.store.projector import GATHER_S
 from starloom_protocol.vocabulary import Profile
 from tests.bench import machine
 from tests.bench.hub_client import BenchFailed, HubClient
@@ -125,14 +126,18 @@ class Stack:
         return HubClient(self.url, self.address.token or "")
 
     async def settled(self, client: HubClient) -> None:
-        """Wait until the history has all that was committed: its CPU belongs to the work that made it."""
+        """Wait until the history has all that was committed: its CPU belongs to the work that made it.
+
+        To ask costs the hub as much as some tasks, so it is left alone first for as long as commits are gathered.
+        """
         deadline = time.monotonic() + HISTORY_S
+        await asyncio.sleep(GATHER_S * 1.5)
         while time.monotonic() < deadline:
             figures = await client.get_text("/metrics")
             lag = next(line for line in figures.splitlines() if line.startswith("starloom_history_lag_ms "))
             if float(lag.split()[1]) == 0:
                 return
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(GATHER_S / 2)
         raise BenchFailed(f"the history is still behind after {HISTORY_S:g} s")
 
     def cpu(self) -> Cpu:
