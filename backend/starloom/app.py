@@ -104,7 +104,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         redis_url = settings.redis_url or await _embedded(home, stack)
         database_url = settings.database_url or f"sqlite:///{home / DATABASE_FILE}"
         ttl_ms = round(settings.owner_ttl_s * 1000)
-        store = await open_store(redis_url, database_url, owner_ttl_ms=ttl_ms)
+        store = await open_store(redis_url, database_url, owner_ttl_ms=ttl_ms, home=home)
         stack.push_async_callback(store.close)
         clock, fanout, links, given = HubClock(), Fanout(), Links(), Given()
         shared = settings.shared_home

@@ -49,17 +49,17 @@ class Requests:
             OSError, asyncio.IncompleteReadError: the connection failed; whether the hub took the request is unknown.
             ValueError: an answer without a length.
         """
-        connection = await self._connection()
         head = f"{method} {path} HTTP/1.1\r\n{self._fields}content-length: {len(body)}\r\n\r\n"
-        connection.writer.write(head.encode() + body)
-        first, *fields = (await connection.reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
-        length = next((int(field[15:]) for field in fields if field.startswith(b"content-length:")), None)
-        if length is None:
-            raise ValueError(f"{method} {path}: an answer without a length: {first!r}")
-        content = await connection.reader.readexactly(length)
+        connection = await self._connection()
+        try:
+            connection.writer.write(head.encode() + body)
+            answer = await _answer(connection.reader)
+        except BaseException:
+            connection.writer.close()
+            raise
         connection.since = time.monotonic()
         self._kept.append(connection)
-        return Answer(status=int(first.split()[1]), content=content)
+        return answer
 
     async def _connection(self) -> _Kept:
         while self._kept:
@@ -76,3 +76,11 @@ class Requests:
             writer = self._kept.pop().writer
             writer.close()
             await writer.wait_closed()
+
+
+async def _answer(reader: asyncio.StreamReader) -> Answer:
+    first, *fields = (await reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
+    length = next((int(field[15:]) for field in fields if field.startswith(b"content-length:")), None)
+    if length is None:
+        raise ValueError(f"an answer without a length: {first!r}")
+    return Answer(status=int(first.split()[1]), content=await reader.readexactly(length))

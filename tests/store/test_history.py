@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, inspect, text
 from sqlmodel import SQLModel
 
-from starloom.store import history
-from starloom.store.database import MIGRATIONS, Database, newest_revision, open_database
+from starloom.store import history, opening
+from starloom.store.database import MIGRATIONS, Database, SqliteDatabase, newest_revision, open_database
 from starloom.store.history import PastCommit, Superseded, rows_of
 from starloom.store.port import Ownership, Unavailable
 from starloom_protocol.feed import decode_event
@@ -102,6 +102,22 @@ async def test_events_that_were_keys_are_kept_as_rows_and_none_is_lost(tmp_path:
         assert [seq for seq, _body in (await database.read(history.read_events, "c1", 0, 10))[1]] == [1, 2, 3]
     finally:
         await database.close()
+
+
+async def test_who_waits_for_the_hub_sees_that_the_history_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / opening.OPENING_FILE
+    seen: list[bool] = []
+
+    async def migrate(_: Database) -> None:
+        seen.append(mark.exists())
+        raise Unavailable("the disk is full")
+
+    monkeypatch.setattr(SqliteDatabase, "migrate", migrate)
+    with pytest.raises(Unavailable):
+        await opening.open_store("redis://localhost", f"sqlite:///{tmp_path / 'history.db'}", home=tmp_path)
+    assert (seen, mark.exists()) == ([True], False)
 
 
 async def test_no_table_has_its_rows_among_its_keys(database: Database) -> None:

@@ -25,15 +25,16 @@ from starloom.cli.discovery import LOCAL_FILE, HubAddress, Surroundings, homes, 
 from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, unreachable, usage
 from starloom.cli.processes import Child, Program, log_tail
+from starloom.cli.readiness import READY_S, Patience
 from starloom.cli.tunnels import Keeper
 from starloom.jobs.broker import broker_url_of
 from starloom.settings import Settings, SettingsInvalid, load
 from starloom.store.embedded import EmbeddedRedis
+from starloom.store.opening import OPENING_FILE
 from starloom.store.port import Unavailable
 from starloom_protocol.vocabulary import Profile
 
 DATABASE_FILE = "starloom.db"
-READY_S = 60.0
 STOP_S = 8.0
 
 
@@ -265,21 +266,21 @@ class Service:
             Problem: it ended or took too long; its log is quoted.
         """
         address = HubAddress(self._settings.url, None, "this service")
-        probe = Client(address)
+        probe, patience = Client(address), Patience(time.monotonic())
         try:
-            async with asyncio.timeout(READY_S):
-                while True:
-                    with suppress(Problem):
-                        status, _ = await asyncio.to_thread(probe.outside, "/readyz")
-                        if status == 200:
-                            return
-                    if hub.starts > 1 or hub.ended.is_set():
-                        raise self._not_ready("the hub ended at its start")
-                    await asyncio.sleep(0.05)
-        except TimeoutError as error:
-            raise self._not_ready(f"the hub was not ready after {READY_S:g} s") from error
+            while patience.lasts(now_s := time.monotonic(), opening=(self._home / OPENING_FILE).exists()):
+                if words := patience.words(now_s):
+                    self._say(words)
+                with suppress(Problem):
+                    status, _ = await asyncio.to_thread(probe.outside, "/readyz")
+                    if status == 200:
+                        return
+                if hub.starts > 1 or hub.ended.is_set():
+                    raise self._not_ready("the hub ended at its start")
+                await asyncio.sleep(0.05)
         finally:
             probe.close()
+        raise self._not_ready(f"the hub was not ready after {READY_S:g} s")
 
     def _not_ready(self, what: str) -> Problem:
         log = self._log("hub")

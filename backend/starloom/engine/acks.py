@@ -86,11 +86,9 @@ class Acknowledgements:
             waiting.append((pos, highest))
         return bool(heard)
 
-    def forget_after(self, pos: int) -> None:
-        """The commits after `pos` are lost and their numbers come again: what they held is not in any history."""
-        for waiting in self._waiting.values():
-            while waiting and waiting[-1][0] > pos:
-                waiting.pop()
+    def forget(self) -> None:
+        """Nothing that was noted is acknowledged any more: whether it stays in the history is for another to say."""
+        self._waiting.clear()
 
     def send(self, watermark: int) -> bool:
         """Tell each device with reports in question what the hub has and what is durable; False if there was none."""

@@ -174,7 +174,7 @@ class Engine:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
         self._drop(self.inbox.close())
-        self._void_after(0)
+        self._void()
         try:
             await self._store.leave(release=not self.lost.is_set())
         except Unavailable as error:
@@ -217,7 +217,6 @@ class Engine:
         shard.settled.clear()
         self._owning.own = own
         self._shard = self._leases.shard = self._pump.shard = shard
-        self._void_after(loaded.pos)
         self._pos, self.last = loaded.pos, None
         self._sent_pos = loaded.sent_pos
         self._watermark = own.watermark
@@ -366,13 +365,13 @@ class Engine:
         self._owning.lost.set()
         self.inbox.refusing = reason
         self._drop(self.inbox.close())
-        self._void_after(0)
+        self._void()
         self.inbox.wake()
 
-    def _void_after(self, pos: int) -> None:
-        """What waited for a commit that is gone must not be released by the next one of the same number."""
-        self._acks.forget_after(pos)
-        while self._later and self._later[-1][0] > pos:
+    def _void(self) -> None:
+        """What waits for the history waits in vain: another owner decides what becomes of it."""
+        self._acks.forget()
+        while self._later:
             for future, _reply in self._later.pop()[2]:
                 if not future.done():
                     future.set_result(Reply(faults=[TAKEN_OVER]))

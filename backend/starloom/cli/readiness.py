@@ -1,0 +1,36 @@
+"""How long `starloom up` waits for its hub: a minute, and as long as the hub brings an older history up to date."""
+
+from __future__ import annotations
+
+from typing import Final
+
+READY_S: Final = 60.0
+TOLD_AFTER_S: Final = 3.0
+OPENING_WORDS: Final = "  the history is brought up to date; after an update that can take minutes, once"
+
+
+class Patience:
+    """Told the time in seconds and whether the history is being opened, again and again."""
+
+    def __init__(self, began_s: float) -> None:
+        self._since_s = began_s
+        self._opening_since_s: float | None = None
+        self._told = False
+
+    def lasts(self, now_s: float, *, opening: bool) -> bool:
+        """Whether to wait on; the minute begins anew when the history is open."""
+        if opening:
+            self._since_s = now_s
+            if self._opening_since_s is None:
+                self._opening_since_s = now_s
+        else:
+            self._opening_since_s = None
+        return now_s - self._since_s < READY_S
+
+    def words(self, now_s: float) -> str | None:
+        """Return what to tell the person now, once."""
+        since_s = self._opening_since_s
+        if self._told or since_s is None or now_s - since_s < TOLD_AFTER_S:
+            return None
+        self._told = True
+        return OPENING_WORDS
