@@ -8,7 +8,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, Final, TypeVar
+from types import UnionType
+from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,6 +19,7 @@ from starloom_protocol.vocabulary import CODES, Code
 _SUGGESTIONS_MAX: Final = 50
 _CANDIDATES_MAX: Final = 2000
 SENTENCE_CHARS_MOST: Final = 600
+_NAME_CHARS_MOST: Final = 64
 _KINDS: Final = {
     "string_type": "a text",
     "bool_type": "true or false",
@@ -111,7 +113,8 @@ class Found:
         elif kind == "missing":
             self.add(Code.PLAN_INVALID, where, f"`{loc[-1]}` is missing", "Add it.")
         elif kind in _KINDS:
-            self.add(Code.PLAN_INVALID, where, f"{_KINDS[kind]} is needed here, not {kind_word(found)}")
+            reason = f"{_KINDS[kind]} is needed here, not {kind_word(found)}"
+            self.add(Code.PLAN_INVALID, where, reason, _map_of(fields_at(model, loc), found) if "model" in kind else "")
         elif kind == "enum":
             words = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
             reason = f"{shown(found)} is none of {', '.join(words)}"
@@ -122,25 +125,34 @@ class Found:
             self.add(context.get("code", Code.PLAN_INVALID), where, text, context.get("hint", ""))
 
 
+def _map_of(fields: Sequence[str], found: object) -> str:
+    """Return how the map looks where another value was written; a text was most likely meant as its name."""
+    if isinstance(found, str) and len(found) <= _NAME_CHARS_MOST and "name" in fields:
+        return f"Write `{{name: {found}}}`."
+    return f"It has: {', '.join(fields)}." if fields else ""
+
+
 def fields_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
     """Return the names that the model at a place knows; empty where it is not a model."""
     current: Any = model
     for step in loc:
+        current = _present(current)
         if isinstance(current, type) and issubclass(current, BaseModel):
             current = next(
                 (info.annotation for name, info in current.model_fields.items() if (info.alias or name) == step), None
             )
-        current = _inner(current)
+        elif get_origin(current) in (dict, list):
+            current = get_args(current)[-1]
+    current = _present(current)
+    while get_origin(current) in (dict, list):
+        current = _present(get_args(current)[-1])
     if isinstance(current, type) and issubclass(current, BaseModel):
         return [info.alias or name for name, info in current.model_fields.items()]
     return []
 
 
-def _inner(annotation: Any) -> Any:
-    """Return the model inside `X | None`, `list[X]`, `dict[str, X]`, else the annotation itself."""
-    while not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-        inner = [part for part in getattr(annotation, "__args__", ()) if part not in (str, type(None))]
-        if not inner:
-            return annotation
-        annotation = inner[-1]
-    return annotation
+def _present(annotation: Any) -> Any:
+    """Return what `X | None` is when it is there; of several the last, else the annotation itself."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    return next(part for part in reversed(get_args(annotation)) if part not in (str, type(None)))
