@@ -189,7 +189,8 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             await changed()
         else:
             await vault.sweep(access.secrets.values())
-        dates = asyncio.create_task(follow_dates(clock, lambda: _is_idle(succession)), name="dates")
+        following = follow_dates(clock, lambda: _is_idle(succession), lambda: _date_followed(succession))
+        dates = asyncio.create_task(following, name="dates")
         stack.push_async_callback(_end, dates)
         logs = LogWriter(attempt_logs)
         writing = asyncio.create_task(logs.run(), name="attempt-logs")
@@ -286,6 +287,11 @@ def _held(succession: Succession) -> Collection[str]:
 def _is_idle(succession: Succession) -> bool:
     """Say whether nothing is under way; a standby cannot know, and may be the next to count what is."""
     return succession.engine is not None and not succession.engine.shard.live
+
+
+def _date_followed(succession: Succession) -> None:
+    if succession.engine is not None:
+        succession.engine.timers.look()
 
 
 async def _collect(collector: Collector, clock: HubClock, succession: Succession) -> None:

@@ -51,10 +51,13 @@ class HubClock:
         self._offset_ns = time.time_ns() - self._passed()
 
 
-async def follow_dates(clock: HubClock, idle: Callable[[], bool], *, look_ms: int = LOOK_MS) -> None:
+async def follow_dates(
+    clock: HubClock, idle: Callable[[], bool], followed: Callable[[], None], *, look_ms: int = LOOK_MS
+) -> None:
     """Take a date over that was set forward once nothing is under way, for ever: schedules go by the date.
 
-    One that was set back is never taken over by a hub that runs: what it has decided would lie in the future.
+    `followed` is called each time, for who waits for a moment has reckoned from another now. A date that was set back
+    is never taken over by a hub that runs: what it has decided would lie in the future.
     """
     told = 0
     while True:
@@ -62,6 +65,7 @@ async def follow_dates(clock: HubClock, idle: Callable[[], bool], *, look_ms: in
         step = clock.step_ms()
         if step > 0 and idle():
             clock.follow()
+            followed()
             log.warning("event=date_followed step_ms=%d", step)
             told = 0
         elif abs(step - told) > STEP_MS:

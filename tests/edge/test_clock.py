@@ -42,9 +42,10 @@ def test_less_than_a_second_is_no_step(machine: Machine) -> None:
     assert machine.clock.step_ms() == 0
 
 
-async def looks(machine: Machine, idle: list[bool]) -> None:
-    """Let the follower look as often as `idle` has answers."""
+async def looks(machine: Machine, idle: list[bool]) -> list[int]:
+    """Let the follower look as often as `idle` has answers; return hub time at each date that was followed."""
     done = asyncio.Event()
+    followed: list[int] = []
 
     def asked() -> bool:
         answer = idle.pop(0)
@@ -52,22 +53,25 @@ async def looks(machine: Machine, idle: list[bool]) -> None:
             done.set()
         return answer
 
-    task = asyncio.create_task(follow_dates(machine.clock, asked, look_ms=1))
+    task = asyncio.create_task(
+        follow_dates(machine.clock, asked, lambda: followed.append(machine.clock.now_ms()), look_ms=1)
+    )
     async with asyncio.timeout(5):
         await done.wait()
         await asyncio.sleep(0)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+    return followed
 
 
 async def test_a_date_set_forward_is_followed_once_nothing_is_under_way(
     machine: Machine, caplog: pytest.LogCaptureFixture
 ) -> None:
     machine.ahead_ns += 2 * HOUR_NS
-    await looks(machine, [False, False, False])
+    assert await looks(machine, [False, False, False]) == []
     assert machine.clock.step_ms() == 2 * HOUR_NS // 1_000_000
     assert caplog.text.count("event=date_was_set") == 1
-    await looks(machine, [True])
+    assert await looks(machine, [True]) == [machine.clock.wall_ms()]
     assert machine.clock.step_ms() == 0
     assert "event=date_followed" in caplog.text
 
@@ -75,7 +79,7 @@ async def test_a_date_set_forward_is_followed_once_nothing_is_under_way(
 async def test_hub_time_never_goes_back(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
     before = machine.clock.now_ms()
     machine.ahead_ns -= 2 * HOUR_NS
-    task = asyncio.create_task(follow_dates(machine.clock, lambda: True, look_ms=1))
+    task = asyncio.create_task(follow_dates(machine.clock, lambda: True, lambda: None, look_ms=1))
     async with asyncio.timeout(5):
         while "event=date_was_set" not in caplog.text:
             await machine.clock.wait(1)

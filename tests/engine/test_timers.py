@@ -37,3 +37,48 @@ async def test_what_is_kept_still_fires_in_order() -> None:
     kept = [item.entity for item in fired if not item.entity.startswith("old")]
     assert kept == ["first", "second"]
     assert len(fired) < HELD_LEAST + 2
+
+
+class JumpingClock(TurningClock):
+    """One whose time a test sets without that anybody has waited so long."""
+
+    def jump(self, ms: int) -> None:
+        self.ms += ms
+
+
+DAY_MS = 86_400_000
+
+
+async def test_a_clock_that_goes_over_to_another_date_keeps_nobody_waiting_for_what_is_due_by_it() -> None:
+    fired: list[TimerFired] = []
+    clock = JumpingClock()
+    timers = Timers(clock, fired.append)
+    timers.arm(ArmTimer(constellation="c", due_ms=clock.ms + DAY_MS, entity="tomorrow", kind="k"))
+    timers.arm(ArmTimer(constellation="c", due_ms=clock.ms + DAY_MS + 6_000, entity="later", kind="k"))
+    running = asyncio.create_task(timers.run())
+    await settle()
+    clock.jump(DAY_MS + 1_000)
+    timers.look()
+    await settle()
+    assert [item.entity for item in fired] == ["tomorrow"]
+    await clock.turn(5_000)
+    assert [item.entity for item in fired] == ["tomorrow", "later"]
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_what_was_slept_through_does_not_hide_what_is_armed_after_it() -> None:
+    fired: list[TimerFired] = []
+    clock = JumpingClock()
+    timers = Timers(clock, fired.append)
+    timers.arm(ArmTimer(constellation="c", due_ms=clock.ms + 20_000, entity="slept", kind="k"))
+    running = asyncio.create_task(timers.run())
+    await settle()
+    clock.jump(DAY_MS)
+    timers.arm(ArmTimer(constellation="c", due_ms=clock.ms + 6_000, entity="new", kind="k"))
+    await settle()
+    assert [item.entity for item in fired] == ["slept"]
+    await clock.turn(6_000)
+    assert [item.entity for item in fired] == ["slept", "new"]
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)

@@ -162,7 +162,7 @@ BUGS = [
     Bug(
         "a starting owner arms no timers",
         "backend/starloom/engine/loop.py",
-        "        self._timers.replace(due_moments(shard))\n",
+        "        self.timers.replace(due_moments(shard))\n",
         "",
         SIM,
     ),

@@ -91,7 +91,7 @@ class Engine:
         self._owning = Owning(store, clock, settings)
         self.inbox = EngineInbox(self._leases, self._owning)
         self._lag = Lag(store, clock, self.inbox)
-        self._timers = Timers(clock, self.inbox.post, lambda timer: is_stale(self._shard, timer))
+        self.timers = Timers(clock, self.inbox.post, lambda timer: is_stale(self._shard, timer))
         self.given = Given() if given is None else given
         self._giving = Giving(secrets or NoSecrets(), self.given, self.inbox, clock)
         self._pump = Pump(
@@ -99,7 +99,7 @@ class Engine:
             live=live,
             jobs=jobs,
             leases=self._leases,
-            timers=self._timers,
+            timers=self.timers,
             values=values,
             giving=self._giving,
         )
@@ -148,7 +148,7 @@ class Engine:
         self._spawn(self._follow_history(), "history")
         self._spawn(self._acks.run(self._clock, lambda: self._watermark), "acks")
         self._spawn(self._lag.watch(), "lag")
-        self._spawn(self._timers.run(), "timers")
+        self._spawn(self.timers.run(), "timers")
         self._spawn(self._sweep_leases(), "leases")
         self._spawn(sweep_jobs(self._clock, lambda: self._shard, self._jobs), "jobs")
         self._spawn(self._owning.keep(lambda: self.ready, self._look_after), "owner")
@@ -223,7 +223,7 @@ class Engine:
         self.retiring.reload(shard, loaded.pos)
         self._recording.taken(shard)
         self._leases.grant_all()
-        self._timers.replace(due_moments(shard))
+        self.timers.replace(due_moments(shard))
         await self._giving.recall(shard)
         for _pos, raw in loaded.outbox:
             self._pump.act(_decode_effect.decode(raw))

@@ -42,7 +42,8 @@ class Timers:
         heappush(self._heap, (timer.due_ms, self._count, timer))
         if len(self._heap) > self._most:
             self._prune()
-        if self._heap and self._heap[0][2] is timer:
+        # A first that is due already was slept through with the machine.
+        if self._heap and (self._heap[0][2] is timer or self._heap[0][0] <= self._clock.now_ms()):
             self._changed.set()
 
     def replace(self, timers: Iterable[ArmTimer]) -> None:
@@ -51,6 +52,10 @@ class Timers:
         self._count += len(self._heap)
         self._most = max(HELD_LEAST, 2 * len(self._heap))
         heapify(self._heap)
+        self._changed.set()
+
+    def look(self) -> None:
+        """Look what is due now: the clock has moved by more than what was waited."""
         self._changed.set()
 
     def __len__(self) -> int:
