@@ -1,0 +1,21 @@
+"""What a fault says besides its place: the word that was meant, the form that is needed."""
+
+from __future__ import annotations
+
+from tests.protocol.plan.test_check import faults, plan, tool
+
+
+def test_a_near_word_is_named() -> None:
+    found = faults(plan(tool("list"), tool("b", inputs={"x": {"from": "lst"}}), polcy={}))
+    hints = {fault.place: fault.hint for fault in found}
+    assert hints == {"polcy": "Did you mean `policy`?", "tasks[1].inputs.x.from": "Did you mean `list`?"}
+    assert all("[" not in fault.reason or "function-" not in fault.reason for fault in found)
+
+
+def test_a_map_that_is_missing_is_shown() -> None:
+    wrong = {"device": "laptop", "for_each": ["a"], "inputs": {"x": "list", "y": {"form": "list"}}}
+    hints = {fault.place: fault.hint for fault in faults(plan(tool("list"), tool("b", **wrong)))}
+    assert hints["tasks[1].device"] == "Write `{name: laptop}`."
+    assert hints["tasks[1].for_each"].startswith("It has: from, output, devices, same")
+    assert hints["tasks[1].inputs.x"] == "It has: from, output, optional, flatten, all, off."
+    assert hints["tasks[1].inputs.y.form"] == "Did you mean `from`?"
