@@ -178,6 +178,8 @@ class Service:
         hub = Program("hub", [sys.executable, "-m", "starloom.app"], environment, self._log("hub"))
         worker = Program("worker", [sys.executable, "-m", "starloom.jobs.worker"], environment, self._log("worker"))
         async with self._step("hub"):
+            # One that was left by a hub that was killed would be waited for without end.
+            (self._home / OPENING_FILE).unlink(missing_ok=True)
             child = await self._keep(hub)
             await self._until_ready(child)
         await self._keep(worker)

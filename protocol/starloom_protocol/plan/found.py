@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from types import UnionType
-from typing import Any, Final, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -152,7 +152,10 @@ def fields_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
 
 
 def _present(annotation: Any) -> Any:
-    """Return what `X | None` is when it is there; of several the last, else the annotation itself."""
+    """Return what `X | None` is when it is there, without what is annotated; of several that are no text the last."""
+    if get_origin(annotation) is Annotated:
+        return _present(get_args(annotation)[0])
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
-    return next(part for part in reversed(get_args(annotation)) if part not in (str, type(None)))
+    parts = [part for part in get_args(annotation) if part not in (str, type(None))]
+    return _present(parts[-1]) if parts else None

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from starloom_protocol.plan.found import fields_at
 from tests.protocol.plan.test_check import faults, plan, tool
+
+
+class _Leaf(BaseModel):
+    name: str
+
+
+class _Root(BaseModel):
+    text: str | None
+    leaf: str | _Leaf | None
+    named: dict[str, Annotated[_Leaf, Field()]] | None
+    listed: list[_Leaf | None]
 
 
 def test_a_near_word_is_named() -> None:
@@ -19,3 +35,10 @@ def test_a_map_that_is_missing_is_shown() -> None:
     assert hints["tasks[1].for_each"].startswith("It has: from, output, devices, same")
     assert hints["tasks[1].inputs.x"] == "It has: from, output, optional, flatten, all, off."
     assert hints["tasks[1].inputs.y.form"] == "Did you mean `from`?"
+
+
+def test_the_names_a_place_knows_are_found_through_whatever_stands_around_the_model() -> None:
+    for loc in (("leaf",), ("named", "any"), ("named",), ("listed", 3), ("listed",)):
+        assert fields_at(_Root, loc) == ["name"], loc
+    assert fields_at(_Root, ()) == ["text", "leaf", "named", "listed"]
+    assert fields_at(_Root, ("text",)) == fields_at(_Root, ("nowhere",)) == []
