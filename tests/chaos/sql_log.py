@@ -11,10 +11,11 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from starloom.store.database import open_database
+from starloom.store.history import unpack
 from starloom_protocol.feed import Event, decode_event
 
 _COMMITS = "SELECT pos, incarnation, term FROM commits ORDER BY pos"
-_EVENTS = "SELECT body FROM events ORDER BY pos, place"
+_EVENTS = "SELECT events FROM commits WHERE events IS NOT NULL ORDER BY pos"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class CommitLine:
 def read_log(place: Path | str) -> tuple[list[CommitLine], list[Event]]:
     """Return the commits and the events of the SQL log, in order, as of one moment."""
     rows, bodies = _read_file(place) if isinstance(place, Path) else asyncio.run(_read_server(place))
-    return [CommitLine(*row) for row in rows], [decode_event(bytes(body)) for body in bodies]
+    return [CommitLine(*row) for row in rows], [decode_event(body) for body in bodies]
 
 
 _Rows = tuple[list[tuple[int, int, int]], list[bytes]]
@@ -38,13 +39,13 @@ _Rows = tuple[list[tuple[int, int, int]], list[bytes]]
 def _read_file(database: Path) -> _Rows:
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10)) as sql:
         sql.execute("BEGIN")
-        return sql.execute(_COMMITS).fetchall(), [body for (body,) in sql.execute(_EVENTS)]
+        return sql.execute(_COMMITS).fetchall(), [body for (packed,) in sql.execute(_EVENTS) for body in unpack(packed)]
 
 
 async def _read_server(url: str) -> _Rows:
     def read(connection: Connection) -> _Rows:
         rows = [(row[0], row[1], row[2]) for row in connection.exec_driver_sql(_COMMITS)]
-        return rows, [row[0] for row in connection.exec_driver_sql(_EVENTS)]
+        return rows, [body for row in connection.exec_driver_sql(_EVENTS) for body in unpack(row[0])]
 
     database = open_database(url, read_only=True)
     try:

@@ -15,6 +15,7 @@ from starloom.store.history import past_of, rows_of
 from starloom.store.port import Ownership
 from tests.store.sample import commit, task
 
+NOT_CHAINED = "not what was chained"
 OWN = Ownership(incarnation=1, replaced=False, run_id="r", term=1, watermark=0)
 
 
@@ -56,24 +57,24 @@ async def test_what_was_written_verifies(database: Database) -> None:
 @pytest.mark.parametrize(
     ("statements", "pos", "words"),
     [
-        (
-            ["UPDATE events SET body = CAST(replace(body, 'ready', 'readY') AS BLOB) WHERE seq = 5"],
-            3,
-            "not what was chained",
-        ),
-        (["UPDATE events SET by = 'person:mallory' WHERE seq = 5"], 3, "another than its row says"),
-        (["UPDATE commits SET at_ms = 2 WHERE pos = 3"], 3, "not what was chained"),
-        (["UPDATE commits SET chain = x'00' WHERE pos = 3"], 3, "not what was chained"),
+        (["UPDATE commits SET events = CAST(replace(events, 'ready', 'readY') AS BLOB) WHERE pos = 3"], 3, NOT_CHAINED),
+        (["UPDATE commits SET events = x'00' WHERE pos = 3"], 3, NOT_CHAINED),
+        (["UPDATE commits SET events = x'91c401ff' WHERE pos = 3"], 3, "place 0 cannot be read"),
+        (["UPDATE commits SET at_ms = 2 WHERE pos = 3"], 3, NOT_CHAINED),
+        (["UPDATE commits SET chain = x'00' WHERE pos = 3"], 3, NOT_CHAINED),
         (["UPDATE commits SET chain = NULL WHERE pos = 3"], 3, "no link, though commits before it have one"),
-        (["DELETE FROM events WHERE seq = 5"], 3, "missing at place 0"),
-        (["DELETE FROM events WHERE seq = 6"], 3, "not what was chained"),
+        (["UPDATE spans SET told = 'task_changed person:mallory' WHERE pos = 3"], 3, "the index does not say of c1"),
+        (["UPDATE spans SET last_seq = 99 WHERE pos = 3"], 3, "the index does not say of c1"),
+        (["UPDATE spans SET pos = 3 WHERE pos = 4"], 3, "the index does not say of c1"),
+        (["DELETE FROM spans WHERE pos = 3"], 3, "the index does not say of c1"),
+        (["INSERT INTO spans (stream, last_seq, pos, told) VALUES ('c9', 1, 3, '')"], 3, "not say of c9"),
         (["DELETE FROM commits WHERE pos = 3"], 4, "commit 3 is missing"),
-        (["DELETE FROM commits WHERE pos = 8", "DELETE FROM events WHERE pos = 8"], 8, "reached 8"),
+        (["DELETE FROM commits WHERE pos = 8"], 8, "reached 8"),
         (
             [
-                "UPDATE events SET pos = 99 WHERE pos = 3",
-                "UPDATE events SET pos = 3 WHERE pos = 4",
-                "UPDATE events SET pos = 4 WHERE pos = 99",
+                "UPDATE commits SET pos = 99 WHERE pos = 3",
+                "UPDATE commits SET pos = 3 WHERE pos = 4",
+                "UPDATE commits SET pos = 4 WHERE pos = 99",
             ],
             3,
             "goes from event 4 to 7",
@@ -85,7 +86,7 @@ async def test_what_was_written_verifies(database: Database) -> None:
                 "UPDATE commits SET pos = 4 WHERE pos = 99",
             ],
             3,
-            "not what was chained",
+            NOT_CHAINED,
         ),
     ],
 )
@@ -102,7 +103,7 @@ async def test_what_was_changed_is_found_and_named(
 async def test_a_chain_made_anew_does_not_meet_an_anchor(database: Database) -> None:
     kept = await database.read(audit.read_kept, 0, 100)
     anchor = kept[5].pos, kept[5].chain or b""
-    await run(database, "UPDATE events SET body = CAST(replace(body, 'ready', 'readY') AS BLOB) WHERE seq = 1")
+    await run(database, "UPDATE commits SET events = CAST(replace(events, 'ready', 'readY') AS BLOB) WHERE pos = 1")
     changed = await database.read(audit.read_kept, 0, 100)
 
     def forge(connection: object) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
-from alembic.command import upgrade
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -20,6 +19,7 @@ from starloom.store.database import MIGRATIONS, Database, SqliteDatabase, newest
 from starloom.store.history import PastCommit, Superseded, rows_of
 from starloom.store.port import Ownership, Unavailable
 from starloom_protocol.feed import decode_event
+from tests.store.old_history import migrate_back, migrate_to, moves_old_events, old_history, write_old
 from tests.store.sample import attempt, commit, head, task
 
 OWN = Ownership(incarnation=1, replaced=False, run_id="r", term=1, watermark=0)
@@ -60,12 +60,6 @@ def test_the_newest_migration_is_known_without_alembic() -> None:
     assert list(named) == list(named.values()), "the name of a migration's file begins with its revision"
 
 
-def migrate_to(connection: Connection, revision: str) -> None:
-    config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(MIGRATIONS))
-    upgrade(config, revision)
-
-
 async def test_a_history_behind_the_newest_migration_is_brought_up_to_date(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'old.db'}")
 
@@ -83,23 +77,10 @@ async def test_a_history_behind_the_newest_migration_is_brought_up_to_date(tmp_p
         await database.close()
 
 
-async def test_events_that_were_keys_are_kept_as_rows_and_none_is_lost(tmp_path: Path) -> None:
+async def test_events_that_had_rows_of_their_own_are_found_in_their_commits(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'old.db'}")
-
-    def layout(connection: Connection) -> str:
-        return str(connection.execute(text("SELECT sql FROM sqlite_master WHERE name = 'events'")).scalar())
-
     try:
-        await database.write(migrate_to, "0004")
-        await database.write(history.take_term, 1)
-        await database.write(history.write_commits, rows_of([past(1), past(2)]), 1)
-        assert "WITHOUT ROWID" in await database.read(layout)
-        before = await database.read(history.read_commits, 0, 10)
-        await database.migrate()
-        assert "WITHOUT ROWID" not in await database.read(layout)
-        assert await database.read(history.read_commits, 0, 10) == before
-        await database.write(history.write_commits, rows_of([past(3)]), 1)
-        assert [seq for seq, _body in (await database.read(history.read_events, "c1", 0, 10))[1]] == [1, 2, 3]
+        await moves_old_events(database)
     finally:
         await database.close()
 
@@ -120,6 +101,24 @@ async def test_who_waits_for_the_hub_sees_that_the_history_is_opened(
     assert (seen, mark.exists()) == ([True], False)
 
 
+async def test_events_go_back_to_rows_of_their_own(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'old.db'}")
+    query = 'SELECT stream, seq, about, at_ms, body, "by", kind, place, pos FROM events ORDER BY pos, place'
+
+    def rows(connection: Connection) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in connection.execute(text(query))]
+
+    try:
+        await database.write(migrate_to, "0005")
+        await database.write(write_old, old_history())
+        before = await database.read(rows)
+        await database.migrate()
+        await database.write(migrate_back, "0005")
+        assert await database.read(rows) == before
+    finally:
+        await database.close()
+
+
 async def test_no_table_has_its_rows_among_its_keys(database: Database) -> None:
     """A row that is larger than a page is read whole wherever SQLite compares a key with it."""
 
@@ -127,7 +126,7 @@ async def test_no_table_has_its_rows_among_its_keys(database: Database) -> None:
         return [str(sql) for sql in connection.execute(text("SELECT sql FROM sqlite_master")).scalars()]
 
     found = await database.read(layouts)
-    assert any(sql.startswith("CREATE TABLE") and "events" in sql for sql in found)
+    assert any(sql.startswith("CREATE TABLE commits") for sql in found)
     assert not [sql for sql in found if "WITHOUT ROWID" in sql]
 
 

@@ -16,6 +16,7 @@ from starloom.store.database import PostgresDatabase, open_database
 from starloom.store.port import Unavailable
 from tests.store.contract import StoreContract
 from tests.store.harness import RedisWorld, World
+from tests.store.old_history import moves_old_events
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +63,15 @@ async def test_a_hub_that_is_stopped_in_the_middle_of_a_write_does_not_keep_the_
     finally:
         await stopped.close()
         await other.close()
+
+
+async def test_events_that_had_rows_of_their_own_are_found_in_their_commits(postgres_url: str) -> None:
+    database = open_database(postgres_url)
+    try:
+        await database.write(_empty)
+        await moves_old_events(database)
+    finally:
+        await database.close()
 
 
 async def test_a_server_that_refuses_to_connect_is_unavailable_and_not_an_unknown_fault(postgres_url: str) -> None:

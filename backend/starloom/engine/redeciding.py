@@ -100,7 +100,7 @@ class Redeciding:
     def take(self, commit: Kept) -> None:
         """Decide one commit again and compare."""
         self.commits += 1
-        self.events += len(commit.rows)
+        self.events += len(commit.events)
         logged = commit.events
         if not commit.inputs:
             self.without_inputs += bool(logged)
@@ -205,7 +205,7 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
         for commit in part:
             await _prepare(reads, run, commit, begins=commit.pos == start)
             # One commit at a time, a large one in a thread: the hub's loop is served between them.
-            if len(commit.rows) > THREAD_ABOVE_EVENTS:
+            if len(commit.events) > THREAD_ABOVE_EVENTS:
                 await asyncio.to_thread(run.take, commit)
             else:
                 run.take(commit)

@@ -6,35 +6,34 @@ bounded part of the log.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy import Connection, func, or_, select
 
 from starloom.store.chain import Kept
-from starloom.store.history import COMMITS, CONSTELLATIONS, EVENTS, PastCommit, read_meta
+from starloom.store.history import COMMITS, CONSTELLATIONS, SPANS, PastCommit, read_meta, unpack
 from starloom.store.port import ActivityPage, Wanted
+from starloom.store.spans import Span, spans_of
 from starloom_protocol.feed import ACCESS, FLEET, Event, decode_event
 
 LOOKED_AT_MOST: Final = 20_000
 """How many commits one page of activity looks through."""
 
-_blobs = msgspec.msgpack.Decoder(list[bytes])
+COMMITS_AT_ONCE: Final = 50
 
 
 def kept_of(commit: PastCommit, link: bytes) -> Kept:
     """Return a commit of a history that is not in SQL as `read_kept` returns those that are."""
-    rows = []
-    for place, body in enumerate(commit.events):
-        event = decode_event(body)
-        rows.append((place, event.stream, event.seq, event.about, event.kind, event.by, body))
     return Kept(
         at_ms=commit.at_ms,
         chain=link,
+        events=list(commit.events),
         incarnation=commit.incarnation,
         inputs=list(commit.inputs),
         pos=commit.pos,
-        rows=rows,
+        spans=spans_of(map(decode_event, commit.events)),
         term=commit.term,
     )
 
@@ -44,32 +43,41 @@ def read_kept(connection: Connection, after: int, limit: int) -> list[Kept]:
     found = connection.execute(select(COMMITS).where(COMMITS.c.pos > after).order_by(COMMITS.c.pos).limit(limit)).all()
     if not found:
         return []
-    rows: dict[int, list[tuple[int, str, int, str, str, str, bytes]]] = {row.pos: [] for row in found}
-    events = connection.execute(
-        select(EVENTS).where(EVENTS.c.pos.between(found[0].pos, found[-1].pos)).order_by(EVENTS.c.pos, EVENTS.c.place)
-    )
-    for row in events:
-        if row.pos in rows:
-            rows[row.pos].append((row.place, row.stream, row.seq, row.about, row.kind, row.by, bytes(row.body)))
+    spans: dict[int, list[Span]] = {row.pos: [] for row in found}
+    for span in connection.execute(select(SPANS).where(SPANS.c.pos.between(found[0].pos, found[-1].pos))):
+        if span.pos in spans:
+            spans[span.pos].append(Span(span.stream, span.last_seq, span.told))
     return [
         Kept(
             at_ms=row.at_ms,
             chain=None if row.chain is None else bytes(row.chain),
+            events=_listed(row.events),
             incarnation=row.incarnation,
-            inputs=_blobs.decode(row.inputs) if row.inputs else [],
+            inputs=_listed(row.inputs),
             pos=row.pos,
-            rows=rows[row.pos],
+            spans=spans[row.pos],
             term=row.term,
         )
         for row in found
     ]
 
 
+def _listed(raw: bytes | None) -> list[bytes]:
+    """Return a column's list; one that can no longer be read is empty, which is not what was chained."""
+    try:
+        return unpack(raw) if raw else []
+    except msgspec.DecodeError:
+        return []
+
+
 def read_position(connection: Connection, stream: str, seq: int) -> int | None:
     """Return the position of an event of a stream; of its newest for 0."""
-    query = select(EVENTS.c.pos).where(EVENTS.c.stream == stream)
-    query = query.where(EVENTS.c.seq == seq) if seq else query.order_by(EVENTS.c.seq.desc()).limit(1)
-    found = connection.execute(query).scalar()
+    query = select(SPANS.c.pos).where(SPANS.c.stream == stream)
+    if seq:
+        query = query.where(SPANS.c.last_seq >= seq).order_by(SPANS.c.last_seq)
+    else:
+        query = query.order_by(SPANS.c.last_seq.desc())
+    found = connection.execute(query.limit(1)).scalar()
     return None if found is None else int(found)
 
 
@@ -84,8 +92,8 @@ def read_owned_since(connection: Connection, pos: int) -> int:
 
 def read_last_before(connection: Connection, stream: str, pos: int) -> int:
     """Return the number of a stream's last event before a position, 0 if it has none."""
-    query = select(EVENTS.c.seq).where(EVENTS.c.stream == stream, EVENTS.c.pos < pos)
-    found = connection.execute(query.order_by(EVENTS.c.seq.desc()).limit(1)).scalar()
+    query = select(SPANS.c.last_seq).where(SPANS.c.stream == stream, SPANS.c.pos < pos)
+    found = connection.execute(query.order_by(SPANS.c.last_seq.desc()).limit(1)).scalar()
     return 0 if found is None else int(found)
 
 
@@ -102,38 +110,57 @@ def read_standing(connection: Connection, pos: int) -> dict[str, int]:
 
 def read_activity(connection: Connection, wanted: Wanted, before: tuple[int, int] | None, limit: int) -> ActivityPage:
     """Return a page of events, newest first."""
-    table = EVENTS.c
-    top = read_meta(connection).watermark + 1 if before is None else before[0]
+    top, below = before or (read_meta(connection).watermark + 1, 0)
     bottom = top - LOOKED_AT_MOST
-    query = select(table.pos, table.place, table.body).where(table.pos > bottom)
-    if before is not None:
-        query = query.where(or_(table.pos < before[0], and_(table.pos == before[0], table.place < before[1])))
-    if wanted.starts:
-        query = query.where(or_(*(table.kind.startswith(start, autoescape=True) for start in wanted.starts)))
-    if wanted.without:
-        query = query.where(table.kind.not_in(wanted.without))
-    if wanted.by:
-        query = query.where(table.by == wanted.by)
-    if wanted.stream:
-        query = query.where(table.stream == wanted.stream)
     found: list[tuple[int, int, bytes]] = []
-    for row in connection.execute(query.order_by(table.pos.desc(), table.place.desc())):
-        body = bytes(row.body)
-        if not fits(decode_event(body), body, wanted):
-            continue
-        found.append((row.pos, row.place, body))
-        if len(found) == limit:
-            return ActivityPage(events=found, next=(row.pos, row.place))
+    for pos, events in _commits_with(connection, wanted, bottom, top):
+        for place in reversed(range(min(below, len(events)) if pos == top else len(events))):
+            body = events[place]
+            if not fits(decode_event(body), body, wanted):
+                continue
+            found.append((pos, place, body))
+            if len(found) == limit:
+                return ActivityPage(events=found, next=(pos, place))
     return ActivityPage(events=found, next=(bottom + 1, 0) if bottom > 0 else None)
+
+
+def _commits_with(connection: Connection, wanted: Wanted, above: int, to: int) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield position and events of the commits that may hold what is wanted by the index, newest first."""
+    query = select(SPANS.c.pos, SPANS.c.told).where(SPANS.c.pos > above, SPANS.c.pos <= to)
+    if wanted.stream:
+        query = query.where(SPANS.c.stream == wanted.stream)
+    spans = connection.execute(query.order_by(SPANS.c.pos.desc()))
+    at = list(dict.fromkeys(pos for pos, told in spans if _may_fit(told, wanted)))
+    for first in range(0, len(at), COMMITS_AT_ONCE):
+        some = at[first : first + COMMITS_AT_ONCE]
+        rows = connection.execute(
+            select(COMMITS.c.pos, COMMITS.c.events).where(COMMITS.c.pos.in_(some)).order_by(COMMITS.c.pos.desc())
+        )
+        for row in rows:
+            yield row.pos, _listed(row.events)
+
+
+def _may_fit(told: str, wanted: Wanted) -> bool:
+    for line in told.split("\n"):
+        kind, _, by = line.partition(" ")
+        if _is_kind(kind, wanted) and (not wanted.by or by == wanted.by):
+            return True
+    return False
+
+
+def _is_kind(kind: str, wanted: Wanted) -> bool:
+    if wanted.starts and not kind.startswith(tuple(wanted.starts)):
+        return False
+    return kind not in wanted.without and not kind.startswith(tuple(wanted.without_starts))
 
 
 def fits(event: Event, body: bytes, wanted: Wanted) -> bool:
     """Whether an event is among those that are wanted."""
-    if wanted.starts and not event.kind.startswith(tuple(wanted.starts)):
-        return False
-    if event.kind in wanted.without or event.kind.startswith(tuple(wanted.without_starts)):
-        return False
-    if (wanted.by and event.by != wanted.by) or (wanted.stream and event.stream != wanted.stream):
+    if (
+        not _is_kind(event.kind, wanted)
+        or (wanted.by and event.by != wanted.by)
+        or (wanted.stream and event.stream != wanted.stream)
+    ):
         return False
     if wanted.about and not _is_about(event, body, wanted.about):
         return False

@@ -14,6 +14,8 @@ from typing import Final, Protocol
 
 import msgspec
 
+from starloom.store.spans import Span, spans_of
+
 BEGINNING: Final = bytes(32)
 """What the first link follows."""
 
@@ -62,22 +64,19 @@ def link_of(before: bytes, digest: bytes) -> bytes:
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit as the history has it: `rows` are (place, stream, seq, about, kind, by, body) of its events in order.
+    """A commit as the history has it, with the lines of the index that point at it, in any order.
 
     `chain` is None for commits that were written before there was a chain.
     """
 
     at_ms: int
     chain: bytes | None
+    events: list[bytes]
     incarnation: int
     inputs: list[bytes]
     pos: int
-    rows: list[tuple[int, str, int, str, str, str, bytes]]
+    spans: list[Span]
     term: int
-
-    @property
-    def events(self) -> list[bytes]:
-        return [row[6] for row in self.rows]
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +91,6 @@ class _Named(msgspec.Struct):
     kind: str
     seq: int
     stream: str
-    about: str = ""
 
 
 _named = msgspec.json.Decoder(_Named)
@@ -123,7 +121,7 @@ class Walk:
                     self.breaks.append(Break(pos=commit.pos, what=what))
             self.pos = commit.pos
             self.commits += 1
-            self.events += len(commit.rows)
+            self.events += len(commit.events)
 
     def ended(self, watermark: int) -> None:
         """Judge the end: what the history says it reaches, and anchors that were never met."""
@@ -137,7 +135,7 @@ class Walk:
         if commit.pos != self.pos + 1:
             missing = f"{self.pos + 1}" if commit.pos == self.pos + 2 else f"{self.pos + 1} to {commit.pos - 1}"
             yield f"commit {missing} is missing before this one"
-        yield from self._rows(commit)
+        yield from self._told(commit)
         anchor = self._anchors.get(commit.pos)
         if commit.chain is None:
             self.unchained += 1
@@ -145,24 +143,25 @@ class Walk:
                 yield "it has no link, though commits before it have one"
             return
         if link_of(self.link, digest_of(commit)) != commit.chain:
-            told = ", ".join(f"{row[1]} {row[2]} ({row[4]})" for row in commit.rows[:5])
+            told = ", ".join(f"{span.stream} up to {span.last_seq}" for span in commit.spans[:5])
             yield f"it is not what was chained here: {told or 'a commit without events'}"
         if anchor is not None and anchor != commit.chain:
             yield "its link is not that of the anchor"
         self.link = commit.chain
 
-    def _rows(self, commit: Kept) -> Iterator[str]:
-        for place, (stored, stream, seq, about, kind, by, body) in enumerate(commit.rows):
-            last = self._seqs.get(stream, 0)
-            if stored != place:
-                yield f"an event is missing at place {place} of this commit"
-            if seq != last + 1:
-                yield f"{stream} goes from event {last} to {seq}"
-            self._seqs[stream] = seq
+    def _told(self, commit: Kept) -> Iterator[str]:
+        """Judge the numbers of the events, and whether the index says of them what they say themselves."""
+        named: list[_Named] = []
+        for place, body in enumerate(commit.events):
             try:
-                named = _named.decode(body)
+                event = _named.decode(body)
             except (msgspec.DecodeError, UnicodeDecodeError):
-                yield f"event {seq} of {stream} cannot be read"
+                yield f"its event at place {place} cannot be read"
                 continue
-            if (named.stream, named.seq, named.about, named.kind, named.by) != (stream, seq, about, kind, by):
-                yield f"event {seq} of {stream} is another than its row says"
+            named.append(event)
+            last = self._seqs.get(event.stream, 0)
+            if event.seq != last + 1:
+                yield f"{event.stream} goes from event {last} to {event.seq}"
+            self._seqs[event.stream] = event.seq
+        for stream in sorted({span.stream for span in {*spans_of(named)} ^ {*commit.spans}}):
+            yield f"the index does not say of {stream} what its events say"

@@ -8,16 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
-from sqlalchemy import Connection, Dialect, Executable, Table, bindparam, func, insert, or_, select, tuple_, update
+from sqlalchemy import (
+    ClauseElement,
+    Connection,
+    Dialect,
+    Row,
+    Table,
+    bindparam,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects import sqlite
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from starloom.store.chain import BEGINNING, digest_of, link_of
 from starloom.store.port import Commit, StreamRow
 from starloom.store.scripts import LogEntry
-from starloom.store.tables import META_ID, CommitRow, ConstellationDeviceRow, ConstellationRow, EventRow, MetaRow
+from starloom.store.spans import decode_numbered, spans_of
+from starloom.store.tables import META_ID, CommitRow, ConstellationDeviceRow, ConstellationRow, MetaRow, SpanRow
 from starloom_protocol.entities import Head
 from starloom_protocol.feed import Event, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
@@ -27,12 +42,13 @@ if TYPE_CHECKING:
 
 META: Final[Table] = MetaRow.__table__  # type: ignore[attr-defined]
 COMMITS: Final[Table] = CommitRow.__table__  # type: ignore[attr-defined]
-EVENTS: Final[Table] = EventRow.__table__  # type: ignore[attr-defined]
+SPANS: Final[Table] = SpanRow.__table__  # type: ignore[attr-defined]
 CONSTELLATIONS: Final[Table] = ConstellationRow.__table__  # type: ignore[attr-defined]
 DEVICES: Final[Table] = ConstellationDeviceRow.__table__  # type: ignore[attr-defined]
 
-_outbox_encoder = msgspec.msgpack.Encoder()
-_outbox_decoder = msgspec.msgpack.Decoder(list[bytes])
+_pack = msgspec.msgpack.Encoder().encode
+unpack: Final = msgspec.msgpack.Decoder(list[bytes]).decode
+"""Reads a column that holds a list of bytes."""
 _head_decoder = msgspec.json.Decoder(Head)
 
 
@@ -44,7 +60,6 @@ _attempt_decoder = msgspec.json.Decoder(_AttemptDevice)
 # These tell of an attempt that was leased by an event before: its device was noted with that one.
 _OF_A_KNOWN_ATTEMPT: Final = frozenset({"task_started", "task_succeeded"})
 _FINAL: Final = sorted(str(state) for state in FINAL_CONSTELLATION_STATES)
-_PARAMETERS_MOST: Final = 500
 
 
 class Meta(msgspec.Struct, frozen=True):
@@ -58,19 +73,33 @@ class Superseded(Exception):
     """Another owner writes this history now; what this one still had is decided by the other."""
 
 
-# The columns of `events` in the table's order: stream, seq, about, at_ms, body, by, kind, place, pos.
-EventTuple = tuple[str, int, str, int, bytes, str, str, int, int]
+class CommitTuple(NamedTuple):
+    """The columns of `commits` in the table's order."""
+
+    pos: int
+    at_ms: int
+    chain: bytes | None
+    events: bytes | None
+    incarnation: int
+    inputs: bytes | None
+    outbox: bytes | None
+    sent_pos: int
+    term: int
+
+
+# The columns of `spans`: stream, last_seq, pos, told.
+SpanTuple = tuple[str, int, int, str]
 
 
 class Projected(msgspec.Struct, frozen=True):
     """The rows of a batch of commits, made outside the transaction; `digests` are what the audit chain binds."""
 
     answers: list[dict[str, Any]]
-    commits: list[dict[str, Any]]
+    commits: list[CommitTuple]
     devices: list[dict[str, str]]
     digests: list[bytes]
-    events: list[EventTuple]
     heads: list[dict[str, Any]]
+    spans: list[SpanTuple]
     first: int
     last: int
 
@@ -106,38 +135,38 @@ def past_of(commit: Commit | LogEntry) -> PastCommit:
 
 def rows_of(batch: Sequence[PastCommit]) -> Projected:
     """Return the rows of consecutive commits; of several heads of one constellation only the last counts."""
-    commits: list[dict[str, Any]] = []
-    events: list[EventTuple] = []
+    commits: list[CommitTuple] = []
+    spans: list[SpanTuple] = []
     heads: dict[str, bytes] = {}
     answers: dict[str, bytes | None] = {}
     devices: dict[tuple[str, str], None] = {}
     for commit in batch:
-        commits.append(
-            {
-                "pos": commit.pos,
-                "at_ms": commit.at_ms,
-                "chain": None,
-                "incarnation": commit.incarnation,
-                "inputs": _outbox_encoder.encode(commit.inputs) if commit.inputs else None,
-                "outbox": _outbox_encoder.encode(commit.outbox) if commit.outbox else None,
-                "sent_pos": commit.sent_pos,
-                "term": commit.term,
-            }
-        )
         pos = commit.pos
-        told = commit.told or map(decode_event, commit.events)
-        for place, (body, event) in enumerate(zip(commit.events, told, strict=True)):
-            kind = event.kind
-            events.append((event.stream, event.seq, event.about, event.at_ms, body, event.by, kind, place, pos))
-            if kind not in _OF_A_KNOWN_ATTEMPT:
+        commits.append(
+            CommitTuple(
+                pos,
+                commit.at_ms,
+                None,
+                _pack(commit.events) if commit.events else None,
+                commit.incarnation,
+                _pack(commit.inputs) if commit.inputs else None,
+                _pack(commit.outbox) if commit.outbox else None,
+                commit.sent_pos,
+                commit.term,
+            )
+        )
+        told = commit.told or [decode_event(raw) for raw in commit.events]
+        spans.extend((span.stream, span.last_seq, pos, span.told) for span in spans_of(told))
+        for event in told:
+            if event.kind not in _OF_A_KNOWN_ATTEMPT:
                 _note_entities(event, heads, answers, devices)
     return Projected(
         answers=[{"stream": stream, "answer": answer} for stream, answer in answers.items()],
         commits=commits,
         devices=[{"constellation": stream, "device": device} for stream, device in devices],
         digests=[digest_of(commit) for commit in batch],
-        events=events,
         heads=[_head_row(raw) for raw in heads.values()],
+        spans=spans,
         first=batch[0].pos,
         last=batch[-1].pos,
     )
@@ -176,76 +205,99 @@ def write_commits(connection: Connection, rows: Projected, term: int) -> None:
     Raises:
         Superseded: the history is at another term or position.
     """
-    reach = {"of_term": term, "before": rows.first - 1, "reached": rows.last}
-    moved = connection.execute(_REACH, reach)
-    if moved.rowcount != 1:
+    move = _reach(connection.dialect)
+    given = {"of_id": META_ID, "of_term": term, "before": rows.first - 1, "reached": rows.last}
+    before = connection.exec_driver_sql(move.text, move.values(given)).first()
+    if before is None:
         found = read_meta(connection)
         raise Superseded(
             f"commits {rows.first}..{rows.last} of term {term} do not follow the history, "
             f"which is at {found.watermark} in term {found.term}"
         )
-    _chain(connection, rows)
-    connection.execute(_ADD_COMMITS, rows.commits)
-    if rows.events:
-        # Given straight to the driver: these are nearly all rows there are, and binding each by name costs twice as
-        # much as writing it.
-        connection.exec_driver_sql(_insert_events(connection.dialect), rows.events)
-    if rows.heads:
-        connection.execute(_put_heads(connection.dialect.name, tuple(rows.heads[0])), rows.heads)
-    if rows.answers:
-        connection.execute(_SET_ANSWER, rows.answers)
-    if rows.devices:
-        connection.execute(_add_devices(connection.dialect.name), rows.devices)
+    commits = _chained(rows, BEGINNING if before.chain is None else bytes(before.chain))
+    connection.exec_driver_sql(_add_rows(COMMITS, connection.dialect).text, commits)
+    if rows.spans:
+        connection.exec_driver_sql(_add_rows(SPANS, connection.dialect).text, rows.spans)
+    for statement, lines in ((_put_heads, rows.heads), (_set_answers, rows.answers), (_add_devices, rows.devices)):
+        if lines:
+            put = statement(connection.dialect)
+            connection.exec_driver_sql(put.text, [put.values(line) for line in lines])
 
 
-def _chain(connection: Connection, rows: Projected) -> None:
-    link = connection.execute(_LINK_AT, {"at": rows.first - 1}).scalar()
-    link = BEGINNING if link is None else bytes(link)
+def _chained(rows: Projected, link: bytes) -> list[CommitTuple]:
+    """Return the rows of the commits, each with its link; the first follows `link`."""
+    chained: list[CommitTuple] = []
     for row, digest in zip(rows.commits, rows.digests, strict=True):
-        link = row["chain"] = link_of(link, digest)
+        link = link_of(link, digest)
+        chained.append(row._replace(chain=link))
+    return chained
 
 
-# Made once: building a statement costs several times what it costs to run it again.
-_ADD_COMMITS: Final = insert(COMMITS)
-_LINK_AT: Final = select(COMMITS.c.chain).where(COMMITS.c.pos == bindparam("at"))
-_REACH: Final = (
-    update(META)
-    .where(META.c.id == META_ID, META.c.term == bindparam("of_term"), META.c.watermark == bindparam("before"))
-    .values(watermark=bindparam("reached"))
-)
-_SET_ANSWER: Final = (
-    update(CONSTELLATIONS).where(CONSTELLATIONS.c.id == bindparam("stream")).values(answer=bindparam("answer"))
-)
+class _Prepared(NamedTuple):
+    """A statement as its driver takes it: to have SQLAlchemy bind each value costs more than to write it."""
+
+    text: str
+    names: tuple[str, ...]
+
+    def values(self, given: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(given[name] for name in self.names)
 
 
-def _insert_into(table: Table, dialect: str) -> postgresql.Insert | sqlite.Insert:
-    if dialect != "postgresql":
+def _prepared(statement: ClauseElement, dialect: Dialect) -> _Prepared:
+    compiled = cast(SQLCompiler, statement.compile(dialect=dialect))
+    if compiled.positiontup is None:
+        raise RuntimeError(f"{dialect.name} does not bind values by their order")
+    return _Prepared(str(compiled), tuple(compiled.positiontup))
+
+
+@cache
+def _reach(dialect: Dialect) -> _Prepared:
+    """Move the watermark if it is where it should be; one line with the link of the last commit before, or none."""
+    link = select(COMMITS.c.chain).where(COMMITS.c.pos == bindparam("before")).scalar_subquery()
+    moved = update(META).where(META.c.id == bindparam("of_id"), META.c.term == bindparam("of_term"))
+    moved = moved.where(META.c.watermark == bindparam("before")).values(watermark=bindparam("reached"))
+    return _prepared(moved.returning(link.label("chain")), dialect)
+
+
+@cache
+def _add_rows(table: Table, dialect: Dialect) -> _Prepared:
+    """Add rows that are tuples of the table's columns in their order."""
+    made = _prepared(insert(table), dialect)
+    if made.names != tuple(column.name for column in table.c):
+        raise RuntimeError(f"{dialect.name} does not bind the columns of {table.name} in their order")
+    return made
+
+
+@cache
+def _put_heads(dialect: Dialect) -> _Prepared:
+    names = [column.name for column in CONSTELLATIONS.c if column.name != "answer"]
+    upsert = _insert_into(CONSTELLATIONS, dialect).values({name: bindparam(name) for name in names})
+    changed = {name: upsert.excluded[name] for name in names if name != "id"}
+    return _prepared(upsert.on_conflict_do_update(index_elements=["id"], set_=changed), dialect)
+
+
+@cache
+def _set_answers(dialect: Dialect) -> _Prepared:
+    of_stream = update(CONSTELLATIONS).where(CONSTELLATIONS.c.id == bindparam("stream"))
+    return _prepared(of_stream.values(answer=bindparam("answer")), dialect)
+
+
+@cache
+def _add_devices(dialect: Dialect) -> _Prepared:
+    return _prepared(_insert_into(DEVICES, dialect).on_conflict_do_nothing(), dialect)
+
+
+def _insert_into(table: Table, dialect: Dialect) -> postgresql.Insert | sqlite.Insert:
+    if dialect.name != "postgresql":
         return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql  # here, for it is as much to import as all of SQLite's together
 
     return postgresql.insert(table)
 
 
-@cache
-def _put_heads(dialect: str, names: tuple[str, ...]) -> Executable:
-    upsert = _insert_into(CONSTELLATIONS, dialect)
-    changed = {name: upsert.excluded[name] for name in names if name != "id"}
-    made: Executable = upsert.on_conflict_do_update(index_elements=["id"], set_=changed)
-    return made
-
-
-@cache
-def _add_devices(dialect: str) -> Executable:
-    made: Executable = _insert_into(DEVICES, dialect).on_conflict_do_nothing()
-    return made
-
-
-@cache
-def _insert_events(dialect: Dialect) -> str:
-    compiled = insert(EVENTS).compile(dialect=dialect)
-    if list(compiled.positiontup or []) != [column.name for column in EVENTS.c]:
-        raise RuntimeError(f"{dialect.name} does not bind the columns of events in their order")
-    return str(compiled)
+_LAST_SEQ: Final = (
+    select(SPANS.c.last_seq).where(SPANS.c.stream == bindparam("of")).order_by(SPANS.c.last_seq.desc()).limit(1)
+)
 
 
 def read_meta(connection: Connection) -> Meta:
@@ -277,13 +329,19 @@ def raise_incarnation(connection: Connection, term: int, run_id: str) -> int:
 
 def read_events(connection: Connection, stream: str, after: int, limit: int) -> tuple[int, list[tuple[int, bytes]]]:
     """Return the watermark and (seq, body) of a stream's events after `after`, in order."""
-    rows = connection.execute(
-        select(EVENTS.c.seq, EVENTS.c.body)
-        .where(EVENTS.c.stream == stream, EVENTS.c.seq > after)
-        .order_by(EVENTS.c.seq)
-        .limit(limit)
-    )
-    return read_meta(connection).watermark, [(row.seq, bytes(row.body)) for row in rows]
+    enough = select(func.min(SPANS.c.last_seq)).where(SPANS.c.stream == stream, SPANS.c.last_seq >= after + limit)
+    query = select(COMMITS.c.events).join(SPANS, SPANS.c.pos == COMMITS.c.pos)
+    query = query.where(SPANS.c.stream == stream, SPANS.c.last_seq > after)
+    last = connection.execute(enough).scalar()
+    if last is not None:
+        query = query.where(SPANS.c.last_seq <= last)
+    found: list[tuple[int, bytes]] = []
+    for row in connection.execute(query.order_by(SPANS.c.last_seq)):
+        for body in unpack(row.events):
+            event = decode_numbered(body)
+            if event.stream == stream and event.seq > after:
+                found.append((event.seq, body))
+    return read_meta(connection).watermark, found[:limit]
 
 
 def read_live_streams(connection: Connection, keep: Collection[str]) -> list[tuple[str, int]]:
@@ -291,33 +349,25 @@ def read_live_streams(connection: Connection, keep: Collection[str]) -> list[tup
 
     Names are found by leaps over the index: the time it takes rises with the streams, not with their events.
     """
-    first = select(func.min(EVENTS.c.stream).label("stream")).cte("names", recursive=True)
-    following = select(func.min(EVENTS.c.stream)).where(EVENTS.c.stream > first.c.stream).scalar_subquery()
+    first = select(func.min(SPANS.c.stream).label("stream")).cte("names", recursive=True)
+    following = select(func.min(SPANS.c.stream)).where(SPANS.c.stream > first.c.stream).scalar_subquery()
     names = first.union_all(select(following).where(first.c.stream.is_not(None)))
     finished = select(CONSTELLATIONS.c.id).where(CONSTELLATIONS.c.state.in_(_FINAL))
     live = connection.execute(
         select(names.c.stream).where(names.c.stream.is_not(None), names.c.stream.not_in(finished))
     ).scalars()
-    kept = read_known(connection, keep)
-    return [(stream, read_last_seq(connection, stream)) for stream in dict.fromkeys([*live, *kept])]
+    return list(read_last_seqs(connection, [*live, *keep]).items())
 
 
-def read_known(connection: Connection, streams: Collection[str]) -> list[str]:
-    """Return those of the streams that have events."""
-    found: list[str] = []
-    wanted = list(streams)
-    for at in range(0, len(wanted), _PARAMETERS_MOST):
-        some = wanted[at : at + _PARAMETERS_MOST]
-        found += connection.execute(
-            select(EVENTS.c.stream).where(EVENTS.c.seq == 1, EVENTS.c.stream.in_(some))
-        ).scalars()
-    return found
+def read_last_seqs(connection: Connection, streams: Collection[str]) -> dict[str, int]:
+    """Return the number of the last event of each stream that has any, in the order given."""
+    found = {stream: read_last_seq(connection, stream) for stream in dict.fromkeys(streams)}
+    return {stream: seq for stream, seq in found.items() if seq}
 
 
 def read_last_seq(connection: Connection, stream: str) -> int:
     """Return the number of a stream's last event, 0 if it has none."""
-    query = select(EVENTS.c.seq).where(EVENTS.c.stream == stream).order_by(EVENTS.c.seq.desc()).limit(1)
-    found = connection.execute(query).scalar()
+    found = connection.execute(_LAST_SEQ, {"of": stream}).scalar()
     return 0 if found is None else int(found)
 
 
@@ -339,34 +389,23 @@ def read_sent_pos(connection: Connection) -> int:
 def read_commits(connection: Connection, after: int, limit: int) -> list[LogEntry]:
     """Return commits after a position as the log had them, in order."""
     commits = connection.execute(select(COMMITS).where(COMMITS.c.pos > after).order_by(COMMITS.c.pos).limit(limit))
-    made = {
-        row.pos: LogEntry(
-            row.at_ms,
-            [],
-            [],
-            row.incarnation,
-            _outbox_decoder.decode(row.outbox) if row.outbox else [],
-            row.pos,
-            row.sent_pos,
-            row.term,
-            _outbox_decoder.decode(row.inputs) if row.inputs else [],
-        )
-        for row in commits
-    }
-    if not made:
-        return []
-    events = connection.execute(
-        select(EVENTS.c.pos, EVENTS.c.stream, EVENTS.c.seq, EVENTS.c.body)
-        .where(EVENTS.c.pos.between(min(made), max(made)))
-        .order_by(EVENTS.c.pos, EVENTS.c.place)
+    return [_entry(row) for row in commits]
+
+
+def _entry(row: Row[Any]) -> LogEntry:
+    events = unpack(row.events) if row.events else []
+    heads = {event.stream: event.seq for event in map(decode_numbered, events)}
+    return LogEntry(
+        row.at_ms,
+        events,
+        list(heads.items()),
+        row.incarnation,
+        unpack(row.outbox) if row.outbox else [],
+        row.pos,
+        row.sent_pos,
+        row.term,
+        unpack(row.inputs) if row.inputs else [],
     )
-    heads: dict[int, dict[str, int]] = {pos: {} for pos in made}
-    for row in events:
-        made[row.pos].events.append(bytes(row.body))
-        heads[row.pos][row.stream] = row.seq
-    for pos, entry in made.items():
-        entry.heads.extend(heads[pos].items())
-    return list(made.values())
 
 
 def list_constellations(

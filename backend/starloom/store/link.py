@@ -32,7 +32,8 @@ class Link(asyncio.Protocol):
         self._reader = hiredis.Reader()
         self._reply_within_s = reply_within_s
         self._transport: asyncio.Transport | None = None
-        self._waiting: deque[asyncio.Future[Any]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[Any], float]] = deque()
+        self._watch: asyncio.TimerHandle | None = None
         self._lost: str | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -53,7 +54,7 @@ class Link(asyncio.Protocol):
             if not waiting:
                 self.close("Redis sent a reply that nobody asked for")
                 return
-            future = waiting.popleft()
+            future, _ = waiting.popleft()
             if not future.done():
                 future.set_result(reply)
 
@@ -71,8 +72,11 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
         while self._waiting:
-            future = self._waiting.popleft()
+            future, _ = self._waiting.popleft()
             if not future.done():
                 future.set_exception(Unavailable(self._lost))
 
@@ -86,22 +90,33 @@ class Link(asyncio.Protocol):
         if self._transport is None:
             raise Unavailable(self._lost or "not connected")
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._waiting.append(future)
+        self._waiting.append((future, self._loop.time()))
         packed = hiredis.pack_command(args)  # type: ignore[arg-type]  # the stub means a tuple of any length
         self._transport.write(packed)
-        timer = self._loop.call_later(
-            self._reply_within_s, self.close, f"Redis did not answer within {self._reply_within_s:g} s"
-        )
+        if self._watch is None:
+            self._look()
         try:
             reply = await future
         except asyncio.CancelledError:
             self.close("a call was cancelled before its reply came")
             raise
-        finally:
-            timer.cancel()
         if isinstance(reply, hiredis.ReplyError):
             raise ReplyError(str(reply))
         return reply
+
+    def _look(self) -> None:
+        """Close the connection if the oldest call has waited too long; look again when the then oldest will have.
+
+        One timer watches all calls: to make one for each costs as much as to send it.
+        """
+        self._watch = None
+        if not self._waiting:
+            return
+        due = self._waiting[0][1] + self._reply_within_s
+        if self._loop.time() >= due:
+            self.close(f"Redis did not answer within {self._reply_within_s:g} s")
+        else:
+            self._watch = self._loop.call_at(due, self._look)
 
     async def run(self, script: Script, names: Sequence[str], args: Sequence[Arg]) -> Any:
         """Run a script by its hash, or by its source where Redis has forgotten it.

@@ -19,6 +19,7 @@ from starloom.store.audit import kept_of
 from starloom.store.chain import BEGINNING, Kept, link_of
 from starloom.store.history import Meta, PastCommit, Projected, Superseded, rows_of
 from starloom.store.port import Commit, StreamRow, Unavailable
+from starloom.store.spans import decode_numbered
 from starloom_protocol.feed import decode_event, fold
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
@@ -218,8 +219,9 @@ class MemoryHistory:
         self.commits.extend(batch)
         for digest in rows.digests:
             self.links.append(link_of(self.links[-1] if self.links else BEGINNING, digest))
-        for event in rows.events:
-            self.streams.setdefault(event[0], []).append(event[4])
+        for commit in batch:
+            for body in commit.events:
+                self.streams.setdefault(decode_numbered(body).stream, []).append(body)
         self._list(rows)
         self.meta = msgspec.structs.replace(self.meta, watermark=rows.last)
 

@@ -20,6 +20,7 @@ from starloom.store.database import Database
 from starloom.store.link import place_of
 from starloom.store.port import ActivityPage, Damaged, StreamRow, Unavailable, Wanted
 from starloom.store.scripts import Arg, Script, decode_entry
+from starloom.store.spans import decode_numbered
 
 PAGE_EVENTS: Final = 5_000
 PAGE_COMMITS: Final = 200
@@ -27,18 +28,10 @@ STREAMS_AT_ONCE: Final = 64
 TRIES: Final = 5
 
 
-class _Numbered(msgspec.Struct):
-    """The two fields by which the tail of the log is sorted out."""
-
-    seq: int
-    stream: str
-
-
 class _Puts(msgspec.Struct):
     puts: dict[str, msgspec.Raw]
 
 
-_numbered = msgspec.json.Decoder(_Numbered)
 _puts = msgspec.json.Decoder(_Puts)
 _NULL = msgspec.Raw(b"null")  # msgspec does not decode `Raw | None`
 
@@ -157,7 +150,7 @@ class Reads:
                     return None
                 pos = found
                 for body in decode_entry(raw).events:
-                    event = _numbered.decode(body)
+                    event = decode_numbered(body)
                     if event.stream != stream or event.seq <= last:
                         continue
                     if event.seq != last + 1:

@@ -215,8 +215,7 @@ class RedisStore(Reads):
 
     async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
         found: dict[str, tuple[int, dict[str, bytes]]] = {}
-        for stream in await self._database.read(history.read_known, streams):
-            last = await self._database.read(history.read_last_seq, stream)
+        for stream, last in (await self._database.read(history.read_last_seqs, streams)).items():
             entities = await fold_stream(self._database, stream, last)
             own, link = await self._owned_link()
             names, args = scripts.recall_call(self._as_owner(own), stream, last, entities)

@@ -1,6 +1,6 @@
 """The tables of the durable history, as SQLModel classes; migrations are made from them and a test compares both.
 
-`events` is what was promised, append-only. Everything else is derived from it or says how far it reaches.
+`commits` is what was promised, append-only. Everything else is derived from it or says how far it reaches.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class MetaRow(SQLModel, table=True):
 
 
 class CommitRow(SQLModel, table=True):
-    """One commit; `outbox` is MessagePack of its encoded effects, null if it has none; `inputs` of its encoded inputs.
+    """One commit. `events`, `inputs` and `outbox` are MessagePack lists of their bytes in order, null if empty.
 
     `chain` is its link of the audit chain; null in commits that were written before there was one.
     """
@@ -36,6 +36,7 @@ class CommitRow(SQLModel, table=True):
     pos: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
     at_ms: int = Field(sa_type=BigInteger)
     chain: bytes | None = Field(default=None, sa_type=LargeBinary)
+    events: bytes | None = Field(default=None, sa_type=LargeBinary)
     incarnation: int = Field(sa_type=BigInteger)
     inputs: bytes | None = Field(default=None, sa_type=LargeBinary)
     outbox: bytes | None = Field(default=None, sa_type=LargeBinary)
@@ -43,25 +44,15 @@ class CommitRow(SQLModel, table=True):
     term: int = Field(sa_type=BigInteger)
 
 
-class EventRow(SQLModel, table=True):
-    """One event; `body` is its bytes as they stand everywhere, `place` its place within the commit.
+class SpanRow(SQLModel, table=True):
+    """A line of the index: the commit at `pos` has events of `stream`, the last of them `last_seq`; see `spans`."""
 
-    SQLite must not keep it `WITHOUT ROWID`: its rows would be keys, and whatever is put behind a plan of megabytes
-    would be compared with all of it.
-    """
-
-    __tablename__: ClassVar[Any] = "events"
-    __table_args__: ClassVar[Any] = (Index("events_by_pos", "pos", "place"),)
+    __tablename__: ClassVar[Any] = "spans"
 
     stream: str = Field(primary_key=True, sa_type=Text)
-    seq: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
-    about: str = Field(sa_type=Text)
-    at_ms: int = Field(sa_type=BigInteger)
-    body: bytes = Field(sa_type=LargeBinary)
-    by: str = Field(sa_type=Text)
-    kind: str = Field(sa_type=Text)
-    place: int
-    pos: int = Field(sa_type=BigInteger)
+    last_seq: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
+    pos: int = Field(index=True, sa_type=BigInteger)
+    told: str = Field(sa_type=Text)
 
 
 class ConstellationRow(SQLModel, table=True):

@@ -195,8 +195,7 @@ async def _bring_back(link: Link, database: Database, owned: Owned, keep: Collec
     wanted = list(keep)
     seqs: Any = await link.call("HMGET", keys.HEADS, *wanted)
     away = [stream for stream, seq in zip(wanted, seqs, strict=True) if seq is None]
-    for stream in await database.read(history.read_known, away):
-        last = await database.read(history.read_last_seq, stream)
+    for stream, last in (await database.read(history.read_last_seqs, away)).items():
         entities = await fold_stream(database, stream, last)
         names, args = scripts.recall_call(owned, stream, last, entities)
         scripts.read_commit_reply(await link.run(scripts.RECALL, names, args))

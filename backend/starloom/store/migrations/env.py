@@ -8,7 +8,7 @@ from sqlmodel import SQLModel
 from starloom.store import tables
 
 connection = context.config.attributes["connection"]
-assert tables.EventRow.metadata is SQLModel.metadata  # noqa: S101 - the tables are registered by the import
+assert tables.CommitRow.metadata is SQLModel.metadata  # noqa: S101 - the tables are registered by the import
 context.configure(connection=connection, target_metadata=SQLModel.metadata, render_as_batch=True)
 with context.begin_transaction():
     context.run_migrations()
