@@ -483,9 +483,12 @@ def decode_entity(key: str, raw: bytes | msgspec.Raw) -> Record:
     return decoded
 
 
+_DATA: Final = Gate.DATA
+
+
 def dependency_id(dependency: Dependency) -> str:
     """Return the identity of a dependency, as it stands in its key and in edits."""
-    if dependency.gate is Gate.DATA:
+    if dependency.gate is _DATA:
         name = dependency.input or ""
     elif dependency.condition is not None:
         name = f"{dependency.gate}:{dependency.condition.output}"

@@ -118,11 +118,12 @@ def depth_of(value: Any, limit: int = VALUE_DEPTH_MAX + 1) -> int:
     """Return how deeply lists and maps nest, stopping at `limit`; a scalar has depth 0."""
     depth, layer = 0, [value] if isinstance(value, _CONTAINERS) else []
     while layer and depth < limit:
+        # Most of what a document holds is text, and that is the cheaper question.
         layer = [
             inner
             for item in layer
             for inner in (item.values() if isinstance(item, dict) else item)
-            if isinstance(inner, _CONTAINERS)
+            if type(inner) is not str and isinstance(inner, _CONTAINERS)
         ]
         depth += 1
     return depth

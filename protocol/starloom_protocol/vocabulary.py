@@ -5,6 +5,7 @@ Owns the names; decides nothing. A state, a reason or an error code that is not 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from starloom_protocol.codes import CODES as CODES
@@ -131,6 +132,8 @@ RISKY_EFFECTS = frozenset({Effect.CHANGE, Effect.DESTROY, Effect.CONTROL})
 
 
 class Repeatability(StrEnum):
+    """How often work may be run, from at will to once at most."""
+
     PURE = "pure"
     IDEMPOTENT = "idempotent"
     VERIFIABLE = "verifiable"
@@ -139,6 +142,12 @@ class Repeatability(StrEnum):
 
 
 REPEATABLE = frozenset({Repeatability.PURE, Repeatability.IDEMPOTENT})
+_BY_CARE = list(Repeatability)
+
+
+def most_careful(said: Iterable[Repeatability]) -> Repeatability:
+    """Return what holds where several devices say of one tool how often it may be run; there must be one at least."""
+    return max(said, key=_BY_CARE.index)
 
 
 class Profile(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starloom_protocol import frames as f
 from starloom_protocol.entities import Offer, ToolOffer
-from starloom_protocol.vocabulary import Effect
+from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.edge.world import World, an_offer, chain
 
 D = "/api/v1/devices"
@@ -68,7 +68,7 @@ async def test_capabilities_show_tools_by_device_and_why_one_cannot(world: World
     await two.connect(world, offer=Offer(digest="x", tools=[tool]))
     async with world.client() as http:
         (item,) = (await http.get("/api/v1/capabilities")).json()["items"]
-        await http.post(f"{D}/two/revoke")
+        await http.post(f"{D}/two/revoke", json={"reason": "gone"})
         (later,) = (await http.get("/api/v1/capabilities")).json()["items"]
     assert item["tool"] == "t.one"
     assert [(found["name"], found["unavailable"]) for found in item["devices"]] == [
@@ -110,3 +110,23 @@ async def test_the_openapi_document_knows_every_route_of_the_api(world: World) -
     assert "post" in paths["/api/v1/constellations"]
     assert "/api/v1/devices/{device}" in paths
     assert all("summary" in operation for item in paths.values() for operation in item.values())
+
+
+async def test_a_tool_is_as_repeatable_as_its_most_careful_device_says(world: World) -> None:
+    """Or `reassign` would be taken because of the one device and run twice on the other."""
+    plan = {
+        "starloom": 1,
+        "name": "p",
+        "tasks": [{"id": "a", "tool": "t.one", "on_absence": {"then": "reassign", "after_s": 60}}],
+    }
+    one, two = await world.join("one"), await world.join("two")
+    await one.connect(world)
+    async with world.client() as http:
+        before = await http.post("/api/v1/constellations/preview", json={"plan": plan})
+        never = ToolOffer(name="t.one", effects=[Effect.CHANGE], repeatability=Repeatability.NEVER, title="t")
+        await two.connect(world, offer=Offer(digest="e", slots=2, tools=[never]))
+        after = await http.post("/api/v1/constellations/preview", json={"plan": plan})
+        await http.post(f"{D}/two/revoke", json={"reason": "gone"})
+        alone = await http.post("/api/v1/constellations/preview", json={"plan": plan})
+    assert [answer.status_code for answer in (before, after, alone)] == [200, 422, 200], after.text
+    assert [item["code"] for item in after.json()["errors"]] == ["not_repeatable"]

@@ -218,7 +218,7 @@ def sessions() -> dict[str, Script]:
 
 def sessions_of_2() -> dict[str, Script]:
     agent, hub = Side.AGENT, Side.HUB
-    both = {agent: (1, 2), hub: (1, 2)}
+    both: dict[Side, tuple[int, ...]] = {agent: (1, 2), hub: (1, 2)}
     asks, answer = (next(frame for frame in BY_SIDE[side] if not knows(tag_of(frame), 1)) for side in (agent, hub))
 
     def joined(about: str, versions: dict[Side, tuple[int, ...]]) -> Script:

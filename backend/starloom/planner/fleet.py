@@ -9,7 +9,7 @@ from functools import cached_property
 
 from starloom_protocol.approval_records import Standing
 from starloom_protocol.entities import Device, Offer, Secret, ToolOffer
-from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability
+from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability, most_careful
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -92,13 +92,10 @@ class FleetView:
 
     def known_tools(self) -> dict[str, Repeatability]:
         """Return every tool that any device offers, with the most careful repeatability of them."""
-        order = list(Repeatability)
         known: dict[str, Repeatability] = {}
         for device in self.devices:
             for offer in device.tools.values():
-                known[offer.name] = max(
-                    known.get(offer.name, offer.repeatability), offer.repeatability, key=order.index
-                )
+                known[offer.name] = most_careful((known.get(offer.name, offer.repeatability), offer.repeatability))
         return known
 
 

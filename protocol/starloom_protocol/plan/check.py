@@ -29,7 +29,7 @@ from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
 from starloom_protocol.vocabulary import Code, Repeatability
 
 PLAN_FORMAT: Final = 1
-_sorted: Final = msgspec.json.Encoder(order="sorted")
+_encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
 class PlanCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,10 +97,9 @@ def check_edit(
 
 def plan_hash(plan: LoweredPlan) -> str:
     """Return the SHA-256 of the canonical text of a lowered plan without its hash, as 64 hex digits."""
-    content = msgspec.to_builtins(plan)
-    content.pop("hash", None)
-    # Values in it are canonical text already and its names are ASCII, so that sorting is all that is left to do.
-    return hashlib.sha256(_sorted.encode(content)).hexdigest()
+    content = msgspec.structs.replace(plan, hash=msgspec.UNSET)
+    # Values in it are canonical text already, its fields stand in alphabetical order and their names are ASCII.
+    return hashlib.sha256(_encoder.encode(content)).hexdigest()
 
 
 def _params(values: Mapping[str, Any] | None, found: Found, text: bytes) -> Params:
@@ -255,6 +254,8 @@ class _Plan:
                 self._found.add(Code.DUPLICATE_ID, joined(place, "name"), f"two rules are named `{doc.name}`")
             names.add(doc.name)
             read.append((at, doc, operations.lower(doc.edit, joined(place, "edit"))))
+        if not read:
+            return []
         known = set(self._tasks) | self._broken
         known |= {item.spec.id for _, _, placed in read for item, _ in placed if isinstance(item, AddTask)}
         made = []

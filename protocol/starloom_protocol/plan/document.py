@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from starloom_protocol.entities import Fault
-from starloom_protocol.values import VALUE_DEPTH_MAX
+from starloom_protocol.values import VALUE_DEPTH_MAX, depth_of
 from starloom_protocol.vocabulary import CODES, Code
 
 DOCUMENT_BYTES_MAX: Final = 1024 * 1024
@@ -92,16 +92,27 @@ def read_document(text: str | bytes) -> dict[str, Any]:
 
 
 def _read_json(source: str) -> Any:
-    _limit_depth(source)
     try:
-        return json.loads(source, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
-    except json.JSONDecodeError:
-        return _read_yaml(source)
-    except ValueError as error:
-        raise DocumentRefused(f"a number is out of range: {error}") from error
+        found = json.loads(source, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
+    except (DocumentRefused, RecursionError, ValueError) as error:
+        # Text that nests too deep is refused for that, whatever else is wrong with it.
+        _limit_depth(_depth_of_text(source))
+        if isinstance(error, json.JSONDecodeError):
+            return _read_yaml(source)
+        if isinstance(error, ValueError):
+            raise DocumentRefused(f"a number is out of range: {error}") from error
+        raise
+    _limit_depth(depth_of(found))
+    return found
 
 
-def _limit_depth(source: str) -> None:
+def _limit_depth(depth: int) -> None:
+    if depth > VALUE_DEPTH_MAX:
+        raise DocumentRefused(f"the document nests deeper than {VALUE_DEPTH_MAX} levels")
+
+
+def _depth_of_text(source: str) -> int:
+    """Return how deeply brackets nest in a text, be it JSON or not."""
     depth = deepest = 0
     # A string that nobody closes is read to the end once; looking for its end from each quote in it would take hours.
     for sign in re.findall(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', source, re.DOTALL):
@@ -110,8 +121,7 @@ def _limit_depth(source: str) -> None:
             deepest = max(deepest, depth)
         elif sign in "]}":
             depth -= 1
-    if deepest > VALUE_DEPTH_MAX:
-        raise DocumentRefused(f"the document nests deeper than {VALUE_DEPTH_MAX} levels")
+    return deepest
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

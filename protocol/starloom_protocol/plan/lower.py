@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+
 from starloom_protocol.entities import (
     Check,
     Choice,
@@ -51,8 +53,7 @@ ARGUMENT_BYTES_MAX: Final = 64 * 1024
 FIRST_VERSION: Final = 1
 EXIT_CODE: Final = "/exit_code"
 OFF_AFTER_S: Final = 10
-_PLAIN: Final = {"from", "to"}
-_PLAIN_TASK: Final = {"id", "tool"}
+_CALL: Final = TaskSpec(changed_in=FIRST_VERSION, id="", tool="")
 _SUCCESS: Final = Gate.SUCCESS
 _AS_THEY_ARE: Final = ("optional", "person", "repeatability", "tool")
 DEFAULT_CHOICES: Final = [
@@ -101,20 +102,26 @@ class Lowering:
         fields = self.fields(doc, place)
         return record(TaskSpec, changed_in=FIRST_VERSION, id=doc.id, **fields)
 
-    def plain_task(self, raw: Any) -> TaskSpec | None:
-        """Return the spec of `{id: a, tool: b}` as `TaskDoc` and `task` would; None for any other form or a fault.
+    def plain_tasks(self, raws: Sequence[Any]) -> Iterator[TaskSpec | None]:
+        """Yield the spec of each `{id: a, tool: b}` as `TaskDoc` and `task` would; None for any other form or a fault.
 
-        The larger a plan, the more of its tasks are written so.
+        The larger a plan, the more of its tasks are written so, and the more of them call the same tools.
         """
-        if type(raw) is not dict or raw.keys() != _PLAIN_TASK:
-            return None
-        name, tool = raw["id"], raw["tool"]
-        if not (isinstance(name, str) and isinstance(tool, str)) or TASK_ID.fullmatch(name) is None:
-            return None
+        is_id, called = TASK_ID.fullmatch, set[str]()
+        for raw in raws:
+            spec = None
+            if type(raw) is dict and len(raw) == 2 and "id" in raw and "tool" in raw:
+                name, tool = raw["id"], raw["tool"]
+                if isinstance(name, str) and isinstance(tool, str) and is_id(name):
+                    if tool not in called and self._callable(tool):
+                        called.add(tool)
+                    if tool in called:
+                        spec = msgspec.structs.replace(_CALL, id=name, tool=tool)
+            yield spec
+
+    def _callable(self, tool: str) -> bool:
         tools = self.known.tools
-        if NAME.fullmatch(tool) is None or (tools is not None and tool not in tools):
-            return None
-        return TaskSpec(changed_in=FIRST_VERSION, id=name, tool=tool)
+        return NAME.fullmatch(tool) is not None and (tools is None or tool in tools)
 
     def fields(self, doc: TaskDoc, place: str) -> dict[str, Any]:
         """Return the fields of the spec that the document gives, but its identity, by the name they have there.
@@ -411,22 +418,21 @@ class Lowering:
             )
 
 
-def plain_dependency(raw: Any, tasks: Collection[str]) -> Dependency | None:
-    """Return the dependency of `{from: a, to: b}` as `DependencyDoc` would read it; None for any other form or a fault.
+def plain_dependencies(raws: Sequence[Any], tasks: Collection[str]) -> Iterator[Dependency | None]:
+    """Yield the dependency of each `{from: a, to: b}` as `DependencyDoc` would; None for any other form or a fault.
 
     Nearly all of a plan's dependencies are written so, and a large plan has ten thousands of them. The names of `tasks`
     were read already: what is one of them has the form of a name.
     """
-    if type(raw) is not dict or raw.keys() != _PLAIN:
-        return None
-    source, target = raw["from"], raw["to"]
-    if not (isinstance(source, str) and isinstance(target, str)):
-        return None
-    if (source not in tasks and NODE_ID.fullmatch(source) is None) or (
-        target not in tasks and NODE_ID.fullmatch(target) is None
-    ):
-        return None
-    return Dependency(changed_in=FIRST_VERSION, gate=_SUCCESS, source=source, target=target)
+    is_id = NODE_ID.fullmatch
+    for raw in raws:
+        gate = None
+        if type(raw) is dict and len(raw) == 2 and "from" in raw and "to" in raw:
+            source, target = raw["from"], raw["to"]
+            told = isinstance(source, str) and isinstance(target, str)
+            if told and (source in tasks or is_id(source)) and (target in tasks or is_id(target)):
+                gate = Dependency(changed_in=FIRST_VERSION, gate=_SUCCESS, source=source, target=target)
+        yield gate
 
 
 def secrets_of(args: dict[str, Any]) -> list[str]:

@@ -136,7 +136,7 @@ class Operations:
         made: list[tuple[edits.EditOperation, str]] = [
             (edits.AddTask(spec=placed.spec), placed.place) for placed in reading.tasks.values()
         ]
-        made.extend((edits.AddDependency(dependency=gate), where) for gate, where in gates)
+        made.extend((edits.AddDependency(dependency=edge.gate), edge.where()) for edge in gates)
         return made
 
     def _remove_task(self, body: Any, place: str) -> edits.EditOperation | None:

@@ -6,14 +6,17 @@ A plan within the plan is expanded in place: `outer: {plan: {tasks: [{id: inner}
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import repeat
 from typing import Any, Final
 
 import msgspec
 
 from starloom_protocol.entities import Dependency, TaskSpec, dependency_id
 from starloom_protocol.plan.found import Found, joined
-from starloom_protocol.plan.graph import Placed
-from starloom_protocol.plan.lower import Lowering, plain_dependency
+from starloom_protocol.plan.graph import Control, Placed
+from starloom_protocol.plan.lower import Lowering, plain_dependencies
 from starloom_protocol.plan.models import DependencyDoc, TaskDoc
 from starloom_protocol.plan.params import Params
 from starloom_protocol.vocabulary import Code
@@ -25,13 +28,19 @@ _OF_THE_PLAN: Final = frozenset({"rules", "policy", "result"})
 
 
 class Scope:
-    """The names of one plan; `prefix` stands before each of them outside of it."""
+    """The names of the tasks of one plan; `prefix` stands before each of them outside of it."""
 
-    def __init__(self, prefix: str = "", names: frozenset[str] = frozenset(), outer: Scope | None = None) -> None:
+    def __init__(self, items: Sequence[Any] = (), prefix: str = "", outer: Scope | None = None) -> None:
+        self._items = items
         self.prefix = prefix
-        self.names = names
         self.outer = outer
         self.depth: int = outer.depth + 1 if outer is not None else 0
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The ids as they are written; asked for only where something is nested or has faults."""
+        items = self._items
+        return frozenset(raw["id"] for raw in items if isinstance(raw, dict) and isinstance(raw.get("id"), str))
 
     def meant(self, name: str) -> str:
         """Return the id that a name means here; one that nobody has is left as it is."""
@@ -77,14 +86,16 @@ class Reading:
 
     def read(self, items: list[Any], place: str) -> None:
         """Read the tasks of a whole document."""
-        self._top = Scope(names=_ids(items))
+        self._top = Scope(items)
         self._read(items, place, self._top)
+        # All at once: one set of what `_read` kept is cheaper than each name by itself.
+        self.broken.update(self.tasks)
         if len(self.tasks) > TASKS_MAX:
             self._too_many(len(self.tasks), place)
 
     def read_one(self, raw: dict[str, Any], place: str) -> None:
         """Read one task of its own, with all that is in it."""
-        self._top = Scope(names=_ids([raw]))
+        self._top = Scope([raw])
         self._task(raw, place, self._top)
 
     def _too_many(self, count: int, place: str) -> None:
@@ -94,10 +105,17 @@ class Reading:
         if len(items) > TASKS_MAX:
             self._too_many(len(items), tasks)
             return
-        for at, raw in enumerate(items):
-            self._task(raw, f"{tasks}[{at}]", scope)
+        plain = repeat(None) if self._params.named else self._lowering.plain_tasks(items)
+        top, first, kept = scope.outer is None, self._first, self.tasks
+        for at, (raw, spec) in enumerate(zip(items, plain, strict=False)):
+            place = f"{tasks}[{at}]"
+            if top and spec is not None and spec.id not in first:
+                first[spec.id] = place
+                kept[spec.id] = Placed(spec, place)
+            else:
+                self._task(raw, place, scope, spec)
 
-    def _task(self, raw: Any, place: str, scope: Scope) -> None:
+    def _task(self, raw: Any, place: str, scope: Scope, plain: TaskSpec | None = None) -> None:
         name = raw.get("id") if isinstance(raw, dict) else None
         if isinstance(name, str):
             name = scope.prefix + name
@@ -106,7 +124,6 @@ class Reading:
                 self._found.add(Code.DUPLICATE_ID, joined(place, "id"), reason)
             self._first.setdefault(name, place)
             self.broken.add(name)
-        plain = self._lowering.plain_task(raw) if not self._params.named else None
         if plain is not None:
             self._keep(plain, place, scope)
             return
@@ -168,28 +185,30 @@ class Reading:
                 Code.PLAN_INVALID, joined(place, "tasks"), "a plan needs a list of tasks", "Add at least one."
             )
             return
-        inner = Scope(f"{group}.", _ids(items), scope)
+        inner = Scope(items, f"{group}.", scope)
         self._read(items, joined(place, "tasks"), inner)
         if isinstance(gates, list):
             self._waiting.append((gates, joined(place, "dependencies"), inner))
         else:
             self._found.add(Code.PLAN_INVALID, joined(place, "dependencies"), "a list is needed here")
 
-    def dependencies(self, items: list[Any], place: str) -> list[tuple[Dependency, str]]:
+    def dependencies(self, items: list[Any], place: str) -> list[Control]:
         """Return the control dependencies, each with its place."""
-        made: list[tuple[Dependency, str]] = []
+        made: list[Control] = []
         for raws, dependencies, scope in [(items, place, self._top), *self._waiting]:
-            for at, raw in enumerate(raws):
+            for at, (raw, plain) in enumerate(zip(raws, plain_dependencies(raws, self.tasks), strict=True)):
+                if plain is not None and not self.nested:
+                    made.append(Control(plain.source, plain.target, dependencies, at, gate=plain))
+                    continue
                 where = f"{dependencies}[{at}]"
-                gate = plain_dependency(raw, self.tasks) or self._dependency(raw, where)
+                gate = plain or self._dependency(raw, where)
                 if gate is None:
                     self.unread.extend((scope.meant(name), end) for name, end in _written_ends(raw, where))
                     continue
                 written = gate.target
-                if "." in gate.source:
-                    self._dotted.append((gate.source, joined(where, "from")))
-                if "." in written:
-                    self._dotted.append((written, joined(where, "to")))
+                if self.nested:
+                    ends = ((gate.source, "from"), (written, "to"))
+                    self._dotted.extend((name, joined(where, end)) for name, end in ends if "." in name)
                 if scope.outer is not None:
                     gate = msgspec.structs.replace(
                         gate, source=scope.meant(gate.source), target=scope.meant(gate.target)
@@ -199,7 +218,7 @@ class Reading:
                         hint = f"Write it where `{scope.prefix.rstrip('.')}` stands, from that as a whole."
                         self._found.add(Code.PLAN_INVALID, joined(where, "to"), reason, hint)
                         continue
-                made.append((gate, where))
+                made.append(Control(gate.source, gate.target, dependencies, at, gate=gate))
         for name, where in self._dotted:
             self.looks_in(name, where)
         return made
@@ -208,7 +227,7 @@ class Reading:
         doc = self._found.validate(DependencyDoc, self._params.put_in(raw, place), place)
         return None if doc is None else self._lowering.dependency(doc, place)
 
-    def spread(self, made: list[tuple[Dependency, str]]) -> list[tuple[Dependency, str]]:
+    def spread(self, made: list[Control]) -> list[Control]:
         """Return the dependencies with those of everything inside of a nested plan that waits."""
         if not self.nested:
             return made
@@ -217,13 +236,13 @@ class Reading:
             parts = name.split(".")
             for length in range(1, len(parts)):
                 inside.setdefault(".".join(parts[:length]), []).append(name)
-        written = {dependency_id(gate) for gate, _ in made}
+        written = {dependency_id(edge.gate) for edge in made}
         copies = []
-        for gate, where in made:
-            for name in inside.get(gate.target, ()):
-                copy = msgspec.structs.replace(gate, target=name)
+        for edge in made:
+            for name in inside.get(edge.target, ()):
+                copy = msgspec.structs.replace(edge.gate, target=name)
                 if dependency_id(copy) not in written:
-                    copies.append((copy, where))
+                    copies.append(msgspec.structs.replace(edge, target=name, gate=copy))
         return made + copies
 
     def looks_in(self, name: str, place: str) -> bool:
@@ -234,10 +253,6 @@ class Reading:
         reason = f"`{name}` stands inside of `{group}`, which is one thing from outside"
         self._found.add(Code.UNKNOWN_TASK, place, reason, f"Name `{group}`.")
         return True
-
-
-def _ids(items: list[Any]) -> frozenset[str]:
-    return frozenset(raw["id"] for raw in items if isinstance(raw, dict) and isinstance(raw.get("id"), str))
 
 
 def _written_references(raw: Any, place: str) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ from starloom_protocol.plan.found import Found
 from starloom_protocol.plan.graph import Graph, Placed
 from starloom_protocol.plan.lower import Known, Lowering
 from starloom_protocol.plan.models import TaskDoc
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Op, Repeatability
 
 PHOTO = read_document((Path(__file__).parents[3] / "recipes" / "photo-backup.yaml").read_text(encoding="utf-8"))["plan"]
@@ -90,6 +92,9 @@ def test_the_hash_is_that_of_the_plan() -> None:
     assert first.hash == again.hash == plan_hash(first)
     read = msgspec.json.decode(msgspec.json.encode(first), type=LoweredPlan)
     assert plan_hash(read) == first.hash
+    content = msgspec.to_builtins(first)
+    del content["hash"]
+    assert hashlib.sha256(canonical(content).encode()).hexdigest() == first.hash
     assert made(PHOTO, params={**VALUES, "folder": "Other"}).hash != first.hash
     explicit = plan(tool("a", args={}, optional=False, retry={"on_check": False}, timeouts={"start_to_close_s": 600}))
     assert made(explicit).hash == made(plan(tool("a"))).hash

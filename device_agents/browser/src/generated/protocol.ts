@@ -59,6 +59,7 @@ export const DEVICE_LOAD_WORDS: readonly DeviceLoad[] = ["free", "busy", "draini
 export type Effect = "read" | "write" | "change" | "destroy" | "reach" | "control";
 export const EFFECT_WORDS: readonly Effect[] = ["read", "write", "change", "destroy", "reach", "control"];
 
+/** How often work may be run, from at will to once at most. */
 export type Repeatability = "pure" | "idempotent" | "verifiable" | "compensable" | "never";
 export const REPEATABILITY_WORDS: readonly Repeatability[] = ["pure", "idempotent", "verifiable", "compensable", "never"];
 
@@ -1376,7 +1377,7 @@ export const CODES: Record<Code, CodeInfo> = {
   csrf: {"code_class": "permanent", "status": 403, "title": "The page's token is missing or old", "hint": "Reload the page."},
   rate_limited: {"code_class": "transient", "status": 429, "title": "Too many tries", "hint": "Wait for the time named and try again."},
   not_found: {"code_class": "permanent", "status": 404, "title": "It does not exist", "hint": "Check the id; `starloom ls` lists what exists."},
-  too_large: {"code_class": "permanent", "status": 413, "title": "The body is too large", "hint": "Send at most the size named."},
+  too_large: {"code_class": "permanent", "status": 413, "title": "What was sent is too large", "hint": "Send at most the size named."},
   bad_request: {"code_class": "permanent", "status": 422, "title": "The request has faults", "hint": "Mend each listed place and send it again."},
   conflict: {"code_class": "permanent", "status": 409, "title": "It conflicts with what exists", "hint": "See the reason."},
   overloaded: {"code_class": "transient", "status": 503, "title": "The hub cannot take new work now", "hint": "Try again after the time named; nothing was accepted."},
