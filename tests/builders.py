@@ -224,6 +224,9 @@ class Driver:
                 break
             for dispatch in taken:
                 self.result(dispatch, value if not callable(value) else value(dispatch))
+        return self.state(name)
+
+    def state(self, name: str = "c1") -> str:
         return str(self.shard.constellations[name].head.state)
 
     def states(self, name: str = "c1") -> dict[str, str]:

@@ -155,6 +155,6 @@ def test_the_last_task_of_a_plan_waits_for_the_answer() -> None:
     driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
     claim(driver)
     propose(driver, AddTask(spec=OTHER), ask=True)
-    assert driver.shard.constellations["c1"].head.state is ConstellationState.ACTIVE
+    assert driver.state() == "active"
     answer(driver, "deny")
-    assert driver.shard.constellations["c1"].head.state is ConstellationState.FAILED
+    assert driver.state() == "failed"

@@ -43,15 +43,16 @@ from starloom_protocol.vocabulary import (
 # Members are bound once where each task asks for them: looked up on its class one costs what ten such names cost.
 _READY, _SUCCEEDED, _UNKNOWN = TaskState.READY, TaskState.SUCCEEDED, TaskState.UNKNOWN
 _OPENED, _UNDECIDED, _SHUT = GateState.OPEN, GateState.UNDECIDED, GateState.SHUT
-_SUCCESS = Gate.SUCCESS
+_SUCCESS, _ENDED_OK = Gate.SUCCESS, AttemptEnd.OK
 _HOLDS_SLOT = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
 # What the indexes ask of a state, as bits: one look-up tells all of it, and a record that is not there has none.
-_OPEN, _QUEUES, _STARTABLE, _SLOT = 1, 2, 4, 8
+_OPEN, _QUEUES, _STARTABLE, _SLOT, _ENDED, _DOUBT = 1, 2, 4, 8, 16, 32
 _TRAITS = {
-    state: (_OPEN if state not in FINAL_TASK_STATES else 0)
+    state: (_OPEN if state not in FINAL_TASK_STATES else _ENDED)
     | (_QUEUES if state is _READY else 0)
     | (_STARTABLE if state in (TaskState.WAITING, _READY) else 0)
     | (_SLOT if state in _HOLDS_SLOT else 0)
+    | (_DOUBT if state is _UNKNOWN else 0)
     for state in TaskState
 }
 _BROKEN = frozenset({AttemptEnd.ERROR, AttemptEnd.TIMEOUT})
@@ -130,7 +131,7 @@ def _index_spec(
         record = constellation.tasks.get(key)
         if record is not None:
             dequeue(shard, constellation, key)
-            _enqueue(shard, constellation, key, record)
+            _enqueue(shard, constellation, new, record)
         if old.optional != new.optional:
             _regate(shard, constellation, key)
     shard.touched[(constellation.name, key)] = None
@@ -155,16 +156,9 @@ def _index_task(
     shard: Shard, constellation: Constellation, key: str, old: TaskRecord | None, new: TaskRecord | None
 ) -> None:
     name = constellation.name
-    was = now = None
-    was_is = now_is = was_final = is_final = 0
-    if old is not None:
-        was = old.state
-        was_is = _TRAITS[was]
-        was_final = not was_is & _OPEN
-    if new is not None:
-        now = new.state
-        now_is = _TRAITS[now]
-        is_final = not now_is & _OPEN
+    was_is = _TRAITS[old.state] if old is not None else 0
+    now_is = _TRAITS[new.state] if new is not None else 0
+    either = was_is | now_is
     spec = constellation.specs.get(key)
     if spec is not None and spec.group:
         _count_child(constellation, spec.group, old, -1)
@@ -175,23 +169,30 @@ def _index_task(
         shard.settled[name] = None
     if (old.hedge if old is not None else 0) != (new.hedge if new is not None else 0):
         constellation.progress.hedges += (new is not None and new.hedge > 0) - (old is not None and old.hedge > 0)
-    if (was_is | now_is) & _SLOT:
-        _index_slots(shard, name, key, old, new)
-    if was is _UNKNOWN:
-        constellation.unknown.pop(key, None)
-    if now is _UNKNOWN:
-        constellation.unknown[key] = None
+    if either & _SLOT:
+        held = old.device if old is not None and was_is & _SLOT else None
+        holds = new.device if new is not None and now_is & _SLOT else None
+        if held != holds:
+            if held is not None:
+                _free_slot(shard, constellation, key, held)
+            if holds is not None:
+                _take_slot(shard, constellation, key, holds)
+    if either & _DOUBT:
+        if was_is & _DOUBT:
+            constellation.unknown.pop(key, None)
+        if now_is & _DOUBT:
+            constellation.unknown[key] = None
     if was_is & _QUEUES and old is not None and queueable(old):
         dequeue(shard, constellation, key)
-    if now_is & _QUEUES and new is not None:
-        _enqueue(shard, constellation, key, new)
-    if was is not now or old is None or new is None or old.marked != new.marked:
+    if now_is & _QUEUES and new is not None and spec is not None:
+        _enqueue(shard, constellation, spec, new)
+    if old is None or new is None or old.state is not new.state or old.marked != new.marked:
         # Between two states that are not final every gate stays undecided.
-        if was_final or is_final:
+        if either & _ENDED:
             _regate(shard, constellation, key)
-            if old is not None and was_final:
+            if old is not None and was_is & _ENDED:
                 _count_end(constellation, key, old, -1)
-            if new is not None and is_final:
+            if new is not None and now_is & _ENDED:
                 _count_end(constellation, key, new, +1)
             if old is not None and new is not None and old.round != new.round:
                 _relist_after(shard, constellation, key)
@@ -217,7 +218,7 @@ def _count_end(constellation: Constellation, key: str, record: TaskRecord, step:
 
 def _count_pace(constellation: Constellation, key: str, record: TaskRecord, step: int) -> None:
     spec, attempt = constellation.specs.get(key), constellation.attempts.get(f"{key}/{record.attempt}")
-    if spec is None or spec.tool is None or attempt is None or attempt.end is not AttemptEnd.OK:
+    if spec is None or spec.tool is None or attempt is None or attempt.end is not _ENDED_OK:
         return
     paces = constellation.progress.paces
     count, total_ms = paces.get(spec.tool, (0, 0))
@@ -225,21 +226,19 @@ def _count_pace(constellation: Constellation, key: str, record: TaskRecord, step
     paces[spec.tool] = count + step, total_ms + step * took_ms
 
 
-def _index_slots(shard: Shard, name: str, key: str, old: TaskRecord | None, new: TaskRecord | None) -> None:
-    fleet = shard.fleet
-    old_device = old.device if old is not None and old.state in _HOLDS_SLOT else None
-    new_device = new.device if new is not None and new.state in _HOLDS_SLOT else None
-    if old_device == new_device:
-        return
-    owner = shard.constellations[name].head.author
-    shard.shares[owner] = shard.shares.get(owner, 0) + (new_device is not None) - (old_device is not None)
-    if old_device is not None:
-        fleet.freed += 1
-        fleet.used[old_device] = fleet.used.get(old_device, 0) - 1
-        fleet.holders.get(old_device, {}).pop((name, key), None)
-    if new_device is not None:
-        fleet.used[new_device] = fleet.used.get(new_device, 0) + 1
-        fleet.holders.setdefault(new_device, {})[(name, key)] = None
+def _free_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
+    fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
+    shares[owner] = shares.get(owner, 0) - 1
+    fleet.freed += 1
+    fleet.used[device] = fleet.used.get(device, 0) - 1
+    fleet.holders.get(device, {}).pop((constellation.name, key), None)
+
+
+def _take_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
+    fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
+    shares[owner] = shares.get(owner, 0) + 1
+    fleet.used[device] = fleet.used.get(device, 0) + 1
+    fleet.holders.setdefault(device, {})[(constellation.name, key)] = None
 
 
 def _index_group(
@@ -300,7 +299,9 @@ def _index_dep(
         constellation.incoming.setdefault(new.target, {})[key] = new
         state = constellation.gate[key] = decide(constellation, new)
         _count_gate(constellation, new.target, state, +1)
-        _note_unasked(constellation, key, new, state)
+        # Nothing else leaves the gate of what has succeeded undecided.
+        if new.condition is not None or constellation.relisting:
+            _note_unasked(constellation, key, new, state)
         shard.touched[(constellation.name, new.target)] = None
 
 
@@ -382,11 +383,10 @@ def _index_rule(
         constellation.rules_by_task.setdefault(new.task, {})[key] = None
 
 
-def _enqueue(shard: Shard, constellation: Constellation, key: str, record: TaskRecord) -> None:
-    spec = constellation.specs.get(key)
-    if spec is not None and queueable(record):
+def _enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
+    if queueable(record):
         enqueue(shard, constellation, spec)
-        shard.queued_now[(constellation.name, key)] = None
+        shard.queued_now[(constellation.name, spec.id)] = None
 
 
 def _is_transient(ended: Attempt) -> bool:

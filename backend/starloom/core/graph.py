@@ -155,13 +155,12 @@ def set_ranks(constellation: Constellation) -> bool:
     while free:
         task = free.pop()
         ranked += 1
-        rank[task] = farthest[task]
-        above = farthest[task] + 1
+        rank[task] = below = farthest[task]
         for earlier in _preceding(constellation, task):
-            if farthest[earlier] < above:
-                farthest[earlier] = above
-            left[earlier] -= 1
-            if left[earlier] == 0:
+            if farthest[earlier] <= below:
+                farthest[earlier] = below + 1
+            left[earlier] = waits = left[earlier] - 1
+            if not waits:
                 free.append(earlier)
     return ranked == len(left)
 
@@ -198,5 +197,6 @@ def _rank_of(constellation: Constellation, task: str) -> int:
 
 def _preceding(constellation: Constellation, task: str) -> list[str]:
     before = [dependency.source for dependency in constellation.incoming.get(task, {}).values()]
-    before.extend(constellation.children.get(task, ()))
+    if constellation.children:
+        before.extend(constellation.children.get(task, ()))
     return before

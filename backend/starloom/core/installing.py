@@ -53,7 +53,7 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
             if spec.for_each is None and not spec.nested
             else first_record(constellation, spec, work.at_ms)
         )
-    puts.extend(("dep", key, dependency) for key, dependency in edges.items())
+    puts += [("dep", key, dependency) for key, dependency in edges.items()]
     puts.extend(("rule", rule.name, rule) for rule in plan.rules)
     count = len(plan.specs)
     version = Version(

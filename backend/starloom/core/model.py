@@ -303,7 +303,8 @@ class Access(Stream):
 class Demand:
     """Ready tasks of one owner that want the same: a heap of (-rank, order, constellation, task), lazily pruned.
 
-    `feasible` are the devices that can, in order of name, each with its slots and whether its owner is to be spared;
+    `feasible` are the devices that can, in order of name: each with its slots, whether its owner is to be spared, and
+    the number by which it ranks where nothing else tells devices apart, as long as it is idle (`placement`);
     `full_at` is the fleet's `freed` when the last of their slots was found taken.
     """
 
@@ -316,7 +317,7 @@ class Demand:
         self.selector = selector
         self.needs = needs
         self.heap: list[tuple[int, int, str, str]] = []
-        self.feasible: list[tuple[str, int, bool]] = []
+        self.feasible: list[tuple[str, int, bool, int]] = []
         self.full_at = -1
         self.revision = -1
 

@@ -14,12 +14,12 @@ from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
     Attention,
     ConstellationState,
-    GroupState,
     Reason,
     TaskState,
 )
 
 _STATE = ConstellationState
+_SUCCEEDED = TaskState.SUCCEEDED
 _CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
 _SHOWN_BYTES_MAX = 4096
 GROWTH_PART = 4
@@ -73,7 +73,7 @@ def judge(constellation: Constellation) -> ConstellationState:
         if spec.group is not None:
             continue
         record = constellation.tasks.get(task) or constellation.groups[task]
-        succeeded = record.state in (TaskState.SUCCEEDED, GroupState.SUCCEEDED)
+        succeeded = record.state == "succeeded"
         skipped = record.state == "skipped" and (record.reason in _CLEAN_SKIPS or record.reason is None)
         if not (succeeded or skipped or spec.optional):
             clean = False
@@ -90,7 +90,7 @@ def grow(work: Work, constellation: Constellation, task: str) -> None:
     At once when the plan names the task as a result; else when a quarter more has ended than it tells of, so that all
     answers of a run together cost no more than a few looks at each task.
     """
-    if not constellation.unfinished_top:
+    if not constellation.unfinished_top or task not in constellation.specs:
         return
     head = constellation.head
     told = constellation.tables["answer"].get("")
@@ -139,7 +139,7 @@ def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> li
 
 def _item(constellation: Constellation, result: ResultSpec, task: str, title: str) -> AnswerItem | None:
     record = constellation.tasks.get(task)
-    if record is None or record.state is not TaskState.SUCCEEDED:
+    if record is None or record.state is not _SUCCEEDED:
         return None
     attempt = constellation.last_attempt(task)
     found = fact(constellation, task, result.output)

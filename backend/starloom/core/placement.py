@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import NamedTuple
+
+import msgspec
 
 from starloom.core.battery import spared
 from starloom.core.health import is_fault
 from starloom.core.model import Constellation, Demand, Fleet, Shard
-from starloom.core.queues import ANY, enqueue
+from starloom.core.queues import ANY, enqueue, queueable
 from starloom.core.secret_needs import Needs, needs_of, withheld
 from starloom_protocol.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
 from starloom_protocol.fleet_records import Health
@@ -27,17 +28,17 @@ from starloom_protocol.vocabulary import (
     DeviceLink,
     Reason,
     Repeatability,
-    TaskState,
 )
 
 _NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.DEVICE_ASIDE, Reason.MISSING_SECRET, Reason.MISSING_GRANT)
 """What may stand between a task and a device, from the least on; what is not among it is that it cannot do it."""
 
 _ACTIVE = ConstellationState.ACTIVE
-_PLACE_BITS = 32
-_PLACE_MASK = (1 << _PLACE_BITS) - 1
+_WHOLE = 1000
+"""The load of a device whose every slot is taken; one whose owner is to be spared ranks behind all loads."""
 _Ranked = tuple[bool, int, int, int, int]
 """Avoided, trust, less its inputs there, load, place among the feasible, which are in order of name."""
+_BY_LOAD: _Ranked = (False, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Candidate:
     words: str
 
 
-class Choice(NamedTuple):
+class Choice(msgspec.Struct, frozen=True, gc=False):
     """The device picked, up to two others that would have done, and the sentence of why."""
 
     device: str
@@ -131,7 +132,7 @@ def elsewhere(shard: Shard, constellation: Constellation, spec: TaskSpec, device
     return [found for found in able(shard.fleet, spec.tool or "", spec.device or ANY, needs) if found != device]
 
 
-def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool]]:
+def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool, int]]:
     """Return the devices that could take this demand when free (see `Demand`), cached until the fleet changes."""
     needs = demand.needs
     # Both only rise, so their sum says whether either has.
@@ -139,9 +140,11 @@ def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool]]:
     if demand.revision != revision:
         found = [fleet.devices[device] for device in able(fleet, demand.tool, demand.selector, needs)]
         found.sort(key=lambda device: (device.name, device.id))
-        demand.feasible = [
-            (device.id, fleet.offers[device.id].slots, bool(device.condition) and spared(device)) for device in found
-        ]
+        demand.feasible = []
+        for place, device in enumerate(found):
+            sparing = bool(device.condition) and spared(device)
+            idle = place + (_WHOLE * len(found) if sparing else 0)
+            demand.feasible.append((device.id, fleet.offers[device.id].slots, sparing, idle))
         demand.revision = revision
         demand.full_at = -1
     return demand.feasible
@@ -170,22 +173,22 @@ def pick(
     cost, where its inputs lie, least loaded, name.
     """
     fleet = shard.fleet
-    avoid = avoided(constellation, spec.id, record) if record.attempt else []
+    known = capable(fleet, demand)
+    doubted, used = fleet.health, fleet.used
+    if not (record.attempt or spec.inputs or doubted):
+        return _least_busy(fleet, known, spec, demand)
+    avoid = avoided(constellation, spec.id, record)
     inputs_on: dict[str, int] = {}
     for item in spec.inputs:
         source = constellation.last_attempt(item.source)
         if source is not None:
             inputs_on[source.device] = inputs_on.get(source.device, 0) + 1
-    doubted, used = fleet.health, fleet.used
-    known = capable(fleet, demand)
-    if not (avoid or inputs_on or doubted):
-        return _least_busy(fleet, known, spec, demand)
     best: list[_Ranked] = []
-    for place, (device, slots, sparing) in enumerate(known):
+    for place, (device, slots, sparing, _idle) in enumerate(known):
         busy = used.get(device, 0)
         if busy >= slots:
             continue
-        load = busy * 1000 // slots
+        load = busy * _WHOLE // slots
         trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
@@ -194,7 +197,7 @@ def pick(
         return None
     best.sort()
     chosen = best[0]
-    if chosen[0] and any(device not in avoid for device, _slots, _sparing in known):
+    if chosen[0] and any(item[0] not in avoid for item in known):
         return None
     device = known[chosen[4]][0]
     others = [known[item[4]][0] for item in best[1:3]]
@@ -217,22 +220,21 @@ def _may_probe(
     return True
 
 
-def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool]], spec: TaskSpec, demand: Demand) -> Choice | None:
+def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: TaskSpec, demand: Demand) -> Choice | None:
     """Choose where only owners, loads and names tell devices apart: as `pick` does, by one number a device."""
-    used = fleet.used
+    used, count = fleet.used.get, len(known)
     best = []
-    for place, (device, slots, sparing) in enumerate(known):
-        busy = used.get(device, 0)
+    for device, slots, _sparing, idle in known:
+        busy = used(device, 0)
         if busy < slots:
-            load = busy * 1000 // slots
-            best.append(((1000 + load if sparing else load) << _PLACE_BITS) + place)
+            best.append(busy * _WHOLE // slots * count + idle)
     if not best:
         return None
     best.sort()
-    device = known[best[0] & _PLACE_MASK][0]
-    others = [known[item & _PLACE_MASK][0] for item in best[1:3]]
+    device = known[best[0] % count][0]
+    others = [known[item % count][0] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
-    return Choice(device, others, _why((False, 0, 0, 0, 0), len(best), demand.selector), repeatability)
+    return Choice(device, others, _why(_BY_LOAD, len(best), demand.selector), repeatability)
 
 
 def _trust(health: Health | None) -> int:
@@ -269,7 +271,7 @@ def _any_free(fleet: Fleet, demand: Demand) -> bool:
     if demand.full_at == fleet.freed:
         return False
     used = fleet.used
-    for device, slots, _ in known:
+    for device, slots, _sparing, _idle in known:
         if used.get(device, 0) < slots:
             return True
     demand.full_at = fleet.freed
@@ -281,6 +283,7 @@ def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choic
     fleet = shard.fleet
     if not shard.queued:
         return None
+    queued = shard.queued
     demands = list(shard.demands.items())
     if len(shard.shares) > 1:
         demands.sort(key=lambda pair: _turn(shard, pair[1].owner))
@@ -295,24 +298,25 @@ def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choic
         found = None
         while heap:
             entry = heappop(heap)
-            name, task = entry[2], entry[3]
-            if shard.queued.get((name, task)) != key:
+            at = entry[2:]
+            if queued.get(at) != key:
                 continue
+            name, task = at
             constellation = shard.constellations[name]
             record, spec = constellation.tasks[task], constellation.specs[task]
             if constellation.head.state is not _ACTIVE:
                 # Kept out of the queue until the constellation is active again (`requeue`).
-                del shard.queued[(name, task)]
+                del queued[at]
                 continue
-            if full(constellation, spec):
-                del shard.queued[(name, task)]
+            if spec.group is not None and full(constellation, spec):
+                del queued[at]
                 constellation.parked.setdefault(spec.group or "", {})[task] = None
                 continue
             choice = pick(shard, constellation, spec, record, demand)
             if choice is None:
                 set_aside.append(entry)
                 continue
-            del shard.queued[(name, task)]
+            del queued[at]
             found = constellation, spec, record, choice
             break
         for entry in set_aside:
@@ -331,10 +335,9 @@ def _turn(shard: Shard, owner: str) -> tuple[int, int]:
 
 def requeue(shard: Shard, constellation: Constellation, task: str) -> None:
     """Put a ready task back into its queue: its constellation is active again, or its group has room."""
-    from_spec = constellation.specs[task]
     record = constellation.tasks.get(task)
-    if record is None or record.state is not TaskState.READY or record.reason is not None:
+    if record is None or not queueable(record):
         return
     if (constellation.name, task) in shard.queued:
         return
-    enqueue(shard, constellation, from_spec)
+    enqueue(shard, constellation, constellation.specs[task])

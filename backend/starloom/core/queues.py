@@ -36,17 +36,17 @@ def enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
     """Append a task to the queue of its demand."""
     if spec.tool is None:
         return
-    key = demand_key(spec, constellation.head.recipe) if spec.secrets else demand_key(spec)
-    owner = constellation.head.author
-    key = key[0], key[1] + owner.encode()
+    head, name, task = constellation.head, constellation.name, spec.id
+    tool, where = demand_key(spec, head.recipe)
+    key = tool, where + head.author.encode()
     demand = shard.demands.get(key)
     if demand is None:
-        needs = needs_of(shard.access, spec, constellation.head.recipe)
-        demand = shard.demands[key] = Demand(key, spec.tool, spec.device or ANY, needs, owner)
-        shard.shares.setdefault(owner, 0)
-    shard.queued[(constellation.name, spec.id)] = key
+        needs = needs_of(shard.access, spec, head.recipe)
+        demand = shard.demands[key] = Demand(key, tool, spec.device or ANY, needs, head.author)
+        shard.shares.setdefault(head.author, 0)
+    shard.queued[(name, task)] = demand.key
     shard.order += 1
-    heappush(demand.heap, (-constellation.rank.get(spec.id, 0), shard.order, constellation.name, spec.id))
+    heappush(demand.heap, (-constellation.rank.get(task, 0), shard.order, name, task))
 
 
 def dequeue(shard: Shard, constellation: Constellation, task: str) -> None:

@@ -44,13 +44,12 @@ def holds(record: TaskRecord | GroupRecord) -> bool:
     return record.review is not None
 
 
-def begin(work: Work, name: str, task: str, event: str) -> None:
+def begin(work: Work, constellation: Constellation, task: str, event: str) -> None:
     """A task has ended: open its review where the policy wants one, or let it join one that nobody has claimed."""
-    constellation = work.shard.constellations.get(name)
-    if constellation is None or name not in work.shard.live or task not in constellation.tasks:
-        return
     head = constellation.head
     if event not in _WANTED.get(head.policy.review, ()) or head.state not in (_STATE.ACTIVE, _STATE.PAUSED):
+        return
+    if task not in constellation.tasks:
         return
     reviews = [job for job in constellation.jobs.values() if job.kind == KIND]
     round_now = f"{task}/{constellation.tasks[task].round}"
@@ -64,7 +63,7 @@ def begin(work: Work, name: str, task: str, event: str) -> None:
     puts: list[Put] = [("job", job.id, job), *_held(constellation, task, job.id)]
     work.emit(constellation, "review_opened", task, puts, by="engine")
     if joined is None:
-        work.order(StartJob(after=COMMIT, constellation=name, job=job.id, kind=KIND))
+        work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
         for timer in _timers(constellation, job):
             work.order(timer)
 

@@ -24,12 +24,9 @@ _CANCELLING = ConstellationState.CANCELLING
 _decode_operations = msgspec.json.Decoder(list[EditOperation])
 
 
-def fire_due(work: Work, name: str, task: str, event: str) -> None:
-    """Fire every rule that waits for this event of this task."""
-    constellation = work.shard.constellations.get(name)
-    if constellation is None or not constellation.rules_by_task or name not in work.shard.live:
-        return
-    if constellation.head.state is _CANCELLING:
+def fire_due(work: Work, constellation: Constellation, task: str, event: str) -> None:
+    """Fire every rule that waits for this event of this task; the constellation is live."""
+    if not constellation.rules_by_task or constellation.head.state is _CANCELLING:
         return
     record = constellation.tasks.get(task) or constellation.groups.get(task)
     spec = constellation.specs.get(task)

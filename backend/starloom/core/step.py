@@ -102,14 +102,18 @@ def _settle(work: Work) -> None:
     while True:
         while shard.touched or work.rules_due:
             # Rules first: they edit what a cascade would otherwise skip or start.
-            for name, task, ended in _taken(work.rules_due):
+            due, work.rules_due = work.rules_due, []
+            for name, task, ended in due:
                 if ended == ENDED_IN_DOUBT:
                     looking.begin(work, name, task)
                     continue
-                fire_due(work, name, task, ended)
-                review.begin(work, name, task, ended)
+                constellation = shard.constellations.get(name)
+                if constellation is None or name not in shard.live:
+                    continue
+                fire_due(work, constellation, task, ended)
+                review.begin(work, constellation, task, ended)
                 if ended != "attempt_ended":
-                    _grow(work, name, task)
+                    grow(work, constellation, task)
             touched, shard.touched = shard.touched, {}
             turns += len(touched)
             for name, key in touched:
@@ -129,37 +133,15 @@ def _settle(work: Work) -> None:
     shard.touched.clear()
 
 
-def _taken(due: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    taken = list(due)
-    due.clear()
-    return taken
-
-
-def _grow(work: Work, name: str, task: str) -> None:
-    constellation = work.shard.constellations.get(name)
-    if constellation is not None and name in work.shard.live and task in constellation.specs:
-        grow(work, constellation, task)
-
-
 def _reconsider(work: Work, name: str, key: str) -> None:
     """Derive what an unstarted task or a group should be from its gates and holds."""
     constellation = work.shard.constellations.get(name)
     if constellation is None:
         return
-    if key in constellation.groups:
-        if review.holds(constellation.groups[key]) and constellation.head.state is not _STATE.CANCELLING:
-            return
-        if constellation.relisting and expand_again(work, constellation, key):
-            return
-        state = constellation.groups[key].state
-        reconsider_group(work, constellation, key)
-        _unpark(work, constellation, key)
-        now = constellation.groups[key].state
-        if now is not state and now in ("succeeded", "failed"):
-            work.rules_due.append((name, key, str(now)))
-        return
     record = constellation.tasks.get(key)
     if record is None:
+        if key in constellation.groups:
+            _reconsider_group(work, constellation, key)
         return
     stands = record.state
     if stands is not _WAITING and stands is not _READY:
@@ -195,6 +177,19 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         work.ready[(name, key)] = None
         # Its own move touched it again, and nothing of what was just looked at has changed.
         work.shard.touched.pop((name, key), None)
+
+
+def _reconsider_group(work: Work, constellation: Constellation, key: str) -> None:
+    if review.holds(constellation.groups[key]) and constellation.head.state is not _CANCELLING:
+        return
+    if constellation.relisting and expand_again(work, constellation, key):
+        return
+    state = constellation.groups[key].state
+    reconsider_group(work, constellation, key)
+    _unpark(work, constellation, key)
+    now = constellation.groups[key].state
+    if now is not state and now in ("succeeded", "failed"):
+        work.rules_due.append((constellation.name, key, str(now)))
 
 
 def _say_ready(work: Work) -> None:

@@ -8,11 +8,13 @@ from starloom_protocol.entities import TaskRecord
 from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
 
 DEADLINE = "deadline"
+# Bound once, for an answer asks them of every task.
+_SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
 
 
 def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationState, now_ms: int) -> str:
     """Return one or a few plain sentences on how a constellation ended (or stands)."""
-    done = [task for task, record in constellation.tasks.items() if record.state is TaskState.SUCCEEDED]
+    done = [task for task, record in constellation.tasks.items() if record.state is _SUCCEEDED]
     total = len(constellation.tasks)
     parts = [_opening(constellation.head.name, state, len(done), total, _where(constellation, fleet, done))]
     checked = sum(1 for task in done if constellation.tasks[task].checked)
@@ -61,12 +63,8 @@ def _opening(name: str, state: ConstellationState, done: int, total: int, where:
 
 
 def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:
-    devices: dict[str, None] = {}
-    for task in done:
-        device = constellation.tasks[task].device
-        if device is not None:
-            devices[_name(fleet, device)] = None
-    return _named(list(devices))
+    devices = dict.fromkeys(constellation.tasks[task].device for task in done)
+    return _named(list(dict.fromkeys(_name(fleet, device) for device in devices if device is not None)))
 
 
 def _name(fleet: Fleet, device: str) -> str:
@@ -91,13 +89,13 @@ def called(constellation: Constellation, fleet: Fleet, task: str) -> str:
 
 def _in_order(constellation: Constellation) -> list[str]:
     """Return what failed, first that which failed first: what followed is seldom the cause."""
-    failed = [task for task, record in constellation.tasks.items() if record.state is TaskState.FAILED]
+    failed = [task for task, record in constellation.tasks.items() if record.state is _FAILED]
     return sorted(failed, key=lambda task: constellation.tasks[task].since_ms)
 
 
 def _failed_groups(constellation: Constellation, state: ConstellationState) -> list[str]:
     """Return why a group failed by itself, where no task of it says so."""
-    if state is ConstellationState.SUCCEEDED or any(r.state is TaskState.FAILED for r in constellation.tasks.values()):
+    if state is ConstellationState.SUCCEEDED or any(r.state is _FAILED for r in constellation.tasks.values()):
         return []
     groups = [(r.since_ms, name) for name, r in constellation.groups.items() if r.state is GroupState.FAILED]
     if not groups:
@@ -135,7 +133,7 @@ def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
     for task, record in constellation.tasks.items():
         # A hedge that lost was a try, but nothing had to be recovered.
         tries = record.started - (record.hedge > record.attempt)
-        if record.state is not TaskState.SUCCEEDED or tries < 2:
+        if record.state is not _SUCCEEDED or tries < 2:
             continue
         how = _broken_by(constellation, task, record)
         named = called(constellation, fleet, task)
@@ -172,7 +170,7 @@ def _changes(constellation: Constellation) -> list[str]:
 def _skips(constellation: Constellation, fleet: Fleet) -> list[str]:
     by_cause: dict[str, list[str]] = {}
     for task, record in constellation.tasks.items():
-        if record.state is TaskState.SKIPPED and record.reason is not Reason.DEVICE_AWAY:
+        if record.state is _SKIPPED and record.reason is not Reason.DEVICE_AWAY:
             by_cause.setdefault(_skip_words(constellation, fleet, record), []).append(task)
     said = []
     for words, tasks in by_cause.items():

@@ -17,7 +17,7 @@ def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     for result in constellation.head.results:
         if result.source in (spec.id, spec.group) and result.output:
             found[result.output] = None
-    return sorted(found)
+    return sorted(found) if found else []
 
 
 def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.apply import full_key, put, put_all, undo
+from starloom.core.apply import full_key, put_all, undo
 from starloom.core.effects import DURABLE, Answer, AnyEffect
 from starloom.core.inputs import AnyInput
 from starloom.core.model import Constellation, Shard, Stream
@@ -36,32 +36,28 @@ def fault(code: Code, reason: str, place: str = "", hint: str = "") -> Fault:
     return Fault(code=code, reason=reason, place=place, hint=hint or CODES[code].hint)
 
 
-class Drafted:
+class Drafted(msgspec.Struct, frozen=True, gc=False):
     """An event decided in this batch, not yet encoded."""
 
-    __slots__ = ("about", "at_ms", "by", "kind", "note", "puts", "seq", "stream")
-
-    def __init__(self, stream: str, seq: int, kind: str, about: str, by: str, note: str, at_ms: int, puts: list[Put]):
-        self.stream = stream
-        self.seq = seq
-        self.kind = kind
-        self.about = about
-        self.by = by
-        self.note = note
-        self.at_ms = at_ms
-        self.puts = puts
+    stream: str
+    seq: int
+    kind: str
+    about: str
+    by: str
+    note: str
+    at_ms: int
+    puts: list[Put]
 
     def finished(self) -> tuple[Event, bytes, dict[str, bytes | None]]:
         """Return the event, its bytes, and its puts as record bytes by key."""
         raws: dict[str, msgspec.Raw | None] = {}
         puts: dict[str, bytes | None] = {}
-        encode = encode_entity
         for kind, key, record in self.puts:
             name = f"{kind}/{key}" if key else full_key(kind, key)
             if record is None:
                 raws[name] = puts[name] = None
             else:
-                puts[name] = raw = encode(record)
+                puts[name] = raw = encode_entity(record)
                 raws[name] = _Raw(raw)
         event = Event(
             about=self.about,
@@ -125,7 +121,7 @@ class Work:
 
     def quietly(self, stream: Stream, kind: str, key: str, record: Record | None) -> None:
         """Apply a put whose event follows at the end of this step (see `ready`)."""
-        put(self.shard, stream, kind, key, record)
+        put_all(self.shard, stream, ((kind, key, record),))
 
     def order(self, effect: AnyEffect) -> None:
         """Keep an effect until its events are committed."""
@@ -169,7 +165,8 @@ def change_task(
     by: str | None = None,
 ) -> None:
     """Emit one task event; what else it puts comes first, so that gates see facts before the state."""
-    work.ready.pop((constellation.name, task), None)
+    if work.ready:
+        work.ready.pop((constellation.name, task), None)
     work.emit(constellation, kind, task, [*also, ("task", task, record)], note=note, by=by)
 
 
