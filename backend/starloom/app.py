@@ -62,6 +62,7 @@ from starloom.jobs.broker import broker_url_of, make_celery
 from starloom.jobs.sending import CelerySender
 from starloom.lab.desk import Desk
 from starloom.lab.scenario_runs import ScenarioRuns
+from starloom.pages import keep_gathered
 from starloom.planner.catalogue import built_in_folder, load_catalogue
 from starloom.planner.fleet import FleetView as PlannerFleet
 from starloom.planner.service import Planning
@@ -251,6 +252,8 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         gc.freeze()
         # Records are frozen and point one way: what is dropped is freed at once, and a sweep finds next to nothing.
         gc.set_threshold(*GC_THRESHOLDS)
+        gathering = asyncio.create_task(keep_gathered(), name="heap")
+        stack.push_async_callback(_end, gathering)
         yield Running(edge, succession, hub, token)
 
 
