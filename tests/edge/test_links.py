@@ -9,7 +9,7 @@ from starloom.edge import links as links_module
 from starloom.edge.links import Link, Links
 from starloom_protocol import frames as f
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
-from starloom_protocol.session import Session, Side, State
+from starloom_protocol.session import ProtocolFault, Session, Side, State
 from tests.edge.world import settle
 
 
@@ -18,15 +18,33 @@ def dispatch(number: int, args: str = "{}") -> f.Dispatch:
     return f.Dispatch(args=args, at=at, fence_after_s=1, repeatability="pure", start_to_close_s=1, tool="t")
 
 
-def a_link(device: str = "d-1") -> tuple[Link, list[str]]:
-    sent: list[str] = []
+class Line:
+    """Stands where a socket stands: takes messages while it is `free`."""
 
-    async def write(text: str) -> None:
-        sent.append(text)
+    def __init__(self) -> None:
+        self.free = asyncio.Event()
+        self.free.set()
+        self.sent: list[str] = []
 
+    async def write(self, text: str) -> None:
+        await self.free.wait()
+        self.sent.append(text)
+
+    def write_now(self, text: str) -> bool:
+        if self.free.is_set():
+            self.sent.append(text)
+        return self.free.is_set()
+
+
+def on_line(line: Line, device: str = "d-1") -> Link:
     aip = Session(Side.HUB)
     aip.state = State.OPEN
-    return Link(device, aip, write), sent
+    return Link(device, aip, line.write, line.write_now)
+
+
+def a_link(device: str = "d-1") -> tuple[Link, list[str]]:
+    line = Line()
+    return on_line(line, device), line.sent
 
 
 def tasks_of(sent: list[str]) -> list[str]:
@@ -65,6 +83,82 @@ async def test_a_device_that_takes_nothing_is_cut() -> None:
     assert taken == links_module.QUEUE_FRAMES_MAX
     assert link.closed_because == "too slow"
     assert link.queued == 0
+
+
+async def test_orders_of_one_turn_leave_in_it_as_one_message() -> None:
+    links = Links()
+    link, sent = a_link()
+    links.add(link)
+    link.open([])
+    for number in range(3):
+        assert links.send("d-1", [dispatch(number)])
+    assert sent == []
+    links.flush()
+    assert len(sent) == 1
+    assert tasks_of(sent) == ["t0", "t1", "t2"]
+
+
+async def test_orders_that_nobody_hurries_leave_in_the_next_turn() -> None:
+    links = Links()
+    link, sent = a_link()
+    links.add(link)
+    link.open([])
+    for number in range(3):
+        links.send("d-1", [dispatch(number)])
+    await asyncio.sleep(0)
+    assert len(sent) == 1
+    assert tasks_of(sent) == ["t0", "t1", "t2"]
+
+
+async def test_what_the_line_does_not_take_now_leaves_first_and_once() -> None:
+    links, line = Links(), Line()
+    link = on_line(line)
+    links.add(link)
+    link.open([])
+    pump = asyncio.create_task(link.pump())
+    line.free.clear()
+    for number in range(3):
+        links.send("d-1", [dispatch(number)])
+        links.flush()
+        await settle()
+    line.free.set()
+    links.send("d-1", [dispatch(3)])
+    links.flush()
+    assert line.sent == [], "the writer has not got the line yet"
+    await settle()
+    links.send("d-1", [dispatch(4)])
+    links.flush()
+    assert tasks_of(line.sent) == [f"t{number}" for number in range(5)]
+    assert [json.loads(text)["n"] for text in line.sent] == list(range(1, len(line.sent) + 1))
+    pump.cancel()
+
+
+async def test_much_at_once_is_the_writers() -> None:
+    links = Links()
+    link, sent = a_link()
+    links.add(link)
+    link.open([])
+    pump = asyncio.create_task(link.pump())
+    links.send("d-1", [dispatch(1, json.dumps("x" * links_module.NOW_BYTES_MAX))])
+    links.flush()
+    assert sent == []
+    await settle()
+    assert tasks_of(sent) == ["t1"]
+    pump.cancel()
+
+
+async def test_what_cannot_be_sent_ends_the_connection_and_not_who_sends() -> None:
+    links = Links()
+    link, sent = a_link()
+    links.add(link)
+    link.open([])
+    pump = asyncio.create_task(link.pump())
+    link.aip.state = State.CLOSED
+    assert links.send("d-1", [dispatch(1)])
+    links.flush()
+    await settle()
+    assert isinstance(pump.exception(), ProtocolFault)
+    assert sent == []
 
 
 async def test_before_the_welcome_frames_wait_and_come_after_the_resume_plan() -> None:

@@ -24,6 +24,12 @@ class Log(LogPort):
             return None
         return Followed(events=self.commits[pos - 1], incarnation=self.incarnation, pos=pos)
 
+    async def read_on(self, after: int, wait_ms: int) -> list[Followed]:
+        raise AssertionError("what stands still is not waited for")
+
+    async def holder(self) -> str | None:
+        raise AssertionError("who holds the shard is not asked here")
+
 
 async def cuts_of(log: Log, seen: list[bytes], at: int) -> list[int]:
     """Return where viewers were told to begin again, by a hub that has published `seen` as commit `at`."""

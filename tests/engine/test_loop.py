@@ -56,6 +56,7 @@ class Wires:
     """Stands where sockets, viewers and workers stand: keeps what it is given."""
 
     sent: list[tuple[str, HubFrame]] = field(default_factory=list)
+    flushed: int = 0
     online: set[str] = field(default_factory=set)
     closed: list[tuple[str, str]] = field(default_factory=list)
     published: list[Any] = field(default_factory=list)
@@ -68,10 +69,14 @@ class Wires:
         self.sent.extend((device, frame) for frame in frames)
         return True
 
+    def flush(self) -> None:
+        self.flushed = len(self.sent)
+
     def close(self, device: str, session: int, code: str, reason: str) -> None:
         self.closed.append((device, code))
 
     def publish(self, pos: int, events: Any) -> None:
+        assert not self.kept_back(), "devices wait for orders; who looks on comes after"
         self.published.extend(event for event, _raw in events)
 
     def close_token(self, token: str) -> None:
@@ -87,6 +92,9 @@ class Wires:
 
     def dispatches(self) -> list[Dispatch]:
         return [frame for _device, frame in self.sent if isinstance(frame, Dispatch)]
+
+    def kept_back(self) -> list[Dispatch]:
+        return [frame for _device, frame in self.sent[self.flushed :] if isinstance(frame, Dispatch)]
 
     def acks(self) -> list[Ack]:
         return [frame for _device, frame in self.sent if isinstance(frame, Ack)]
@@ -216,6 +224,7 @@ async def test_never_work_leaves_only_when_the_history_has_its_lease() -> None:
         found.history.down = False
         await found.clock.turn(5_000)
         assert [item.at.task for item in found.wires.dispatches()] == ["p", "a"]
+        assert not found.wires.kept_back()
         assert (await asking).value["id"] == "c1"
 
 

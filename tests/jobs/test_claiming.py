@@ -34,9 +34,8 @@ class FakeInbox:
             raise answer
         return None if answer is None else msgspec.json.encode(answer)
 
-    async def take(self) -> AsyncIterator[tuple[str, bytes]]:
+    def take(self) -> AsyncIterator[tuple[str, bytes]]:
         raise NotImplementedError
-        yield
 
     async def settle(self, delivery: str, answer: bytes) -> None:
         raise NotImplementedError

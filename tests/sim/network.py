@@ -133,6 +133,9 @@ class Sockets:
             self._net.carry(wires[-1], "agent", frame)
         return True
 
+    def flush(self) -> None:
+        """Nothing is kept back: what was sent is under way."""
+
     def close(self, device: str, session: int, code: str, reason: str) -> None:
         for wire in self._mine(device):
             if session in (0, wire.session):

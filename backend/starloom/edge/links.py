@@ -1,7 +1,7 @@
 """The open connections of devices: the pump's `DeviceSender`, and who holds which session's HTTP token.
 
-A link's queue is bounded; its writer sends all that is queued as one message per wake-up. Which frames may be sent
-when is the session's matter, what they mean the engine's.
+A link's queue is bounded; all that is queued in one turn leaves as one message, in that turn if the line is free. Which
+frames may be sent when is the session's matter, what they mean the engine's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ QUEUE_FRAMES_MAX = 20_000
 QUEUE_BYTES_MAX = 64 * 1024 * 1024
 BATCH_FRAMES_MAX = 512
 BATCH_BYTES_MAX = MESSAGE_BYTES_MAX * 3 // 4
+NOW_BYTES_MAX = 64 * 1024
 GRANTED_MAX = 5_000
 _FRAME_BYTES = 512
 
@@ -40,7 +41,13 @@ def weight(frame: Frame) -> int:
 class Link:
     """One connection of one device. Until it is `welcomed` what is pushed waits."""
 
-    def __init__(self, device: str, aip: Session, write: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        device: str,
+        aip: Session,
+        write: Callable[[str], Awaitable[None]],
+        write_now: Callable[[str], bool],
+    ) -> None:
         self.device = device
         self.aip = aip
         self.session = 0
@@ -49,8 +56,11 @@ class Link:
         self.closed_because = ""
         self.running = 0
         self._write = write
+        self._write_now = write_now
         self._queue: list[tuple[Frame, int]] = []
         self._bytes = 0
+        self._unsent: str | None = None  # a message that the session has counted and the line has not taken yet
+        self._writing = False
         self._wake = asyncio.Event()
         self._last: Frame | None = None
         self.sent_messages = 0
@@ -61,7 +71,14 @@ class Link:
         return len(self._queue)
 
     def push(self, frames: Sequence[Frame]) -> bool:
-        """Queue frames; False if the link is closing or its queue is full, which closes it."""
+        """Queue frames for the writer; False if the link is closing or its queue is full, which closes it."""
+        taken = self.hold(frames)
+        if taken and self.welcomed:
+            self._wake.set()
+        return taken
+
+    def hold(self, frames: Sequence[Frame]) -> bool:
+        """Queue frames as `push` does, but until `release` is called."""
         if self._last is not None:
             return False
         older = self.aip.version < PROTOCOL_VERSIONS[-1]
@@ -75,14 +92,30 @@ class Link:
             self._queue.clear()
             self.close(Goaway(reason="the device takes its orders too slowly", retry_after_s=1.0), "too slow")
             return False
-        if self.welcomed:
-            self._wake.set()
         return True
+
+    def release(self) -> None:
+        """Send what is queued in this very turn; leave it to the writer if the line is not free or it is much."""
+        if not self._queue or not self.welcomed:
+            return
+        if self._writing or self._unsent is not None or self._last is not None or self._bytes > NOW_BYTES_MAX:
+            self._wake.set()
+            return
+        frames = self._batch()
+        try:
+            text = self._message(frames)
+        except ProtocolFault:
+            # What cannot be sent ends the connection, and not whoever wanted to send it: the writer meets it again.
+            self._put_first(frames)
+            self._wake.set()
+            return
+        if not self._write_now(text):
+            self._unsent = text
+            self._wake.set()
 
     def open(self, first: Sequence[Frame]) -> None:
         """Let the writer send `first` and then what is queued: the welcome is out."""
-        self._queue[:0] = [(frame, weight(frame)) for frame in first]
-        self._bytes += sum(weight(frame) for frame in first)
+        self._put_first(first)
         self.welcomed = True
         self._wake.set()
 
@@ -109,8 +142,13 @@ class Link:
         while True:
             await self._wake.wait()
             self._wake.clear()
+            self._writing = True
+            if self._unsent is not None:
+                await self._write(self._unsent)
+                self._unsent = None
             while self._queue:
                 await self._send(self._batch())
+            self._writing = False
             if self._last is not None:
                 await self._send([self._last])
                 return
@@ -133,18 +171,24 @@ class Link:
 
     async def _send(self, frames: Sequence[Frame]) -> None:
         try:
-            messages = [self.aip.send(frames)]
+            await self._write(self._message(frames))
         except ProtocolFault as fault:
             # The estimate was too low for text with many escapes: one frame a message always fits or never will.
             if fault.code is not Code.FRAME_TOO_LARGE or len(frames) == 1:
                 raise
             for frame in frames:
-                await self._write(self.aip.send([frame]).decode())
-            messages = []
+                await self._write(self._message([frame]))
+
+    def _message(self, frames: Sequence[Frame]) -> str:
+        text = self.aip.send(frames).decode()
         self.sent_messages += 1
         self.sent_frames += len(frames)
-        for data in messages:
-            await self._write(data.decode())
+        return text
+
+    def _put_first(self, frames: Sequence[Frame]) -> None:
+        weighed = [(frame, weight(frame)) for frame in frames]
+        self._queue[:0] = weighed
+        self._bytes += sum(size for _, size in weighed)
 
 
 class Links:
@@ -154,6 +198,7 @@ class Links:
         self._by_device: dict[str, list[Link]] = {}
         self._by_token: dict[str, Link] = {}
         self._granted: dict[str, OrderedDict[Ref, None]] = {}
+        self._held: list[Link] = []
 
     def __len__(self) -> int:
         return sum(1 for links in self._by_device.values() for link in links if link.welcomed)
@@ -168,7 +213,18 @@ class Links:
         for frame in frames:
             if type(frame) is Dispatch:
                 self.grant(device, frame.at.constellation, frame.at.task, frame.at.attempt)
-        return links[-1].push(frames)
+        if not links[-1].hold(frames):
+            return False
+        if not self._held:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._held.append(links[-1])
+        return True
+
+    def flush(self) -> None:
+        """Let leave what was queued in this turn; nobody must, it leaves in the next one otherwise."""
+        held, self._held = self._held, []
+        for link in held:
+            link.release()
 
     def close(self, device: str, session: int, code: str, reason: str) -> None:
         """Cut a device's connections, or the one of this session, telling the agent why."""

@@ -396,6 +396,7 @@ class Engine:
                 effects_later.append(effect)
             else:
                 self._pump.act(effect)
+        self._sender.flush()
         for answer in work.answers:
             future = futures.get(answer.input_id)
             if future is None or future.done():
@@ -443,6 +444,7 @@ class Engine:
                 if not future.done():
                     future.set_result(reply)
             self._sent_pos = max(self._sent_pos, pos)
+        self._sender.flush()
         if not later:
             self._sent_pos = self._pos
         self._acks.due()

@@ -63,6 +63,10 @@ class DeviceSender(Protocol):
         """Queue frames for a device's open connection; False if it has none."""
         ...
 
+    def flush(self) -> None:
+        """Send what was queued in this turn before anything else runs; without it it leaves a turn later."""
+        ...
+
     def close(self, device: str, session: int, code: str, reason: str) -> None:
         """Cut a device's connection; `session` 0 means whichever is open."""
         ...
