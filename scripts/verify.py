@@ -123,7 +123,7 @@ def checks() -> list[Layer]:
     found = [
         Layer("format", [str(BIN / "ruff"), "format", "--check", *folders]),
         Layer("lint", [str(BIN / "ruff"), "check", *folders]),
-        Layer("types", [str(BIN / "mypy"), *packages]),
+        Layer("types", [str(BIN / "mypy"), *packages, "scripts", "tests"]),
     ]
     found.append(Layer("layers", [str(BIN / "lint-imports")]))
     found.extend(Layer(f"fresh {name}", [sys.executable, "-m", module, "--check"]) for name, module in GENERATED)

@@ -113,10 +113,28 @@ def test_limits_by_address_and_as_a_whole() -> None:
 
 
 def test_limits_forget_addresses_but_not_without_bound() -> None:
-    limits = Limits(Time(), {"door": Rate(1, 1.0)})
+    time = Time()
+    limits = Limits(time, {"door": Rate(1, 1.0)})
     for number in range(20_000):
-        limits.wait_s("door", str(number), count=False)
-    assert len(limits._levels) <= 10_000
+        time.s += 1
+        assert limits.wait_s("door", str(number)) == 0
+    assert len(limits._levels) == 10_000
+
+
+def test_a_look_at_a_limit_keeps_nothing() -> None:
+    limits = Limits(Time(), {"door": Rate(1, 1.0)})
+    assert [limits.wait_s("door", "a", count=False) for _ in range(3)] == [0, 0, 0]
+    assert len(limits._levels) == 0
+    limits.wait_s("door", "a")
+    assert [limits.wait_s("door", "a", count=False) for _ in range(3)] == [1.0, 1.0, 1.0]
+
+
+def test_ids_are_twenty_letters_of_which_all_are_as_likely() -> None:
+    ids = [secrets.new_id() for _ in range(400)]
+    assert len(set(ids)) == 400
+    assert {len(made) for made in ids} == {20}
+    assert set("".join(ids)) == set("abcdefghijklmnopqrstuvwxyz234567")
+    assert {secrets._LETTER_OF.count(letter) for letter in set(secrets._LETTER_OF)} == {8}
 
 
 def test_tickets() -> None:

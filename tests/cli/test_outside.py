@@ -20,7 +20,8 @@ class Front:
     """A public address: answers requests as told, and opens sockets or not."""
 
     def __init__(self) -> None:
-        self.status, self.body, self.headers, self.sockets = 200, "{}", {}, True
+        self.status, self.body, self.sockets = 200, "{}", True
+        self.headers: dict[str, str] = {}
         self.server: Server = serve(self._serve, "127.0.0.1", 0, process_request=self._request)
         self.thread = threading.Thread(target=self.server.serve_forever)
         self.thread.start()

@@ -91,10 +91,12 @@ async def test_without_restart_the_end_is_known(kept: Kept, tmp_path: Path) -> N
 
 async def test_a_killed_one_can_be_started_again(kept: Kept) -> None:
     child = await kept.start(SLEEPER)
+    first = child.pid
     await child.kill()
-    assert child.pid is None
+    gone = child.pid
     await child.start()
-    assert child.pid is not None
+    assert gone is None
+    assert child.pid not in (first, None)
     assert not child.ended.is_set()
 
 

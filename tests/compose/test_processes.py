@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -35,21 +35,21 @@ class Composed(Pair):
         super().__init__(home)
         self._database_url = database_url
 
-    def spawn(self, argv: list[str], name: str, more: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
-        service = {"hub-a": "hub-a", "hub-b": "hub-b", "worker": "worker"}.get(name)
+    def spawn(self, argv: Sequence[str], log: str, more: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        service = {"hub-a": "hub-a", "hub-b": "hub-b", "worker": "worker"}.get(log)
         if service is None:
-            return super().spawn(argv, name, more)
+            return super().spawn(argv, log, more)
         written = filled(raw()["services"][service]["environment"], GIVEN)
         replaced = {
             "STARLOOM_REDIS_URL": self._server.url,
             "STARLOOM_DATABASE_URL": self._database_url,
             "STARLOOM_SHARED": str(self.home / "shared"),
             "STARLOOM_PUBLIC_URL": "",
-            "STARLOOM_HOME": str(self.home / name),
+            "STARLOOM_HOME": str(self.home / log),
             "STARLOOM_PORT": (more or {}).get("STARLOOM_PORT", ""),
         }
         environment = {**(more or {}), **written, **{key: replaced[key] for key in replaced if key in written}}
-        return super().spawn(argv_of(service), name, environment)
+        return super().spawn(argv_of(service), log, environment)
 
 
 @pytest.fixture

@@ -164,7 +164,7 @@ async def test_an_agent_that_is_too_old_is_told_and_shown(world: World) -> None:
     agent = await world.join("box")
     await agent.dial(world)
     assert agent.ws is not None
-    hello = {"t": "hello", "device": agent.id, "instance": "i", "key": agent.key, "ledger": "l"}
+    hello: dict[str, Any] = {"t": "hello", "device": agent.id, "instance": "i", "key": agent.key, "ledger": "l"}
     hello |= {"next_report": 1, "version": "0.0.1", "versions": [0]}
     await agent.ws.send_json({"n": 1, "f": [hello]})
     last = await agent.ws.receive()

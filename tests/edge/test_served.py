@@ -9,14 +9,16 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
-import uvicorn
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
 from starloom import app as hub_app
+from starloom.edge.serving import Listener, server_config
+from starloom.engine.succession import Succession
 from starloom.lab.ports import free_port
 from starloom.settings import Settings
 from starloom_protocol import frames as f
@@ -28,10 +30,10 @@ DOCS = Path(__file__).parents[2] / "docs"
 @asynccontextmanager
 async def served(tmp_path: Path) -> AsyncIterator[World]:
     async with a_world(tmp_path, port=free_port()) as world:
-        config = uvicorn.Config(
-            world.app, port=world.hub.settings.port, ws="websockets-sansio", lifespan="off", log_config=None
+        config = server_config(
+            world.app, host="127.0.0.1", port=world.hub.settings.port, drain_s=5, certificate=None, key=None
         )
-        server = uvicorn.Server(config)
+        server = Listener(config)
         task = asyncio.create_task(server._serve())
         while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0)
@@ -114,7 +116,7 @@ async def test_goodbye_reaches_agents_and_pages(tmp_path: Path) -> None:
         async with connect(f"ws://127.0.0.1:{port}/api/v1/live", proxy=None) as live:
             await live.send(json.dumps({"t": "ticket", "ticket": ticket}))
             await live.recv()
-            running = hub_app.Running(world.edge, world.engine, world.hub, world.token)
+            running = hub_app.Running(world.edge, cast(Succession, world.engine), world.hub, world.token)
             await hub_app.say_goodbye(running)
             assert json.loads(await live.recv())["reason"] == "the hub is stopping"
             with pytest.raises(ConnectionClosed):

@@ -250,7 +250,7 @@ class Ws:
     def __init__(self, app: Any, path: str, headers: dict[str, str] | None = None) -> None:
         given = headers or {}
         self._app = app
-        self._scope = {
+        self._scope: dict[str, Any] = {
             "type": "websocket",
             "asgi": {"version": "3.0", "spec_version": "2.4"},
             "http_version": "1.1",

@@ -13,7 +13,8 @@ NEW = b"127.0.0.1:8470"
 
 def out(chunks: list[bytes]) -> tuple[bytes, dict[str, int], bool]:
     reader = HeadReader(NEW.decode())
-    passed, bodies, upgraded = b"", {}, False
+    passed, upgraded = b"", False
+    bodies: dict[str, int] = {}
     for chunk in chunks:
         for piece in reader.feed(chunk):
             passed += piece.data

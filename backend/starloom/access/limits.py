@@ -35,30 +35,31 @@ class Limits:
 
     def __init__(self, monotonic_s: Callable[[], float], doors: dict[str, Rate] | None = None) -> None:
         self._monotonic_s = monotonic_s
-        self._doors = DOORS if doors is None else doors
+        chosen = DOORS if doors is None else doors
+        self._doors = {
+            door: (rate, Rate(rate.burst * _WHOLE_FACTOR, rate.every_s / _WHOLE_FACTOR))
+            for door, rate in chosen.items()
+        }
         self._levels: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
 
     def wait_s(self, door: str, address: str, *, count: bool = True) -> float:
         """Return 0 and count a try, or how many seconds to wait. `count` False only looks."""
-        rate = self._doors[door]
-        waits = [
-            self._take((door, address), rate, count=False),
-            self._take((door, "*"), Rate(rate.burst * _WHOLE_FACTOR, rate.every_s / _WHOLE_FACTOR), count=False),
-        ]
-        if max(waits) == 0 and count:
-            self._take((door, address), rate, count=True)
-            self._take((door, "*"), Rate(rate.burst * _WHOLE_FACTOR, rate.every_s / _WHOLE_FACTOR), count=True)
-        return max(waits)
-
-    def _take(self, key: tuple[str, str], rate: Rate, *, count: bool) -> float:
+        rate, whole = self._doors[door]
         now = self._monotonic_s()
+        level, of_all = self._level((door, address), rate, now), self._level((door, "*"), whole, now)
+        if level < 1 or of_all < 1:
+            return max((1 - level) * rate.every_s, (1 - of_all) * whole.every_s)
+        if count:
+            self._keep((door, address), level - 1, now)
+            self._keep((door, "*"), of_all - 1, now)
+        return 0.0
+
+    def _level(self, key: tuple[str, str], rate: Rate, now: float) -> float:
         level, seen = self._levels.get(key, (float(rate.burst), now))
-        level = min(float(rate.burst), level + (now - seen) / rate.every_s)
-        wait = 0.0 if level >= 1 else (1 - level) * rate.every_s
-        if count and wait == 0:
-            level -= 1
+        return min(float(rate.burst), level + (now - seen) / rate.every_s)
+
+    def _keep(self, key: tuple[str, str], level: float, now: float) -> None:
         self._levels[key] = (level, now)
         self._levels.move_to_end(key)
         while len(self._levels) > ADDRESSES_MAX:
             self._levels.popitem(last=False)
-        return wait

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -45,6 +46,8 @@ class Reach:
 
     def trusts(self, peer: str) -> bool:
         """Say whether this peer's X-Forwarded-* count."""
+        if not self.proxies:
+            return False
         try:
             address = ipaddress.ip_address(peer)
         except ValueError:
@@ -79,6 +82,7 @@ def reach_of(urls: Sequence[str], proxies: Sequence[str] = ()) -> Reach:
     return Reach(frozenset(hosts), frozenset(origins), networks)
 
 
+@lru_cache(maxsize=64)
 def _host(value: str, scheme: str) -> str:
     try:
         parts = urlsplit(f"//{value}")

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
-from starlette.types import Message
+from starlette.routing import Match
+from starlette.types import Message, Scope
 
 from starloom.access import secrets
 from starloom.access.callers import Caller, Means
@@ -19,12 +19,12 @@ from starloom.access.denials import Denied
 from starloom.access.guard import ROUTES, V1, Door, Row
 from starloom.access.limits import Limits
 from starloom.access.view import BEARER, SESSION, AccessView
+from starloom.edge.calling import Handler, directly
 from starloom.edge.problems import Problem, answer_to
 from starloom_protocol.vocabulary import Code
 
 CSRF_HEADER = "x-starloom-csrf"
 _SAFE = frozenset({"GET", "HEAD"})
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class Admission:
@@ -143,11 +143,12 @@ def _bounded(request: Request, body_max: int) -> Request:
 
     async def receive() -> Message:
         nonlocal seen
-        message = await request.receive()
-        seen += len(message.get("body", b""))
-        if seen > body_max:
-            raise Problem(Code.TOO_LARGE, f"the body is longer than {body_max} bytes")
-        return message
+        if seen <= body_max:  # one that was too long stays so, however often it is read
+            message = await request.receive()
+            seen += len(message.get("body", b""))
+            if seen <= body_max:
+                return message
+        raise Problem(Code.TOO_LARGE, f"the body is longer than {body_max} bytes")
 
     return Request(request.scope, receive)
 
@@ -170,8 +171,14 @@ def guarded_route(admission: Admission, denied: Callable[[Denied], None] = lambd
     """Return a route class that admits first, then bounds the body, then handles; `denied` hears of refusals."""
 
     class GuardedRoute(APIRoute):
+        def matches(self, scope: Scope) -> tuple[Match, Scope]:
+            # Routes are asked one after the other: almost all say no, and that has to be cheap.
+            if self.path_regex.match(scope["path"]) is None:
+                return Match.NONE, {}
+            return super().matches(scope)
+
         def get_route_handler(self) -> Handler:
-            handle = super().get_route_handler()
+            handle = directly(self, super().get_route_handler())
             path = self.path
 
             async def guarded(request: Request) -> Response:

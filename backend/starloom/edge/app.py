@@ -92,6 +92,8 @@ def build(
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
+        # Nothing here listens to it, and looking whether something does is done again for every request.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
         responses={
             "4XX": {"description": "Refused, with code, reason, hint and errors[]", "content": {problems.MEDIA: {}}}
         },
@@ -135,23 +137,24 @@ def build(
     repeats = Repeats(hub.monotonic_s)
     wheels = Wheels(files.wheels, files.wheel_sources)
     constellations, submit = Constellations(hub), Submit(hub)
+    # Routes are asked in this order: first what is asked most, last what takes every path.
     for part in (
         Service(hub, app, aip, dict(gauges or {})),
-        Sessions(hub, repeats),
         submit,
         constellations,
+        EventRoutes(hub),
+        Controls(hub, repeats, constellations),
+        FleetRoutes(hub, repeats, wheels),
+        Sessions(hub, repeats),
         BriefRoutes(hub, submit),
         Recipes(hub, repeats),
         Schedules(hub, repeats, submit, constellations),
         Secrets(hub, repeats),
         WhyRoute(hub, constellations),
-        EventRoutes(hub),
         Activity(hub),
         Forks(hub, repeats, constellations),
-        Controls(hub, repeats, constellations),
         Approvals(hub),
         OwnerAsks(hub),
-        FleetRoutes(hub, repeats, wheels),
         Joining(hub, wheels, files.join_script),
         LabRoutes(hub, repeats),
         LanRoutes(hub),

@@ -59,7 +59,7 @@ class Socket:
         return data
 
     async def write(self, text: str) -> None:
-        """Send one message; returns when the transport takes more.
+        """Send one message, as soon as the transport takes one.
 
         Raises:
             Gone: if the peer is no longer there.
@@ -69,6 +69,23 @@ class Socket:
         except (OSError, RuntimeError) as error:
             self._closed = True
             raise Gone(str(error) or "the connection ended") from error
+
+    def write_now(self, text: str) -> bool:
+        """Send one message before anything else runs; False, and nothing was sent, if the transport takes none now.
+
+        A write waits for the transport before it sends, and for nothing after: one that waits has not begun.
+        """
+        if self._closed:
+            return False
+        writing = self.write(text)
+        try:
+            writing.send(None)
+        except StopIteration:
+            return True
+        except Gone:
+            return False
+        writing.close()
+        return False
 
     async def close(self, code: int, reason: str) -> None:
         """End the connection; nothing to do if the peer did so first."""

@@ -9,6 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from websockets.protocol import Protocol, State
 
+from starloom.edge.heads import BoundedHttp
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
 
 
@@ -25,7 +26,7 @@ def server_config(
         ws_per_message_deflate=False,
         ws_ping_interval=20.0,
         ws_ping_timeout=20.0,
-        http="h11",
+        http=BoundedHttp,
         lifespan="off",
         access_log=False,
         server_header=False,

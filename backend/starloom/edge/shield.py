@@ -32,6 +32,7 @@ _FIXED = {
     b"permissions-policy": b"camera=(), microphone=(), geolocation=(), clipboard-read=(self)",
     b"cache-control": b"no-store",
 }
+_ALL_FIXED = list(_FIXED.items())
 RELAY = RELAY_HEADER.encode()
 _HSTS = b"max-age=31536000"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
@@ -125,7 +126,7 @@ def _printable(text: str) -> str:
 def _add_headers(message: Message, request_id: str, *, secure: bool) -> None:
     headers = list(message.get("headers", []))
     present = {name.lower() for name, _ in headers}
-    headers += [(name, value) for name, value in _FIXED.items() if name not in present]
+    headers += _ALL_FIXED if present.isdisjoint(_FIXED) else [item for item in _FIXED.items() if item[0] not in present]
     headers.append((b"x-request-id", request_id.encode()))
     if secure:
         headers.append((b"strict-transport-security", _HSTS))

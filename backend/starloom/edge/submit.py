@@ -7,7 +7,7 @@ words never starts anything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request
@@ -49,10 +49,9 @@ def known_devices(hub: Hub) -> Sequence[str]:
     return [name for device in devices for name in (device.name, device.id)]
 
 
-def known_tools(hub: Hub) -> dict[str, Repeatability] | None:
+def known_tools(hub: Hub) -> Mapping[str, Repeatability] | None:
     """Return the tools that the fleet offers; None while no device has offered any, so nothing is judged."""
-    found = {tool: next(iter(offers.values())).repeatability for tool, offers in hub.fleet.tools().items()}
-    return found or None
+    return hub.fleet.repeatabilities() or None
 
 
 class Submit:
@@ -212,7 +211,7 @@ def _lowered(
     document: dict[str, Any] | str,
     params: dict[str, Any],
     devices: Sequence[str],
-    tools: dict[str, Repeatability] | None,
+    tools: Mapping[str, Repeatability] | None,
 ) -> LoweredPlan:
     try:
         found = read_document(document) if isinstance(document, str) else document

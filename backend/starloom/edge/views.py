@@ -29,7 +29,7 @@ from starloom_protocol.feed import ACCESS, FLEET, Event
 from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.lab_records import LabFault
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState, Repeatability, most_careful
 
 HEADLINES_MAX = 5_000
 HEADLINES_BYTES_MAX = 8 * 1024 * 1024
@@ -55,11 +55,12 @@ class FleetView:
         self.lab_faults: dict[str, LabFault] = {}
         self._by_code: dict[str, str] = {}
         self._tools: dict[str, dict[str, ToolOffer]] | None = None
+        self._repeatabilities: dict[str, Repeatability] | None = None
 
     def reset(self, seq: int, entities: Mapping[str, bytes]) -> None:
         """Take the whole stream as committed."""
         self.seq = seq
-        self._tools = None
+        self._tools = self._repeatabilities = None
         self.devices.clear()
         self.offers.clear()
         self.enrollments.clear()
@@ -86,7 +87,7 @@ class FleetView:
     def _put(self, key: str, raw: bytes | None) -> None:
         kind, _, identity = key.partition("/")
         if kind in ("device", "offer"):
-            self._tools = None
+            self._tools = self._repeatabilities = None
         if raw is None:
             if kind == "device":
                 self.devices.pop(identity, None)
@@ -158,6 +159,15 @@ class FleetView:
         if self._tools is None:
             self._tools = self._table_of_tools()
         return self._tools
+
+    def repeatabilities(self) -> Mapping[str, Repeatability]:
+        """Return every offered tool with the most careful repeatability that a device states; kept like `tools`."""
+        if self._repeatabilities is None:
+            self._repeatabilities = {
+                tool: most_careful(offer.repeatability for offer in offers.values())
+                for tool, offers in self.tools().items()
+            }
+        return self._repeatabilities
 
     def _table_of_tools(self) -> dict[str, dict[str, ToolOffer]]:
         table: dict[str, dict[str, ToolOffer]] = {}
