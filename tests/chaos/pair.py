@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sqlite3
 import subprocess
@@ -158,20 +159,27 @@ class Pair(Stack):
             del self._silent[name]
 
     def _freeze(self, name: str) -> bool:
-        self._hubs[name].send_signal(signal.SIGSTOP)
+        hub = self._hubs[name]
+        hub.send_signal(signal.SIGSTOP)
+        # Only the thread that gets it stops the others, and on a busy machine one of them may take the lock meanwhile.
+        stopped = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+        until(lambda: os.waitid(os.P_PID, hub.pid, stopped), f"every thread of hub {name} is stopped")
         with closing(sqlite3.connect(self.database, isolation_level=None, timeout=0.2)) as lock:
             try:
                 lock.execute("BEGIN IMMEDIATE")
                 lock.execute("ROLLBACK")
             except sqlite3.OperationalError:
-                self._hubs[name].send_signal(signal.SIGCONT)
+                hub.send_signal(signal.SIGCONT)
                 return False
         return True
 
     def until_owner(self, name: str) -> float:
         """Wait until this hub owns the shard and can do work; return how long that took."""
         began = time.monotonic()
-        until(lambda: self.role(name) == "owner", f"hub {name} owns the shard")
+        try:
+            until(lambda: self.role(name) == "owner", f"hub {name} owns the shard")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; its log ends:\n{self.log(f'hub-{name}')[-2000:]}") from None
         self.until_ready(name)
         return time.monotonic() - began
 
