@@ -78,7 +78,7 @@ async def test_the_blocks_of_curl_md_run_as_written(tmp_path: Path) -> None:
     assert b"event: request_accepted" in out
 
 
-async def test_a_real_browser_like_socket_and_a_foreign_one(tmp_path: Path) -> None:
+async def test_a_real_browser_like_socket_and_a_foreign_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with served(tmp_path) as world:
         port = world.hub.settings.port
         async with world.client() as http:
@@ -87,11 +87,13 @@ async def test_a_real_browser_like_socket_and_a_foreign_one(tmp_path: Path) -> N
         with pytest.raises(InvalidStatus) as refused:
             await connect(url, origin=Origin("http://evil.example"), proxy=None)
         assert refused.value.response.status_code == 403
+        assert json.loads(refused.value.response.body)["code"] == "bad_origin"
         async with connect(url, origin=Origin(f"http://127.0.0.1:{port}"), proxy=None) as live:
             await live.send(json.dumps({"t": "ticket", "ticket": ticket}))
             assert json.loads(await live.recv())["t"] == "ready"
             await live.send(json.dumps({"t": "subscribe", "stream": "fleet"}))
             assert json.loads(await live.recv())["t"] == "snapshot"
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_a_hub_on_a_real_store_starts_stops_and_remembers(tmp_path: Path) -> None:

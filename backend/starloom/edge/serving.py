@@ -7,6 +7,8 @@ from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn._types import ASGISendEvent
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import Protocol, State
 
 from starloom.edge.heads import BoundedHttp
@@ -21,7 +23,7 @@ def server_config(
         app,
         host=host,
         port=port,
-        ws="websockets-sansio",
+        ws=Talk,
         ws_max_size=MESSAGE_BYTES_MAX + 64 * 1024,
         ws_per_message_deflate=False,
         ws_ping_interval=20.0,
@@ -38,6 +40,18 @@ def server_config(
         ssl_certfile=str(certificate) if certificate else None,
         ssl_keyfile=str(key) if key else None,
     )
+
+
+class Talk(WebSocketsSansIOProtocol):
+    """A socket that may be refused by a whole answer.
+
+    uvicorn 0.54 forgets that such an answer ends the handshake, and tells each refusal as an error of the application.
+    """
+
+    async def send(self, message: ASGISendEvent) -> None:
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
+            self.handshake_complete = True
 
 
 class Listener(uvicorn.Server):
