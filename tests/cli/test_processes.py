@@ -13,11 +13,12 @@ import pytest
 
 from starloom.cli import ports
 from starloom.cli.processes import Child, Program, log_tail
+from tests.waiting import PATIENCE_S
 
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for something that another process does; the operating system tells nobody of it."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
@@ -83,7 +84,7 @@ async def test_one_that_ignores_sigterm_is_ended_by_force(kept: Kept, tmp_path: 
 
 async def test_without_restart_the_end_is_known(kept: Kept, tmp_path: Path) -> None:
     child = await kept.start("print('hello'); raise SystemExit(3)", restart=False, log=tmp_path / "out.log")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         await child.ended.wait()
     assert child.exit_code == 3
     assert log_tail(tmp_path / "out.log") == "    hello"

@@ -16,8 +16,7 @@ from starloom.cli import enrolling, ssh, tunnels
 from starloom.cli.problems import Problem
 from starloom.lab.ports import free_port
 from tests.ssh_server import SshServer, ssh_server
-
-PATIENCE_S = 20
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def test_the_first_run_writes_fresh_passwords_once_and_for_one_reader(tmp_path: 
     def run(target: Path, *words: str) -> subprocess.CompletedProcess[str]:
         environment = {"PATH": os.environ["PATH"], "ENV_FILE": str(target)}
         return subprocess.run(
-            ["sh", str(script), *words], env=environment, capture_output=True, text=True, check=False, timeout=20
+            ["sh", str(script), *words], env=environment, capture_output=True, text=True, check=False, timeout=60
         )
 
     one, two = tmp_path / "one", tmp_path / "two"

@@ -144,7 +144,7 @@ class HubStandIn:
         for socket, _ in list(self._sockets):
             socket.transport.abort()
 
-    async def until(self, met: Callable[[], object], *, within_s: float = 15.0) -> Any:
+    async def until(self, met: Callable[[], object], *, within_s: float = 60.0) -> Any:
         """Wait for a condition over what was heard, and return its value."""
         async with asyncio.timeout(within_s), self._news:
             while not (value := met()):

@@ -41,6 +41,7 @@ from starloom_protocol.frames import (
 )
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
+from tests.waiting import PATIENCE_S
 
 SHELL = '{"argv":["sh","-c","SCRIPT"]}'
 
@@ -81,7 +82,7 @@ class Bench:
         self.news.set()
 
     async def until_said(self, text: str) -> None:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(PATIENCE_S):
             while not any(text in line for line in self.said):
                 self.news.clear()
                 await self.news.wait()
@@ -142,7 +143,7 @@ async def test_a_hub_that_reads_nothing_is_still_heard_and_gets_all_of_it_in_ord
     bench.hub.listens.clear()
     args = json.dumps({"value": "x" * 15_000})
     orders = [dispatch("lab.echo", args, at=lease(f"t{n}"), repeatability="pure") for n in range(1_500)]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         for order in orders:
             await bench.hub.send(order)
         await bench.hub.send(UpdateAvailable(version="9.9.9"))
@@ -261,7 +262,7 @@ async def test_resume_of_work_without_a_trace_is_told_as_interrupted(bench: Benc
 async def test_a_hub_with_another_key_is_left(bench: Bench) -> None:
     bench.start(hub_key="other", reconnect_most_s=0.05)
     _, _, task = bench.agents[0]
-    ended = await asyncio.wait_for(task, 10)
+    ended = await asyncio.wait_for(task, PATIENCE_S)
     assert "is not the hub that this device joined" in str(ended)
     assert [line for line in bench.said if "may be the line's doing" in line] == [
         f"this may be the line's doing: try {number} of 5" for number in range(1, 5)
@@ -280,7 +281,7 @@ async def test_a_refusal_for_good_stops_the_agent_with_its_reason(bench: Bench) 
     bench.hub.refuse_with = Refuse(code=Code.DEVICE_REVOKED, fix="Enroll it again.", reason="test was revoked")
     bench.start()
     _, _, task = bench.agents[0]
-    ended = await asyncio.wait_for(task, 10)
+    ended = await asyncio.wait_for(task, PATIENCE_S)
     assert "test was revoked" in str(ended)
     assert "Enroll it again." in str(ended)
 

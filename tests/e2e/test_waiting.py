@@ -66,7 +66,7 @@ def a_model(*says: Say) -> Iterator[FakeModel]:
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
     thread.start()
     try:
-        assert up.wait(20), "the fake model did not start"
+        assert up.wait(60), "the fake model did not start"
         yield held[0]
     finally:
         loop.call_soon_threadsafe(over.set)

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from starloom.clock import STEP_MS, HubClock, follow_dates
+from tests.waiting import PATIENCE_S
 
 HOUR_NS = 3_600_000_000_000
 
@@ -56,7 +57,7 @@ async def looks(machine: Machine, idle: list[bool]) -> list[int]:
     task = asyncio.create_task(
         follow_dates(machine.clock, asked, lambda: followed.append(machine.clock.now_ms()), look_ms=1)
     )
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await done.wait()
         await asyncio.sleep(0)
     task.cancel()
@@ -80,7 +81,7 @@ async def test_hub_time_never_goes_back(machine: Machine, caplog: pytest.LogCapt
     before = machine.clock.now_ms()
     machine.ahead_ns -= 2 * HOUR_NS
     task = asyncio.create_task(follow_dates(machine.clock, lambda: True, lambda: None, look_ms=1))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         while "event=date_was_set" not in caplog.text:
             await machine.clock.wait(1)
     task.cancel()

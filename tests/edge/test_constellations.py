@@ -14,6 +14,7 @@ from starloom.store.port import Unavailable
 from starloom_protocol import frames as f
 from starloom_protocol.feed import decode_event
 from tests.edge.world import Agent, NoRecipes, World, an_offer, chain, settle
+from tests.waiting import PATIENCE_S
 
 C = "/api/v1/constellations"
 
@@ -276,7 +277,7 @@ async def test_a_stream_of_events_resumes_after_the_last_id(world: World) -> Non
     async with world.client() as http:
         await http.delete(f"/api/v1/tokens/{identity}")
         await http.post(f"{C}/{made['id']}/pause")
-    await asyncio.wait_for(stream, 5)
+    await asyncio.wait_for(stream, PATIENCE_S)
     body = b"".join(seen)
     ids = [int(line[4:]) for line in body.split(b"\n") if line.startswith(b"id: ")]
     assert ids[: len(known) - 1] == [decode_event(raw).seq for raw in known[1:]]

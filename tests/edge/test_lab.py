@@ -16,6 +16,7 @@ from starloom.lab.desk import Desk
 from starloom.lab.scenario_runs import ScenarioRuns
 from tests.arch.checkout import ROOT
 from tests.edge.world import Agent, World, a_world, chain
+from tests.waiting import PATIENCE_S
 
 F = "/api/v1/lab/faults"
 ORDERS = "/api/v1/lab/orders"
@@ -87,7 +88,7 @@ async def test_a_fault_goes_from_the_wish_over_the_order_to_its_report(lab: Worl
         asked = await http.post(F, json=WISH)
         assert (asked.status_code, asked.json()["state"]) == (201, "asked")
         fault = asked.json()["id"]
-        (order,) = (await asyncio.wait_for(waiting, 5)).json()["items"]
+        (order,) = (await asyncio.wait_for(waiting, PATIENCE_S)).json()["items"]
         assert (order["order"], order["kind"], order["for_s"]) == (fault, "kill", 2)
         assert (await hold(http, agent, fault)).json()["items"] == []
         began = await http.post(f"{F}/{fault}/began", json={"note": "the agent of toy is killed"})
@@ -218,7 +219,7 @@ async def test_only_owners_break_things(lab: World, role: str) -> None:
 
 
 async def until_over(http: httpx.AsyncClient, path: str) -> dict[str, Any]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while (run := (await http.get(path)).json())["state"] in ("starting", "running"):  # noqa: ASYNC110
             await asyncio.sleep(0)
     found: dict[str, Any] = run
@@ -263,7 +264,7 @@ async def test_one_runs_at_a_time_and_a_person_may_stop_it(lab: World) -> None:
         busy = await http.post(f"{S}/cut-link/runs")
         assert (busy.status_code, busy.json()["code"]) == (409, "scenario_busy")
         assert busy.json()["reason"] == "killed-hub is running already"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while not (await http.get(path)).json()["story"]:  # noqa: ASYNC110
                 await asyncio.sleep(0)
         stopped = (await http.delete(path)).json()

@@ -23,6 +23,7 @@ from starloom.edge.problems import Problem
 from starloom.lab.ports import free_port
 from starloom_agent.dialling import pin_of
 from tests.edge.world import World, a_world
+from tests.waiting import PATIENCE_S
 
 DAY_MS = 86_400_000
 
@@ -42,7 +43,7 @@ class Turns:
     async def one(self) -> None:
         self.slept.clear()
         self._due.set()
-        await asyncio.wait_for(self.slept.wait(), 10)
+        await asyncio.wait_for(self.slept.wait(), PATIENCE_S)
 
 
 class Network:
@@ -242,7 +243,7 @@ async def test_closing_cuts_what_is_connected_through_it(here: Here) -> None:
         closed = await http.post("/api/v1/lan/close")
         assert (closed.status_code, closed.json()["open"]) == (200, False)
         with pytest.raises(ConnectionClosed):
-            await asyncio.wait_for(socket.recv(), 10)
+            await asyncio.wait_for(socket.recv(), PATIENCE_S)
 
 
 async def test_closing_while_a_socket_is_being_closed_by_its_peer(here: Here) -> None:

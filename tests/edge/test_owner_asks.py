@@ -9,6 +9,7 @@ import pytest
 from starloom_protocol import frames as f
 from starloom_protocol.ask_records import OwnerAsk
 from tests.edge.world import Agent, World, settle
+from tests.waiting import PATIENCE_S
 
 API = "/api/v1"
 ASK = OwnerAsk(action="0c" * 32, args='{"name":"nginx"}', id="1f2e3d4c", left_s=600, tool="service.restart")
@@ -64,5 +65,5 @@ async def test_an_agent_of_version_1_is_never_given_an_answer(world: World) -> N
     assert agent.session.version == 1
     world.hub.links.send(agent.id, [f.OwnerAnswer(action="a", allow=True, ask="1f2e3d4c", by="person:ann")])
     await agent.send(f.Ping(at_ms=1))
-    assert (await asyncio.wait_for(agent.next(f.Pong), 5)).at_ms == 1
+    assert (await asyncio.wait_for(agent.next(f.Pong), PATIENCE_S)).at_ms == 1
     assert not [frame for frame in agent.inbox if isinstance(frame, f.OwnerAnswer)]

@@ -43,6 +43,7 @@ from starloom_protocol.entities import Fault, Offer, ToolOffer
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.session import Session, Side, device_id, proof_bytes
 from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability
+from tests.waiting import PATIENCE_S
 
 URL = "http://127.0.0.1:8470"
 NOW_MS = 1_790_000_000_000
@@ -277,7 +278,7 @@ class Ws:
         """Connect; `status` is 101, or that of the refusal."""
         self._to_app.put_nowait({"type": "websocket.connect"})
         self.task = asyncio.create_task(self._app(self._scope, self._to_app.get, self._send))
-        first = await asyncio.wait_for(self._from_app.get(), 5)
+        first = await asyncio.wait_for(self._from_app.get(), PATIENCE_S)
         if first["type"] == "websocket.accept":
             self.status = 101
         elif first["type"] == "websocket.http.response.start":
@@ -304,7 +305,7 @@ class Ws:
         Raises:
             ConnectionError: if the hub closed instead.
         """
-        message = await asyncio.wait_for(self._from_app.get(), 5)
+        message = await asyncio.wait_for(self._from_app.get(), PATIENCE_S)
         if message["type"] == "websocket.close":
             self.close_code, self.close_reason = message["code"], message.get("reason", "")
             raise ConnectionError(f"{self.close_code} {self.close_reason}")
@@ -327,7 +328,7 @@ class Ws:
         """Go away without a word and wait until the hub has noticed."""
         self._to_app.put_nowait({"type": "websocket.disconnect", "code": 1006})
         if self.task is not None:
-            await asyncio.wait_for(self.task, 5)
+            await asyncio.wait_for(self.task, PATIENCE_S)
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from starloom.jobs.claiming import Answered, Claim, NotOurs, ask
 from starloom.store.port import Unavailable
 from starloom_protocol.entities import Fault
 from starloom_protocol.vocabulary import Code
+from tests.waiting import PATIENCE_S
 
 REFUSED = Answered(faults=[Fault(code=Code.CONFLICT, reason="the job is claimed by other")])
 TAKEN = Answered(value={"claimed": True})
@@ -69,7 +70,7 @@ async def test_it_renews_while_it_works() -> None:
             await inbox.arrived.wait()
         return "done"
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await claim(inbox).while_renewing(work) == "done"
 
 
@@ -83,7 +84,7 @@ async def test_a_lost_claim_stops_the_work() -> None:
         finally:
             stopped.set()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(NotOurs):
             await claim(inbox).while_renewing(work)
     assert stopped.is_set()
@@ -98,7 +99,7 @@ async def test_an_engine_that_is_away_for_a_while_is_asked_again() -> None:
             await inbox.arrived.wait()
         return len(inbox.posted)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         assert await claim(inbox).while_renewing(work) >= 4
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from starloom.lab.proxy import FaultProxy
+from tests.waiting import PATIENCE_S
 
 
 class Target:
@@ -35,7 +36,7 @@ class Target:
             writer.transport.abort()
 
     async def until(self, count: int) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             while len(self.got) < count:
                 self.changed.clear()
                 await self.changed.wait()
@@ -81,7 +82,7 @@ async def dial() -> AsyncIterator[Dial]:
 
 
 async def read(reader: asyncio.StreamReader, count: int) -> bytes:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         return await reader.readexactly(count)
 
 
@@ -143,17 +144,17 @@ async def test_uploads_are_held_at_a_count_of_their_own_bytes(proxy: FaultProxy,
     other.write(head("/other", 30) + b"o" * 30)
     _, second = await dial(proxy)
     second.write(head("/b", 10) + b"b" * 10)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await proxy.held.wait()
     assert proxy.uploaded["/b"] == 5
     await target.until(len(target.got))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         while target.got.count(b"b") < 5 or target.got.count(b"o" * 30) < 1:
             target.changed.clear()
             await target.changed.wait()
     assert target.got.count(b"bbbbbb") == 0
     proxy.heal()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         while proxy.uploaded["/b"] < 10:
             target.changed.clear()
             await target.changed.wait()
@@ -166,7 +167,7 @@ async def test_orders_on_a_socket_wait_while_uploads_are_held(proxy: FaultProxy,
     proxy.hold_uploads(frozenset({"/a"}), 0)
     _, upload = await dial(proxy)
     upload.write(head("/a", 3) + b"abc")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await proxy.held.wait()
     before = len(target.got)
     socket.write(b"report")
@@ -211,7 +212,7 @@ async def test_a_reset_while_both_sides_talk_leaves_nothing_behind(
         writer.write_eof()
     await target.until(100_000)
     proxy.reset()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         for reader, _ in lines:
             while not reader.at_eof() and reader.exception() is None:
                 try:

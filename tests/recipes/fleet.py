@@ -84,7 +84,7 @@ class Device:
     def _type(self, command: str, *words: str) -> None:
         argv = [sys.executable, "-m", "starloom_agent", command, "--home", str(self.home), *words]
         policy, told = (self.home / "policy.toml").read_bytes(), self._policies_told()
-        typed = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+        typed = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
         assert typed.returncode == 0, typed.stdout + typed.stderr
         if (self.home / "policy.toml").read_bytes() != policy:
             until(lambda: self._policies_told() > told, f"{self.name} has noticed its policy")

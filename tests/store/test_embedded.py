@@ -17,6 +17,7 @@ from redis.asyncio import Redis
 
 from starloom.store.embedded import SOCKET_PATH_BYTES_MAX, EmbeddedRedis
 from starloom.store.port import Unavailable
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -140,12 +141,12 @@ async def test_the_supervisor_starts_it_again(server: EmbeddedRedis) -> None:
     again = asyncio.Event()
     supervisor = asyncio.create_task(server.supervise(again.set))
     os.kill(old, signal.SIGKILL)
-    await asyncio.wait_for(again.wait(), 10)
+    await asyncio.wait_for(again.wait(), PATIENCE_S)
     assert server.alive()
     assert server.pid != old
     assert await run(server, "GET", "a") == b"kept"
     await server.stop()
-    await asyncio.wait_for(supervisor, 5)
+    await asyncio.wait_for(supervisor, PATIENCE_S)
 
 
 async def test_a_long_home_gets_a_short_socket(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from starloom.store.redis import TRIM_MARGIN, RedisStore
 from tests.store.contract import fill
 from tests.store.harness import RedisWorld
 from tests.store.sample import commit, seqs, task
+from tests.waiting import PATIENCE_S
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -378,13 +379,13 @@ async def test_taking_goes_on_when_redis_was_replaced(world: RedisWorld) -> None
     consumer = asyncio.create_task(consume())
     for raw in (b"1", b"2"):
         await store.inbox.post(raw, answer_within_s=None)
-        assert await asyncio.wait_for(seen.get(), 5) == raw
+        assert await asyncio.wait_for(seen.get(), PATIENCE_S) == raw
     await world.restart_redis()
     await store.inbox.post(b"3", answer_within_s=None)
-    assert await asyncio.wait_for(seen.get(), 10) == b"3"
+    assert await asyncio.wait_for(seen.get(), PATIENCE_S) == b"3"
     await world.wipe_redis()
     await store.inbox.post(b"4", answer_within_s=None)
-    assert await asyncio.wait_for(seen.get(), 10) == b"4"
+    assert await asyncio.wait_for(seen.get(), PATIENCE_S) == b"4"
     assert seen.empty()
     consumer.cancel()
     await asyncio.gather(consumer, return_exceptions=True)

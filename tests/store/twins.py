@@ -29,6 +29,7 @@ from starloom_protocol.vocabulary import ConstellationState
 from tests.store.harness import MemoryWorld, RedisWorld, Store
 from tests.store.sample import attempt, commit, head, task
 from tests.store.twin_calls import Call, draw_calls
+from tests.waiting import PATIENCE_S
 
 HUBS = ("a", "b", "reader")
 
@@ -64,7 +65,7 @@ class Side:
     async def do(self, call: Call) -> Any:
         """Carry a call out and return its answer, or how it was refused."""
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_S):
                 return self._plain(await getattr(self, f"_{call.kind}")(call, self.stores[call.at], **call.more))
         except Refused as refused:
             return ["refused", refused.why, refused.found_pos, refused.found_term]
