@@ -32,6 +32,7 @@ from steps import Unable, run, say, step
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 DISTRIBUTIONS = ("protocol", "backend", "device_agents")
+PACKAGES = ("protocol/starloom_protocol", "backend/starloom", "device_agents/starloom_agent")
 
 
 def venv_python(venv: Path = VENV) -> Path:
@@ -117,6 +118,12 @@ def install(dev: bool) -> None:
     with step("installing Starloom's hub, agent and protocol"):
         editable = [part for name in DISTRIBUTIONS for part in ("-e", str(ROOT / name))]
         _pip("install", "--no-deps", "--no-build-isolation", *editable)
+        # Where PYTHONDONTWRITEBYTECODE is set, each process would compile all of it again, for seconds.
+        run(
+            [str(venv_python()), "-m", "compileall", "-q", *PACKAGES],
+            cwd=ROOT,
+            failed=lambda tail: Unable(f"Starloom does not compile:\n{tail}", "Check out a whole copy of it."),
+        )
     _stamp_path(dev).write_text(wanted_stamp(dev))
     if dev:
         _stamp_path(False).write_text(wanted_stamp(False))
