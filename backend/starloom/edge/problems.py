@@ -157,6 +157,9 @@ def translate(error: Exception) -> Problem:
     match error:
         case Problem():
             return error
+        case HTTPException(__cause__=Problem() as cause):
+            # FastAPI calls a body unreadable when reading it was refused.
+            return cause
         case RequestValidationError():
             return _validation(error)
         case BlobRefused():
