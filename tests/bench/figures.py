@@ -48,8 +48,7 @@ GOALS = (
     Goal("w1_vs_dask", "W1, times Dask", 4, 8, True),
     Goal("w1_vs_echo", "W1 tasks/s over echo messages/s", 0.08, 0.25, True),
     Goal("cpu_per_task_vs_echo", "hub CPU a task over echo CPU a message (the worse of W1, W3)", 8, 3, False),
-    Goal("w2_hop_vs_echo_rtt", "W2 hop p50 over echo round trip, a bare protocol at its other end", 10, 6, False),
-    Goal("w2_hop_vs_echo_rtt_agent", "W2 hop p50 over echo round trip, an agent's socket stack there", 10, 6, False),
+    Goal("w2_hop_vs_echo_rtt", "W2 hop p50 over echo round trip", 10, 6, False),
     Goal("cpu_10k_vs_1k", "hub CPU a task at 10,000 over 1,000 (W3)", 1.2, 1.2, False),
     Goal("w4_vs_w3", "W4 tasks/s over W3", 0.9, 0.9, True),
 )

@@ -28,7 +28,7 @@ processes did during those of Starloom. No figure here is asserted by a test.
   message for the round trip: from a bare protocol and the next one at once, so that both processes are hot. Beside it
   the same with the agent's `websockets` client at the other end, which is the stack that a hop goes through, and from
   the bare protocol with a millisecond between messages: in a chain of tasks each process sleeps while the others work.
-  W2 is judged by the first and by the second, W1 and CPU by the bare protocol.
+  Goals are judged by the first.
 - Dask: `distributed`, {workers} worker processes of one thread, the same graphs, from `get` until the client has the
   result; it keeps nothing on disk. Dask has no W4.
 - W3: each task waits for two of the layer above. W4: W3 and an edit by REST every 50 completions; a run in which too
