@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import Protocol, State
 
 from starloom.edge.heads import BoundedHttp
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGISendEvent
 
 
 def server_config(
