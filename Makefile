@@ -14,7 +14,7 @@ run: ## start everything and carry out the sample; Ctrl-C stops it
 	@$(PYTHON) scripts/environment.py --page
 	@PORT='$(PORT)' ONCE='$(ONCE)' DEMO='$(DEMO)' DEMO_FAULT='$(DEMO_FAULT)' exec $(PYTHON) scripts/run.py $(HOME_DIR)
 
-test: ## everything CI runs; installs what it needs
+test: ## everything CI runs; installs what it needs; LONG=1: on a slow machine, too
 	@$(PYTHON) scripts/environment.py --dev --page
 	@exec $(HERE) scripts/verify.py all
 

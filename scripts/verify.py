@@ -1,8 +1,9 @@
 """What `make test` and `make check` run: each layer as its own process, one summary at the end.
 
 Everything together runs in two lanes side by side, since real processes and browsers wait for most of their time; what
-a layer says is then printed in one piece when it ends. The last line is `N passed, M failed`, over all layers, which is
-what CI reads. A layer that has no tests yet is not listed. Needs the development environment; starts no service.
+a layer says is then printed in one piece when it ends. On a machine that gives much less than the expected speed, tests
+marked `long` are left to `make chaos`, `make e2e` and `make sim`, and the summary says so. The last line is `N passed,
+M failed`, over all layers, which is what CI reads. Needs the development environment; starts no service.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import page
+from pace import pace
 from steps import Unable, say
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,8 +36,18 @@ OWN_LAYERS = ("arch", "guard", "sim", "chaos", "e2e")
 PROCESSES = {"chaos": 3}
 """Layers whose files are spread over processes: each has a stack of its own and waits much more than it works."""
 
-BESIDE = ("chaos", "e2e")
-"""What runs in the second lane, one after the other, while the first has everything else."""
+WAITING = ("chaos", "e2e")
+"""Layers of real processes and a browser: the second lane begins with them."""
+
+SLOW_BELOW = 0.6
+"""The part of the expected speed under which `all` leaves out what is marked `long`: a whole run of 25 minutes would
+then take over 40 at the least, and leases of some seconds run out because a machine is busy, not for a fault."""
+
+SHORT = {"chaos": "make chaos", "e2e": "make e2e"}
+"""Layers with tests marked `long`, and what runs all of them whatever the machine gives."""
+
+SHORT_SCHEDULES = 150
+"""Schedules of the simulator on a slow machine; `make sim` runs as many as it is told."""
 
 GENERATED = (
     ("types", "starloom_protocol.export"),
@@ -43,7 +56,7 @@ GENERATED = (
 )
 """What is written by programs, and by which; `--check` fails when it is stale."""
 
-_COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)")
+_COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed)")
 
 
 @dataclass
@@ -76,16 +89,17 @@ class Layer:
             errors="replace",
         )
         last = ""
-        assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-        for line in process.stdout:
-            if printing is None:
-                sys.stdout.write(line)
-                sys.stdout.flush()
-            else:
-                said.append(line)
-            if self.counted and _COUNT.search(line):
-                last = line
-        self.ok = process.wait() == 0
+        with process:
+            assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+            for line in process.stdout:
+                if printing is None:
+                    sys.stdout.write(line)
+                    sys.stdout.flush()
+                else:
+                    said.append(line)
+                if self.counted and _COUNT.search(line):
+                    last = line
+        self.ok = process.returncode == 0
         self.counts = {word.rstrip("s"): int(number) for number, word in _COUNT.findall(last)}
         self.seconds = time.monotonic() - began
         if printing is not None:
@@ -95,24 +109,28 @@ class Layer:
 
 
 def run_all(layers: list[Layer]) -> None:
-    """Run every layer: those of `BESIDE` in a lane of their own if there are others, each lane in order."""
-    first = [layer for layer in layers if layer.name not in BESIDE]
-    second = [layer for layer in layers if layer.name in BESIDE]
-    if not first or not second:
+    """Run every layer: in two lanes if some wait and some work, which take from the two ends until nothing is left."""
+    waiting = [layer for layer in layers if layer.name in WAITING]
+    left = deque([layer for layer in layers if layer not in waiting] + waiting[::-1])
+    if not waiting or len(waiting) == len(left):
         for layer in layers:
             layer.run()
         return
     printing = threading.Lock()
 
-    def lane(of: list[Layer]) -> None:
-        for layer in of:
+    def lane(take: Callable[[], Layer]) -> None:
+        while True:
+            try:
+                layer = take()
+            except IndexError:
+                return
             with printing:
                 say(f"-- {layer.name} begins")
             layer.run(printing)
 
-    beside = threading.Thread(target=lane, args=(second,), daemon=True)
+    beside = threading.Thread(target=lane, args=(left.pop,), daemon=True)
     beside.start()
-    lane(first)
+    lane(left.popleft)
     beside.join()
 
 
@@ -130,18 +148,22 @@ def checks() -> list[Layer]:
     return found
 
 
-def pytest_layers(folder: Path) -> list[Layer]:
+def pytest_layers(folder: Path, short: bool = False) -> list[Layer]:
     """Return one layer for the quick tests and one for each slow folder that has tests.
 
     Each has its own part of `folder` for its files: pytest clears away what an earlier session left in a common one.
+    With `short` the layers of `SHORT` leave out what is marked `long`, and nothing is spread over processes.
     """
     tests = ROOT / "tests"
     slow = [name for name in OWN_LAYERS if any((tests / name).rglob("test_*.py"))]
 
     def layer(name: str, *what: str) -> Layer:
-        spread = ["-n", str(PROCESSES[name]), "--dist", "loadfile"] if name in PROCESSES else []
-        argv = [sys.executable, "-m", "pytest", "-q", *spread, f"--basetemp={folder / name}", *what]
-        return Layer(name, argv, counted=True)
+        how = ["-n", str(PROCESSES[name]), "--dist", "loadfile"] if name in PROCESSES and not short else []
+        if short and name in SHORT:
+            how = ["-m", "not long"]
+        argv = [sys.executable, "-m", "pytest", "-q", *how, f"--basetemp={folder / name}", *what]
+        environment = {"STARLOOM_SIM_SCHEDULES": str(SHORT_SCHEDULES)} if short and name == "sim" else {}
+        return Layer(name, argv, environment=environment, counted=True)
 
     ignored = [f"--ignore=tests/{name}" for name in slow]
     return [layer("tests", "tests", *ignored), *(layer(name, f"tests/{name}") for name in slow)]
@@ -225,10 +247,24 @@ def summary(layers: list[Layer]) -> int:
         passed, skipped = passed + good, skipped + layer.counts.get("skipped", 0)
         failed += bad if layer.ok or bad else 1
         count = f"  {good} passed" + (f", {bad} failed" if bad else "") if layer.counts else ""
+        if left_out := layer.counts.get("deselected"):
+            count += f", {left_out} long ones left to {SHORT[layer.name]}"
         say(f"  {'ok  ' if layer.ok else 'FAIL'}  {layer.name:<12} {layer.seconds:6.1f} s{count}")
     if any(layer.counted for layer in layers):
         say(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 0 if all(layer.ok for layer in layers) else 1
+
+
+def is_slow() -> bool:
+    """Measure the machine, and say what follows from it; `LONG=1` and `LONG=0` decide without measuring."""
+    asked = os.environ.get("LONG")
+    if asked:
+        return asked == "0"
+    found = pace()
+    if found >= SLOW_BELOW:
+        return False
+    say(f"This machine gives {found:.2f} of the expected speed: long tests are left out (LONG=1 runs them, too).")
+    return True
 
 
 def chosen(what: str, folder: Path) -> list[Layer]:
@@ -244,7 +280,7 @@ def chosen(what: str, folder: Path) -> list[Layer]:
     if what in ("all", "e2e", "tests"):
         ensure_ssh()
     if what == "all":
-        return checks() + pytest_layers(folder) + page_layers()
+        return checks() + pytest_layers(folder, short=is_slow()) + page_layers()
     found = [layer for layer in pytest_layers(folder) if layer.name == what]
     if not found:
         raise Unable(f"there are no tests in tests/{what}", f"name another of: {', '.join(OWN_LAYERS)}")

@@ -26,8 +26,8 @@ from starloom.lab.ports import free_port
 from starloom_agent.platforms.processes import die_with_parent
 from tests.waiting import until
 
-READY_WITHIN_S = 90.0
-END_WITHIN_S = 30.0
+READY_WITHIN_S = 300.0
+END_WITHIN_S = 90.0
 
 
 class Installation:

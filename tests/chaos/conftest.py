@@ -51,7 +51,7 @@ def settled(stack: Stack, record_property: Note) -> Settled:
             return not verdict.all
 
         try:
-            until(rests, "the history is in order", 10)
+            until(rests, "the history is in order", 60)
         except AssertionError:
             told = "\n".join(verdict.all)
             raise AssertionError(f"the history of {stack.home} breaks promises:\n{told}") from None

@@ -105,7 +105,7 @@ class Stack(Installation):
         asyncio.run(join(self.client, agent))
         grant = [sys.executable, "-m", "starloom_agent", "grant", "--home", str(home)]
         grant += ["--effects", "read,write", "shell:run", "--"]
-        subprocess.run([*grant, *self.place.command, "{.*...}"], check=True, capture_output=True, timeout=60)
+        subprocess.run([*grant, *self.place.command, "{.*...}"], check=True, capture_output=True, timeout=180)
         self._agents[name] = agent
 
     def end(self) -> None:

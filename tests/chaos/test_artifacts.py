@@ -23,7 +23,7 @@ from tests.chaos.stack import Stack
 from tests.chaos.work import plan
 from tests.waiting import until
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 MIB = 1024 * 1024
 SETTINGS = {"STARLOOM_TIME_SCALE": "2"}

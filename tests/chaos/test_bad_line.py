@@ -15,7 +15,7 @@ from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
 from tests.waiting import until
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 CROWD, LANES = 40, 4
 PACE_S = 0.02

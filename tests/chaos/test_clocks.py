@@ -18,7 +18,7 @@ from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
 from tests.waiting import until
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 LEASE_S = (15 + 5) / 10
 EITHER = {"any": [{"name": "north"}, {"name": "south"}]}

@@ -17,7 +17,7 @@ from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
 from tests.waiting import until
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 FAULTS = 8
 SEEDS = range(1, 1 + int(os.environ.get("CHAOS_SEEDS", "2")))

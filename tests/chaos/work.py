@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-WAIT_MOST_S = 90
+WAIT_MOST_S = 240
 
 PROGRAM = f"""\
 import os, pathlib, signal, subprocess, sys, time

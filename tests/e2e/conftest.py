@@ -30,7 +30,7 @@ FLAGS = [
     "--use-fake-device-for-media-stream",
     "--use-fake-ui-for-media-stream",
 ]
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 
 
 @pytest.hookimpl(trylast=True)

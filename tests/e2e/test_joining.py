@@ -18,8 +18,8 @@ from tests.e2e.stack import Stack
 from tests.ssh_server import ssh_server
 from tests.waiting import until
 
-pytestmark = pytest.mark.e2e
-READY_MS = 60_000
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+READY_MS = 180_000
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from playwright.sync_api import Page, expect
 from tests.e2e.screens import Screens
 from tests.e2e.stack import PHONE, Stack
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
-SLOW_MS = 120_000
+SLOW_MS = 240_000
 COUNTING = "import time\ntime.sleep({seconds})\nresult = 'counted'"
 
 

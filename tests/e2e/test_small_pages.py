@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 
 def test_settings(page: Page, screens: Screens, width: str) -> None:
@@ -107,7 +107,7 @@ def test_the_page_survives_the_hub(page: Page, stack: Stack, screens: Screens, w
         expect(page.get_by_role("button", name="Pause", exact=True)).to_have_attribute("aria-disabled", "true")
         stack.open_gate(gate)
         screens.shoot(page, "constellation", "offline", width)
-    expect(page.locator(".linkpill")).to_have_text("Live", timeout=30_000)
+    expect(page.locator(".linkpill")).to_have_text("Live", timeout=90_000)
     stack.until_state(constellation, "succeeded")
     expect(state).to_contain_text("Done")
     rows = page.get_by_role("list", name="Tasks").get_by_role("button")

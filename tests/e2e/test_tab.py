@@ -16,7 +16,7 @@ from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.waiting import until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 NAME = "pocket"
 
 # What a program might try in order to reach the page, the hub or anything else.

@@ -16,7 +16,7 @@ from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.models.server import FakeModel, Say, fake_model
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 
 def test_a_devices_question_is_answered_in_the_inbox(page: Page, stack: Stack, screens: Screens, width: str) -> None:

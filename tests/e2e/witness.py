@@ -18,7 +18,7 @@ from tests.e2e.stack import PHONE, Stack
 from tests.waiting import until
 
 T = TypeVar("T")
-WITHIN_S = 150.0
+WITHIN_S = 400.0
 # Looks at every change of the page, because a state may be over before the next question; all as they came first.
 _WATCH = """() => {
   const seen = (window.sampleSeen = {state: [], sentence: [], words: [], versions: [], newest: []});

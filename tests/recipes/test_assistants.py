@@ -175,7 +175,7 @@ def test_a_brief_s_round_trip_with_a_faulty_plan_ends_in_a_running_one(fleet: Fl
     written = json.dumps(plan())
     answer.write_text("Sure!\n\n```json\n" + written.replace("disk.usage", "disk.usege") + "\n```\nDone.")
     argv = [sys.executable, "-m", "starloom.cli", "brief", "--hub", str(fleet.home), "--answer", str(answer)]
-    refused = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    refused = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False)
     assert refused.returncode == 2
     assert "1. tasks[0].tool: " in refused.stdout
     assert "disk.usage" in refused.stdout

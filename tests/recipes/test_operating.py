@@ -44,7 +44,7 @@ date +%s.%N >> patched
 def owner(device: Device, *words: str) -> str:
     """Type `starloom-agent WORDS` on a device."""
     argv = [sys.executable, "-m", "starloom_agent", words[0], "--home", str(device.home), *words[1:]]
-    typed = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    typed = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False)
     assert typed.returncode == 0, typed.stdout + typed.stderr
     return typed.stdout
 

@@ -27,7 +27,7 @@ def repository(fleet: Fleet, expected: int) -> None:
     laptop.write("shop/test_shop.py", TEST.format(expected=expected))
     laptop.write("shop/.gitignore", "secret.txt\n")
     laptop.write("shop/secret.txt", "stays here")
-    subprocess.run(["git", "init", "-q", str(laptop.folder / "shop")], check=True, timeout=60)
+    subprocess.run(["git", "init", "-q", str(laptop.folder / "shop")], check=True, timeout=180)
 
 
 def test_the_tests_pass_on_every_machine_that_can_run_them(fleet: Fleet) -> None:

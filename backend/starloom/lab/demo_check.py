@@ -24,7 +24,7 @@ import psutil
 from starloom.lab.ports import free_port
 from starloom.lab.sample import CUT_TASK, Places
 
-WITHIN_S = 180.0
+WITHIN_S = 400.0
 FOLDERS, PICTURES, EQUAL = 8, 24, 3
 
 

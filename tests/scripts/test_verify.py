@@ -1,0 +1,79 @@
+"""What `make test` chooses to run, and that two lanes run each layer once."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import verify
+from verify import Layer
+
+
+def argv_of(layers: list[Layer], name: str) -> list[str]:
+    (found,) = (layer for layer in layers if layer.name == name)
+    return found.argv
+
+
+@pytest.mark.parametrize("name", ["chaos", "e2e"])
+def test_a_slow_machine_leaves_out_what_is_long_and_nothing_else(tmp_path: Path, name: str) -> None:
+    whole, short = verify.pytest_layers(tmp_path), verify.pytest_layers(tmp_path, short=True)
+    assert [layer.name for layer in whole] == [layer.name for layer in short]
+    assert "not long" not in argv_of(whole, name)
+    assert "not long" in argv_of(short, name)
+    changed = {layer.name for layer, other in zip(whole, short, strict=True) if layer.argv != other.argv}
+    assert changed == {"chaos", "e2e"}
+
+
+@pytest.mark.parametrize(("given", "slow"), [(1.0, False), (0.6, False), (0.59, True), (0.1, True)])
+def test_the_pace_of_the_machine_decides(
+    given: float, slow: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("LONG", raising=False)
+    monkeypatch.setattr(verify, "pace", lambda: given)
+    assert verify.is_slow() is slow
+    assert ("LONG=1" in capsys.readouterr().out) is slow
+
+
+@pytest.mark.parametrize(("asked", "slow"), [("1", False), ("0", True)])
+def test_who_asks_for_it_is_not_measured(asked: str, slow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONG", asked)
+    monkeypatch.setattr(verify, "pace", lambda: pytest.fail("it was measured all the same"))
+    assert verify.is_slow() is slow
+
+
+def test_what_was_left_out_stands_in_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    says = "print('26 passed, 63 deselected in 100.00s')"
+    layer = Layer("chaos", [sys.executable, "-c", says], cwd=tmp_path, counted=True)
+    layer.run()
+    assert verify.summary([layer]) == 0
+    said = capsys.readouterr().out
+    assert "26 passed, 63 long ones left to make chaos" in said
+    assert said.splitlines()[-1] == "26 passed, 0 failed"
+
+
+def test_two_lanes_run_each_layer_once_and_chaos_beside_the_first(tmp_path: Path) -> None:
+    began = tmp_path / "began"
+    began.mkdir()
+
+    def layer(name: str, waits_for: str = "") -> Layer:
+        program = (
+            f"import pathlib, time\nbegan = pathlib.Path({str(began)!r})\n(began / {name!r}).touch(exist_ok=False)\n"
+            f"while not (began / {waits_for!r}).exists():\n    time.sleep(0.01)"
+        )
+        return Layer(name, [sys.executable, "-c", program], cwd=tmp_path)
+
+    layers = [layer("format", waits_for="chaos"), *(layer(name) for name in ("tests", "sim", "chaos", "e2e", "page"))]
+    verify.run_all(layers)
+    assert all(each.ok for each in layers)
+    assert {path.name for path in began.iterdir()} == {each.name for each in layers}
+
+
+def test_a_layer_that_fails_fails_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layer = Layer(
+        "tests", [sys.executable, "-c", "print('3 passed, 1 error in 1.00s'); exit(1)"], tmp_path, counted=True
+    )
+    layer.run()
+    assert verify.summary([layer]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "3 passed, 1 failed"
