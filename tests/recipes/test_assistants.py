@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
@@ -19,6 +20,8 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from starloom.lab.ports import free_port
 from tests.recipes.fleet import Fleet
 from tests.waiting import until
+
+pytestmark = pytest.mark.long
 
 TOOLS = ["devices", "recipes", "preview", "submit", "watch", "result", "why", "propose_edit"]
 

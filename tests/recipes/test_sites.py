@@ -10,6 +10,8 @@ import pytest
 
 from tests.recipes.fleet import Fleet
 
+pytestmark = pytest.mark.long
+
 
 class _Site(BaseHTTPRequestHandler):
     def do_GET(self) -> None:

@@ -9,10 +9,14 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from starloom_agent.tools.png import encode
 from tests.planner.drawing import speckled
 from tests.recipes.fleet import Fleet
 from tests.waiting import until
+
+pytestmark = pytest.mark.long
 
 TEST = """import pathlib, unittest
 

@@ -16,14 +16,14 @@ def argv_of(layers: list[Layer], name: str) -> list[str]:
     return found.argv
 
 
-@pytest.mark.parametrize("name", ["chaos", "e2e"])
+@pytest.mark.parametrize("name", ["tests", "chaos", "e2e"])
 def test_a_slow_machine_leaves_out_what_is_long_and_nothing_else(tmp_path: Path, name: str) -> None:
     whole, short = verify.pytest_layers(tmp_path), verify.pytest_layers(tmp_path, short=True)
     assert [layer.name for layer in whole] == [layer.name for layer in short]
     assert "not long" not in argv_of(whole, name)
     assert "not long" in argv_of(short, name)
     changed = {layer.name for layer, other in zip(whole, short, strict=True) if layer.argv != other.argv}
-    assert changed == {"chaos", "e2e"}
+    assert changed == {"tests", "chaos", "e2e"}
 
 
 @pytest.mark.parametrize(("given", "slow"), [(1.0, False), (0.6, False), (0.59, True), (0.1, True)])
