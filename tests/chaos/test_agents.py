@@ -38,7 +38,7 @@ def test_a_killed_agent_retries_what_may_be_repeated_and_finishes_it_once(stack:
     request = stack.submit(plan(name, [stack.place.task(name, "once", device="north", repeatability="idempotent")]))
     until(lambda: stack.place.begun(once), "the program has begun")
     stack.kill_agent("north")
-    until(lambda: not alive(stack, once), "the program ends with its agent", 10)
+    until(lambda: not alive(stack, once), "the program ends with its agent")
     stack.start_agent("north")
     until(lambda: len(stack.place.begun(once)) == 2, "the program has begun again")
     stack.place.open(once)
@@ -85,7 +85,7 @@ def test_work_of_a_silent_agent_is_moved_and_its_runner_ends_it_by_the_fence(sta
     with stack.agent_frozen(first):
         # Nobody but the runner can end it: its agent is stopped and the hub cannot reach the device.
         until(lambda: len(stack.place.begun(moved)) == 2, "another device has begun")
-        until(lambda: len(alive(stack, moved)) == 1, "the runner of the silent agent has ended its program", 15)
+        until(lambda: len(alive(stack, moved)) == 1, "the runner of the silent agent has ended its program")
         stack.place.open(moved)
         assert stack.until_final(request) == "succeeded"
         second = device_name(stack, attempt(request, "moved", 2).device)
@@ -96,6 +96,7 @@ def test_work_of_a_silent_agent_is_moved_and_its_runner_ends_it_by_the_fence(sta
     settled()
 
 
+@pytest.mark.long
 def test_a_late_result_is_one_event_and_changes_nothing(stack: Stack, settled: Settled) -> None:
     name = "agent-late"
     slow = f"{name}/slow"
@@ -120,6 +121,7 @@ def _puts(event: object) -> bytes:
     return b"".join(bytes(raw) for raw in puts.values() if raw is not None)
 
 
+@pytest.mark.long
 def test_unrepeatable_work_goes_on_behind_a_dead_link_and_is_not_given_away(stack: Stack, settled: Settled) -> None:
     name = "link-dead"
     strike = f"{name}/strike"

@@ -120,7 +120,7 @@ def test_a_deadline_comes_when_it_is_due(stack: SkewedPair, settled: Settled, wa
     until(lambda: stack.place.begun(f"{name}/long"), "the program has begun")
     stack.set_date("hubs", SET_TO[way])
     # It stops at a safe point: what runs goes on to its end, and nothing begins after it.
-    until(lambda: str(stack.look(request).state) == "cancelling", "the deadline has come", 30)
+    until(lambda: str(stack.look(request).state) == "cancelling", "the deadline has come")
     assert DEADLINE_S <= time.monotonic() - began < DEADLINE_S + 15
     stack.place.open(f"{name}/long")
     assert stack.until_final(request) == "cancelled"

@@ -47,7 +47,7 @@ class Run:
         self.stack.place.open(self.strike, self.after)
         self.stack.fault(FaultProxy.heal)
         for request in (self.request, self.crowd, *extra):
-            assert self.stack.until_final(request, 60) == "succeeded", request.name
+            assert self.stack.until_final(request) == "succeeded", request.name
         for name in (self.strike, self.after):
             assert len(self.stack.place.begun(name)) == 1, name
             assert len(self.stack.place.ended(name)) == 1, name
@@ -66,6 +66,7 @@ def test_redis_killed_under_a_live_hub(stack: Stack, settled: Settled) -> None:
     settled()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keep", [0.6, 0.0])
 def test_redis_killed_and_its_log_cut_under_a_live_hub(stack: Stack, settled: Settled, keep: float) -> None:
     before = incarnation_of(stack.database)
@@ -82,7 +83,7 @@ def test_redis_killed_and_its_log_cut_under_a_live_hub(stack: Stack, settled: Se
     settled()
 
 
-@pytest.mark.parametrize("keep", [0.6, 0.0])
+@pytest.mark.parametrize("keep", [0.6, pytest.param(0.0, marks=pytest.mark.long)])
 def test_hub_and_redis_killed_and_the_log_cut(stack: Stack, settled: Settled, keep: float) -> None:
     before = incarnation_of(stack.database)
     run = Run(stack, f"both-killed-{round(keep * 10)}")
@@ -101,6 +102,7 @@ def test_hub_and_redis_killed_and_the_log_cut(stack: Stack, settled: Settled, ke
     settled()
 
 
+@pytest.mark.long
 def test_a_live_hub_restores_what_only_it_still_has(stack: Stack, settled: Settled) -> None:
     before = incarnation_of(stack.database)
     run = Run(stack, "only-hub")

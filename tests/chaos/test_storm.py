@@ -111,5 +111,5 @@ def test_whatever_is_killed_nothing_is_lost_or_done_twice(stack: Stack, settled:
         last = run.view.tasks["last"]
         assert last.state == "succeeded", f"{stack.describe(run)} after {told}"
     for request in (crowd, *submitter.accepted):
-        assert stack.until_final(request, 60) == "succeeded", told
+        assert stack.until_final(request) == "succeeded", told
     settled()

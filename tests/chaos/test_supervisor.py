@@ -33,7 +33,7 @@ def tree(stack: Stack) -> list[psutil.Process]:
     return psutil.Process(stack.supervisor.pid).children(recursive=True)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGKILL])
 def test_nothing_outlives_the_supervisor(stack: Stack, settled: Settled, how: signal.Signals) -> None:
     awaited = stack.home / "agents" / stack.own_agent / "workspace" / "awaited.txt"
     wait = {"id": "wait", "tool": "wait.until", "args": {"what": "file", "path": str(awaited), "every_s": 0.1}}
@@ -43,9 +43,9 @@ def test_nothing_outlives_the_supervisor(stack: Stack, settled: Settled, how: si
     until(lambda: all(any(name in _words(one) for one in tree(stack)) for name in names), "all parts run")
     before = tree(stack)
     stack.supervisor.send_signal(how)
-    code = stack.supervisor.wait(30)
+    code = stack.supervisor.wait(90)
     assert code == (0 if how is signal.SIGINT else -signal.SIGKILL)
-    until(lambda: not [one for one in before if one.is_running()], "every process it started is gone", 20)
+    until(lambda: not [one for one in before if one.is_running()], "every process it started is gone")
     assert stack.left_over() == []
     stack.start_again()
     awaited.parent.mkdir(parents=True, exist_ok=True)

@@ -47,7 +47,7 @@ def _under_way(stack: Pair, name: str) -> Accepted:
 
 def _finish(stack: Pair, name: str, request: Accepted, submitters: list[Submitter]) -> None:
     stack.place.open(f"{name}/north", f"{name}/south")
-    assert stack.until_final(request, 90) == "succeeded"
+    assert stack.until_final(request) == "succeeded"
     assert [len(stack.place.begun(f"{name}/{device}")) for device in ("north", "south")] == [1, 1]
     for submitter in submitters:
         assert submitter.count > 0

@@ -25,7 +25,7 @@ def test_a_worker_killed_with_a_job_is_replaced_and_the_job_is_done_once(stack: 
             until(lambda: redis.xlen(keys.INBOX) > 0, "the worker has posted its claim")
             kill()
         stack.until_job(request, "claimed")
-    assert stack.until_final(request, 60) == "succeeded"
+    assert stack.until_final(request) == "succeeded"
     jobs = request.view.each("job", Job)
     assert len(jobs) == 1
     job = next(iter(jobs.values()))
@@ -36,12 +36,13 @@ def test_a_worker_killed_with_a_job_is_replaced_and_the_job_is_done_once(stack: 
     settled()
 
 
+@pytest.mark.long
 def test_requests_accepted_without_a_worker_are_planned_when_there_is_one(stack: Stack, settled: Settled) -> None:
     with stack.supervisor_held():
         stack.kill_worker()
         requests = [stack.ask(WORDS) for _ in range(2)]
         assert all(str(stack.look(request).state) == "planning" for request in requests)
     for request in requests:
-        assert stack.until_final(request, 60) == "succeeded"
+        assert stack.until_final(request) == "succeeded"
         assert [job.claims for job in request.view.each("job", Job).values()] == [1]
     settled()

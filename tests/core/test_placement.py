@@ -57,6 +57,19 @@ def test_a_device_that_failed_it_is_avoided_while_there_is_another() -> None:
     assert driver.take()[0].device == "d-two"
 
 
+def test_where_every_device_failed_it_one_that_answers_comes_before_one_that_was_silent() -> None:
+    driver = WatchedDriver("one", "two")
+    driver.submit(plan(task("a", device=None)))
+    (first,) = driver.take()
+    assert first.device == "d-one"
+    driver.expire(first.at)
+    (second,) = driver.take()
+    assert second.device == "d-two"
+    driver.result(second, outcome=Outcome.INTERRUPTED, code=Code.FENCED, effect=EffectSeen.MAYBE)
+    (third,) = driver.take()
+    assert third.device == "d-two"
+
+
 def test_selectors_choose_by_labels_os_tools_and_any() -> None:
     driver = WatchedDriver("one")
     driver.add_device("two", labels=["gpu"], tools=TOOLS[:1])

@@ -8,7 +8,7 @@ import json
 from starloom.edge import links as links_module
 from starloom.edge.links import Link, Links
 from starloom_protocol import frames as f
-from starloom_protocol.codec import MESSAGE_BYTES_MAX
+from starloom_protocol.codec import MESSAGE_BYTES_MAX, encode
 from starloom_protocol.session import ProtocolFault, Session, Side, State
 from tests.edge.world import settle
 
@@ -153,12 +153,21 @@ async def test_what_cannot_be_sent_ends_the_connection_and_not_who_sends() -> No
     links.add(link)
     link.open([])
     pump = asyncio.create_task(link.pump())
-    link.aip.state = State.CLOSED
+    link.aip.state = State.AWAIT_PROVE
     assert links.send("d-1", [dispatch(1)])
     links.flush()
     await settle()
     assert isinstance(pump.exception(), ProtocolFault)
     assert sent == []
+
+
+async def test_an_agent_that_said_goodbye_is_sent_nothing_more() -> None:
+    link, sent = a_link()
+    link.open([])
+    link.aip.receive(encode(1, [f.Bye(reason="the agent was stopped")], Side.AGENT))
+    assert link.aip.state is State.CLOSED
+    assert not link.push([f.Renew(granted=[], sent_ms=1)])
+    assert (link.queued, sent) == (0, [])
 
 
 async def test_before_the_welcome_frames_wait_and_come_after_the_resume_plan() -> None:

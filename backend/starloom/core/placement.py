@@ -36,9 +36,11 @@ _NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.DEVICE_ASIDE, Reason.M
 _ACTIVE = ConstellationState.ACTIVE
 _WHOLE = 1000
 """The load of a device whose every slot is taken; one whose owner is to be spared ranks behind all loads."""
-_Ranked = tuple[bool, int, int, int, int]
+_FAILED, _SILENT = 1, 2
+"""How a device is avoided for a task: one that said that it failed answers at least, one that was lost may not."""
+_Ranked = tuple[int, int, int, int, int]
 """Avoided, trust, less its inputs there, load, place among the feasible, which are in order of name."""
-_BY_LOAD: _Ranked = (False, 0, 0, 0, 0)
+_BY_LOAD: _Ranked = (0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +152,17 @@ def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool, int]]:
     return demand.feasible
 
 
-def avoided(constellation: Constellation, task: str, record: TaskRecord) -> list[str]:
-    """Return devices that failed this task in this round for a reason of theirs."""
-    devices = []
+def avoided(constellation: Constellation, task: str, record: TaskRecord) -> dict[str, int]:
+    """Return devices that failed this task in this round for a reason of theirs, with how the last time was."""
+    devices: dict[str, int] = {}
     for number in range(record.attempt, 0, -1):
         attempt = constellation.attempts.get(f"{task}/{number}")
         if attempt is None or attempt.round != record.round:
             break
-        lost = attempt.end is AttemptEnd.LOST
-        of_device = attempt.code is not None and CODES[attempt.code].code_class is CodeClass.DEVICE
-        if (lost or of_device) and attempt.device not in devices:
-            devices.append(attempt.device)
+        if attempt.end is AttemptEnd.LOST:
+            devices.setdefault(attempt.device, _SILENT)
+        elif attempt.code is not None and CODES[attempt.code].code_class is CodeClass.DEVICE:
+            devices.setdefault(attempt.device, _FAILED)
     return devices
 
 
@@ -169,8 +171,8 @@ def pick(
 ) -> Choice | None:
     """Choose among the free capable devices; None where none is free.
 
-    Ranked by: not one that failed this task before, how reliable it is (one that is probed first), not at its owner's
-    cost, where its inputs lie, least loaded, name.
+    Ranked by: not one that failed this task before and least one that was silent over it, how reliable it is (one that
+    is probed first), not at its owner's cost, where its inputs lie, least loaded, name.
     """
     fleet = shard.fleet
     known = capable(fleet, demand)
@@ -192,7 +194,7 @@ def pick(
         trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
-        best.append((device in avoid, trust, -inputs_on.get(device, 0), load, place))
+        best.append((avoid.get(device, 0), trust, -inputs_on.get(device, 0), load, place))
     if not best:
         return None
     best.sort()

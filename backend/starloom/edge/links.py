@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from starloom_protocol.codec import MESSAGE_BYTES_MAX, tag_of
 from starloom_protocol.frames import Dispatch, ErrorFrame, Frame, Goaway, HubFrame, PlanEntry, ResumePlan
-from starloom_protocol.session import ProtocolFault, Session
+from starloom_protocol.session import ProtocolFault, Session, State
 from starloom_protocol.version import PROTOCOL_VERSIONS, knows
 from starloom_protocol.vocabulary import Code
 
@@ -79,7 +79,7 @@ class Link:
 
     def hold(self, frames: Sequence[Frame]) -> bool:
         """Queue frames as `push` does, but until `release` is called."""
-        if self._last is not None:
+        if self._last is not None or self.aip.state is State.CLOSED:
             return False
         older = self.aip.version < PROTOCOL_VERSIONS[-1]
         for frame in frames:
