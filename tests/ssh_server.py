@@ -95,7 +95,7 @@ class SshServer:
         if self.process is not None and self.process.poll() is None:
             self.cut()
             self.process.terminate()
-            self.process.wait(10)
+            self.process.wait(60)
 
 
 @contextmanager

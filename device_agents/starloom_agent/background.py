@@ -16,7 +16,7 @@ from starloom_agent import service
 from starloom_agent.home import AgentHome
 from starloom_agent.locking import running_pid
 
-START_WITHIN_S = 15.0
+START_WITHIN_S = 60.0
 STOP_WITHIN_S = 15.0
 _LOG_BYTES_MAX = 5 * 1024 * 1024
 _STEP_S = 0.05

@@ -24,7 +24,7 @@ from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repe
 
 FILE: Final = "mcp.toml"
 MODULE: Final = "mcp"
-LIST_WITHIN_S: Final = 15.0
+LIST_WITHIN_S: Final = 45.0
 _SERVERS_MOST: Final = 16
 _SCHEMA_BYTES_MOST: Final = 32 * 1024
 _TITLE_CHARS: Final = 200

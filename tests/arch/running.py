@@ -21,7 +21,7 @@ from starloom.cli.problems import Problem
 from starloom.lab.ports import free_port
 from tests.arch.checkout import ROOT
 
-READY_S = 90.0
+READY_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def installation(place: Path) -> Iterator[Installation]:
     finally:
         service.send_signal(signal.SIGINT)
         try:
-            service.wait(30)
+            service.wait(120)
         finally:
             service.kill()
             log.close()

@@ -63,7 +63,7 @@ def test_a_command_block_runs_as_written(installed: Installation, block: Block) 
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=240,
         check=False,
     )
     assert done.returncode == int(block.value("exit") or 0), f"{block.text}\n{done.stdout}\n{done.stderr}"

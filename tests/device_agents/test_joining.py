@@ -127,6 +127,6 @@ def test_join_py_is_short_and_a_dry_run_changes_nothing(hub: Hub, tmp_path: Path
     ]
     hub.answers = [(200, wheels)]
     argv = [sys.executable, "-I", str(JOIN_PY), hub.url, "CODE", "--home", str(tmp_path / "home"), "--dry-run"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=180)
     assert "starloom_agent.whl" in done.stdout
     assert not (tmp_path / "home").exists()

@@ -21,7 +21,7 @@ from starloom_agent.tools import registry
 from starloom_protocol.frames import DispatchInput, InputPart
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
-WITHIN_S = 60.0
+WITHIN_S = 180.0
 
 
 class Call:

@@ -127,7 +127,7 @@ def test_what_ends_at_sign_out_is_said(home: AgentHome, person: Path, capsys: py
 
 def typed(home: AgentHome, *arguments: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "starloom_agent", *arguments, "--home", str(home.root)]
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=180)
 
 
 def test_it_is_started_in_the_background_once_and_stopped(home: AgentHome) -> None:

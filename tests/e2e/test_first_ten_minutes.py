@@ -21,7 +21,7 @@ from tests.e2e.witness import Seen
 from tests.ssh_server import SshServer, ssh_server
 from tests.waiting import until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 TOLD = (Path(__file__).parents[2] / "docs" / "first-ten-minutes.md").read_text(encoding="utf-8")
 READY_MS = 180_000
 ENDED = ("succeeded", "partial", "failed", "cancelled")

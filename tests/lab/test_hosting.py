@@ -15,7 +15,7 @@ from starloom.lab.demo_device import DemoDevice, Wound
 from starloom.lab.hosting import Host
 from starloom_protocol.lab_faults import FaultKind, FaultTarget
 
-WITHIN_S = 60.0
+WITHIN_S = 180.0
 
 
 class Hub:

@@ -147,7 +147,7 @@ class Fleet:
                 else:
                     target.write_text(content, encoding="utf-8")
             for path in item.get("repositories", []):
-                subprocess.run(["git", "init", "-q", str(folder / path)], check=True, timeout=60)
+                subprocess.run(["git", "init", "-q", str(folder / path)], check=True, timeout=180)
 
     def context(self, machine: str) -> ToolContext:
         self._calls += 1

@@ -20,7 +20,7 @@ from starloom.cli.problems import Problem, unreachable
 from starloom.cli.processes import Program
 from starloom_protocol.vocabulary import Profile
 
-JOIN_S = 90.0
+JOIN_S = 180.0
 MARKER = "joined-by-up"
 HUB_FILE = "hub.json"
 

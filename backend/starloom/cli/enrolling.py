@@ -26,7 +26,7 @@ from starloom.cli.problems import usage
 from starloom_protocol.vocabulary import Profile
 
 INSTALL_S = 240.0
-ONLINE_S = 45.0
+ONLINE_S = 120.0
 TEST_S = 30
 _STEP_S = 0.1
 

@@ -1,10 +1,10 @@
-"""How long `starloom up` waits for its hub: a minute, and as long as the hub brings an older history up to date."""
+"""How long `starloom up` waits for its hub: three minutes, and as long as it brings an older history up to date."""
 
 from __future__ import annotations
 
 from typing import Final
 
-READY_S: Final = 60.0
+READY_S: Final = 180.0
 TOLD_AFTER_S: Final = 3.0
 OPENING_WORDS: Final = "  the history is brought up to date; after an update that can take minutes, once"
 
@@ -18,7 +18,7 @@ class Patience:
         self._told = False
 
     def lasts(self, now_s: float, *, opening: bool) -> bool:
-        """Whether to wait on; the minute begins anew when the history is open."""
+        """Whether to wait on; the time begins anew when the history is open."""
         if opening:
             self._since_s = now_s
             if self._opening_since_s is None:

@@ -47,9 +47,9 @@ for words in json.loads(sys.argv[1]):
         sys.exit(f"refused: {words}")
 """
 
-READY_S: Final = 90.0
-ONLINE_S: Final = 60.0
-STOP_S: Final = 20.0
+READY_S: Final = 240.0
+ONLINE_S: Final = 180.0
+STOP_S: Final = 60.0
 STEP_S: Final = 0.05
 
 

@@ -20,7 +20,7 @@ from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.cage import Cage, Layer
 
 HELD = [layer for layer in Layer if not levels.trial(layer)]
-WITHIN_S = 60.0
+WITHIN_S = 180.0
 MARK = "starloom-cage-test"
 
 

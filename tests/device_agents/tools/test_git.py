@@ -37,7 +37,7 @@ def git(folder: Path, *argv: str) -> str:
         "GIT_COMMITTER_EMAIL": "a@b",
     }
     own = {**os.environ, **who, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    ran = subprocess.run(["git", *argv], cwd=folder, env=own, capture_output=True, text=True, check=True, timeout=60)
+    ran = subprocess.run(["git", *argv], cwd=folder, env=own, capture_output=True, text=True, check=True, timeout=180)
     return ran.stdout.strip()
 
 

@@ -140,7 +140,7 @@ def test_a_process_is_ended_by_number_and_name(device: Device, victim: subproces
     assert victim.poll() is None
     found = device.call("process.kill", pid=victim.pid, name="sleep", device_name="vps")
     assert (found["ended"], found["device"]) == ("asked", "vps")
-    assert victim.wait(60) == -signal.SIGTERM
+    assert victim.wait(180) == -signal.SIGTERM
     assert device.call("process.kill", pid=victim.pid, name="sleep")["ended"] == "before"
 
 
@@ -157,7 +157,7 @@ def test_one_that_does_not_listen_is_made_to_end_only_by_force(device: Device) -
             device.call("process.kill", pid=deaf.pid, name=name, grace_s=0.1)
         assert deaf.poll() is None
         assert device.call("process.kill", pid=deaf.pid, name=name, grace_s=0.1, force=True)["ended"] == "forced"
-        assert deaf.wait(60) == -signal.SIGKILL
+        assert deaf.wait(180) == -signal.SIGKILL
     finally:
         deaf.kill()
         deaf.wait()

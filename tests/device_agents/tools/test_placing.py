@@ -47,7 +47,7 @@ def test_tasks_that_write_equal_bytes_at_once_do_not_meet(tmp_path: Path) -> Non
         assert writer.stdin is not None
         writer.stdin.write("go\n")
         writer.stdin.flush()
-    ended = [(*writer.communicate(timeout=60), writer.returncode) for writer in writers]
+    ended = [(*writer.communicate(timeout=180), writer.returncode) for writer in writers]
     assert [(said[1], said[2]) for said in ended] == [("", 0)] * 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["target"]
 
