@@ -2,8 +2,9 @@
 
 Everything together runs in two lanes side by side, since real processes and browsers wait for most of their time; what
 a layer says is then printed in one piece when it ends. On a machine that gives much less than the expected speed, tests
-marked `long` are left to `make chaos`, `make e2e` and `make sim`, and the summary says so. The last line is `N passed,
-M failed`, over all layers, which is what CI reads. Needs the development environment; starts no service.
+marked `long` are left out, and none begins after the moment that `.ci/run` sets; the summary says how many that were.
+The last line is `N passed, M failed`, over all layers, which is what CI reads. Needs the development environment; starts
+no service.
 """
 
 from __future__ import annotations
@@ -43,8 +44,17 @@ SLOW_BELOW = 0.6
 """The part of the expected speed under which `all` leaves out what is marked `long`: a whole run of 25 minutes would
 then take over 40 at the least, and leases of some seconds run out because a machine is busy, not for a fault."""
 
-SHORT = {"tests": "LONG=1 make test", "chaos": "make chaos", "e2e": "make e2e"}
-"""Layers with tests marked `long`, and what runs all of them whatever the machine gives."""
+SHORT = ("tests", "chaos", "e2e")
+"""Layers with tests marked `long`."""
+
+WHOLE = {
+    "tests": "LONG=1 make test",
+    "chaos": "make chaos",
+    "e2e": "make e2e",
+    "sim": "make sim",
+    "guard": "make guard",
+}
+"""What runs all of a layer, whatever the machine gives."""
 
 SLOW_ENVIRONMENT = {"chaos": {"CHAOS_TIME_SCALE": "2"}, "sim": {"STARLOOM_SIM_SCHEDULES": "150"}}
 """What a slow machine changes besides: leases of 7.5 s, which it can renew, and fewer schedules than 500."""
@@ -248,7 +258,7 @@ def summary(layers: list[Layer]) -> int:
         failed += bad if layer.ok or bad else 1
         count = f"  {good} passed" + (f", {bad} failed" if bad else "") if layer.counts else ""
         if left_out := layer.counts.get("deselected"):
-            count += f", {left_out} long ones left to {SHORT[layer.name]}"
+            count += f", {left_out} not run (`{WHOLE.get(layer.name, f'make {layer.name}')}` runs them)"
         say(f"  {'ok  ' if layer.ok else 'FAIL'}  {layer.name:<12} {layer.seconds:6.1f} s{count}")
     if any(layer.counted for layer in layers):
         say(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
@@ -281,7 +291,9 @@ def chosen(what: str, folder: Path) -> list[Layer]:
         ensure_ssh()
     if what == "all":
         short = is_slow()
-        return checks(short) + pytest_layers(folder, short) + page_layers()
+        # Most tests last but for what waits: they alone can be cut short when a run must end.
+        tests, *others = pytest_layers(folder, short)
+        return checks(short) + page_layers() + [*others, tests]
     found = [layer for layer in pytest_layers(folder) if layer.name == what]
     if not found:
         raise Unable(f"there are no tests in tests/{what}", f"name another of: {', '.join(OWN_LAYERS)}")
