@@ -3,8 +3,8 @@
 Everything together runs in two lanes side by side, since real processes and browsers wait for most of their time; what
 a layer says is then printed in one piece when it ends. On a machine that gives much less than the expected speed, tests
 marked `long` are left out, and none begins after the moment that `.ci/run` sets; the summary says how many that were.
-The last line is `N passed, M failed`, over all layers, which is what CI reads. Needs the development environment; starts
-no service.
+The last line is `N passed, M failed`, over all layers, which is what CI reads. Needs the development environment, and
+starts no service.
 """
 
 from __future__ import annotations
