@@ -16,6 +16,7 @@ from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     FINAL_TASK_STATES,
     AttemptEnd,
+    EffectSeen,
     Repeatability,
     TaskState,
 )
@@ -102,7 +103,10 @@ def _lost(history: History, streams: dict[str, list[Event]]) -> Iterator[str]:
             continue
         entities = fold({}, streams.get(line.constellation, []))
         attempt = _attempt(entities, f"attempt/{line.task}/{line.attempt}")
-        if attempt is not None and attempt.incarnation == line.incarnation and attempt.end is None:
+        if attempt is None or attempt.incarnation != line.incarnation:
+            continue
+        # What may have happened stays open in the log until a person marks it; that it was told is its effect.
+        if attempt.end is None and attempt.effect is not EffectSeen.MAYBE:
             yield f"{line.device}: the end of {line.task}/{line.attempt} was acknowledged and is not in the log"
 
 

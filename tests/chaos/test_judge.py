@@ -10,7 +10,7 @@ import pytest
 
 from starloom_protocol.entities import Attempt, Head, Record, TaskRecord
 from starloom_protocol.feed import Event
-from starloom_protocol.vocabulary import AttemptEnd, Attention, ConstellationState, Repeatability, TaskState
+from starloom_protocol.vocabulary import AttemptEnd, Attention, ConstellationState, EffectSeen, Repeatability, TaskState
 from tests.chaos.history import History, LedgerLine, Told
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.sql_log import CommitLine
@@ -178,3 +178,9 @@ def test_what_asks_for_a_person_is_not_stuck() -> None:
     waiting = head(ConstellationState.ACTIVE, attention=[Attention.TASK_UNKNOWN])
     history = replace(good(), events=[event(1, head=waiting)], told=[], ledgers=[])
     assert judge(history).stuck == []
+
+
+def test_an_acknowledged_end_that_is_told_as_in_doubt_is_not_lost() -> None:
+    history = good()
+    doubt = event(3, task__a=task(TaskState.UNKNOWN, 1), attempt__a__1=attempt(effect=EffectSeen.MAYBE))
+    assert judge(replace(history, events=[*history.events[:2], doubt], told=[])).lost == []
