@@ -56,7 +56,7 @@ WHOLE = {
 }
 """What runs all of a layer, whatever the machine gives."""
 
-SLOW_ENVIRONMENT = {"chaos": {"CHAOS_TIME_SCALE": "2"}, "sim": {"STARLOOM_SIM_SCHEDULES": "150"}}
+SLOW_ENVIRONMENT = {"chaos": {"CHAOS_TIME_SCALE": "2"}, "sim": {"STARLOOM_SIM_SCHEDULES": "60"}}
 """What a slow machine changes besides: leases of 7.5 s, which it can renew, and fewer schedules than 500."""
 
 GENERATED = (
