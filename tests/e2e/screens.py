@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 FOLDER = ROOT / "screenshots"
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+PICTURE_MS = 300_000
 ELEMENTS_MOST = 1_500
 NARROW_WIDTHS = (320, 360, 430)
 
@@ -62,7 +63,7 @@ class Screens:
     def _picture(self, page: Page, name: str, state: str, theme: str, width: str) -> None:
         FOLDER.mkdir(exist_ok=True)
         file = f"{name}-{state}-{theme}-{width}.png"
-        page.screenshot(path=FOLDER / file)
+        page.screenshot(path=FOLDER / file, timeout=PICTURE_MS)
         self.taken.append(file)
 
     def _judge(self, page: Page, what: str) -> None:
