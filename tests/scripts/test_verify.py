@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -54,17 +55,17 @@ def test_what_was_left_out_stands_in_the_summary(tmp_path: Path, capsys: pytest.
 
 
 def test_two_lanes_run_each_layer_once_and_chaos_beside_the_first(tmp_path: Path) -> None:
-    began = tmp_path / "began"
+    began, meeting = tmp_path / "began", tmp_path / "meeting"
     began.mkdir()
+    # Each end of it waits until the other is opened: one after the other they would never end.
+    os.mkfifo(meeting)
+    meets = {"format": f"open({str(meeting)!r}).read()", "chaos": f"open({str(meeting)!r}, 'w').close()"}
 
-    def layer(name: str, waits_for: str = "") -> Layer:
-        program = (
-            f"import pathlib, time\nbegan = pathlib.Path({str(began)!r})\n(began / {name!r}).touch(exist_ok=False)\n"
-            f"while not (began / {waits_for!r}).exists():\n    time.sleep(0.01)"
-        )
+    def layer(name: str) -> Layer:
+        program = f"open({str(began / name)!r}, 'x').close(); {meets.get(name, '')}"
         return Layer(name, [sys.executable, "-c", program], cwd=tmp_path)
 
-    layers = [layer("format", waits_for="chaos"), *(layer(name) for name in ("tests", "sim", "chaos", "e2e", "page"))]
+    layers = [layer(name) for name in ("format", "tests", "sim", "chaos", "e2e", "page")]
     verify.run_all(layers)
     assert all(each.ok for each in layers)
     assert {path.name for path in began.iterdir()} == {each.name for each in layers}
