@@ -2,7 +2,7 @@
 
 Everything together runs in two lanes side by side, since real processes and browsers wait for most of their time; what
 a layer says is then printed in one piece when it ends. On a machine that gives much less than the expected speed, tests
-marked `long` are left out, and none begins after the moment that `.ci/run` sets; the summary says how many that were.
+marked `long` are left out and counted; a run that is over its time (`.ci/run` sets it) fails.
 The last line is `N passed, M failed`, over all layers, which is what CI reads. Needs the development environment, and
 starts no service.
 """
@@ -291,7 +291,7 @@ def chosen(what: str, folder: Path) -> list[Layer]:
         ensure_ssh()
     if what == "all":
         short = is_slow()
-        # Most tests last but for what waits: they alone can be cut short when a run must end.
+        # Most tests last but for what waits: a run that ends before them has told of everything else.
         tests, *others = pytest_layers(folder, short)
         return checks(short) + page_layers() + [*others, tests]
     found = [layer for layer in pytest_layers(folder) if layer.name == what]

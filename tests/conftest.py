@@ -1,7 +1,6 @@
-"""The moment after which no test begins any more, for a run that must come to an end: what `.ci/run` sets.
+"""The moment after which no test begins any more: a run that must come to an end then fails, with its report.
 
-What is then left out is counted as deselected and not as passed; `scripts/verify.py` says how many. The order is drawn
-anew in every run, so what one leaves out another runs. It decides nothing else about a test.
+What did not run has shown nothing, so the run is not green, whatever passed before. It decides nothing else about a test.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import pytest
 
 UNTIL_S = float(os.environ.get("TESTS_UNTIL") or "inf")
 """Seconds since the epoch."""
+OUT_OF_TIME = 3
+"""The exit code of pytest; what its own codes mean is something else."""
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    if time.time() < UNTIL_S:
-        return None
-    item.config.hook.pytest_deselected(items=[item])
-    return True
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    if time.time() >= UNTIL_S:
+        pytest.exit(f"the time of this run is over before {item.nodeid}, and those after it, began", OUT_OF_TIME)
