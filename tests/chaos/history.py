@@ -11,16 +11,25 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from starloom.store import keys
 from starloom_protocol.feed import ACCESS, FLEET, Event
+from starloom_protocol.frames import Receipt, ResultFrame
+from starloom_protocol.vocabulary import Outcome
 from tests.chaos.sql_log import CommitLine, read_log
 from tests.chaos.stack import Stack
 from tests.chaos.work import Line
 
+_results: msgspec.json.Decoder[ResultFrame | Receipt] = msgspec.json.Decoder(ResultFrame | Receipt)
+
 
 @dataclass(frozen=True)
 class LedgerLine:
-    """One attempt as an agent's ledger has it. `pending`: its end still waits to be acknowledged as durable."""
+    """One attempt as an agent's ledger has it. `pending`: its end still waits to be acknowledged as durable.
+
+    `outcome` is that of the result that it keeps, and None for a receipt or where the hub let it forget.
+    """
 
     device: str
     constellation: str
@@ -30,6 +39,7 @@ class LedgerLine:
     state: str
     began: bool
     pending: bool
+    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True)
@@ -58,14 +68,27 @@ def read_ledger(device: str, ledger: Path) -> list[LedgerLine]:
     with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True, timeout=10)) as sql:
         frames = b"\n".join(frame for (frame,) in sql.execute("SELECT frame FROM reports"))
         rows = sql.execute(
-            "SELECT constellation, task, incarnation, attempt, state, began_s IS NOT NULL FROM attempts"
+            "SELECT constellation, task, incarnation, attempt, state, began_s IS NOT NULL, result FROM attempts"
         ).fetchall()
     return [
         LedgerLine(
-            device, constellation, task, incarnation, attempt, state, bool(began), constellation.encode() in frames
+            device,
+            constellation,
+            task,
+            incarnation,
+            attempt,
+            state,
+            bool(began),
+            constellation.encode() in frames,
+            _outcome(result),
         )
-        for constellation, task, incarnation, attempt, state, began in rows
+        for constellation, task, incarnation, attempt, state, began, result in rows
     ]
+
+
+def _outcome(result: bytes | None) -> Outcome | None:
+    kept = _results.decode(result) if result is not None else None
+    return kept.outcome if isinstance(kept, ResultFrame) else None
 
 
 def collect(stack: Stack) -> History:

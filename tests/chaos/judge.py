@@ -17,6 +17,7 @@ from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
     AttemptEnd,
     EffectSeen,
+    Outcome,
     Repeatability,
     TaskState,
 )
@@ -105,8 +106,9 @@ def _lost(history: History, streams: dict[str, list[Event]]) -> Iterator[str]:
         attempt = _attempt(entities, f"attempt/{line.task}/{line.attempt}")
         if attempt is None or attempt.incarnation != line.incarnation:
             continue
-        # What may have happened stays open in the log until a person marks it; that it was told is its effect.
-        if attempt.end is None and attempt.effect is not EffectSeen.MAYBE:
+        # An interruption ends nothing that may have happened: it stays open in the log until a person marks it.
+        in_doubt = line.outcome is Outcome.INTERRUPTED and attempt.effect is EffectSeen.MAYBE
+        if attempt.end is None and not in_doubt:
             yield f"{line.device}: the end of {line.task}/{line.attempt} was acknowledged and is not in the log"
 
 

@@ -10,7 +10,15 @@ import pytest
 
 from starloom_protocol.entities import Attempt, Head, Record, TaskRecord
 from starloom_protocol.feed import Event
-from starloom_protocol.vocabulary import AttemptEnd, Attention, ConstellationState, EffectSeen, Repeatability, TaskState
+from starloom_protocol.vocabulary import (
+    AttemptEnd,
+    Attention,
+    ConstellationState,
+    EffectSeen,
+    Outcome,
+    Repeatability,
+    TaskState,
+)
 from tests.chaos.history import History, LedgerLine, Told
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.sql_log import CommitLine
@@ -180,7 +188,11 @@ def test_what_asks_for_a_person_is_not_stuck() -> None:
     assert judge(history).stuck == []
 
 
-def test_an_acknowledged_end_that_is_told_as_in_doubt_is_not_lost() -> None:
+@pytest.mark.parametrize(
+    ("outcome", "lost"), [(Outcome.INTERRUPTED, 0), (Outcome.OK, 1), (Outcome.ERROR, 1), (None, 1)]
+)
+def test_only_an_interruption_leaves_what_may_have_happened_open(outcome: Outcome | None, lost: int) -> None:
     history = good()
     doubt = event(3, task__a=task(TaskState.UNKNOWN, 1), attempt__a__1=attempt(effect=EffectSeen.MAYBE))
-    assert judge(replace(history, events=[*history.events[:2], doubt], told=[])).lost == []
+    told = replace(history, events=[*history.events[:2], doubt], ledgers=[ledger(1, outcome=outcome)], told=[])
+    assert len(judge(told).lost) == lost
