@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ LARGER = {
 
 FORBIDDEN_NAMES = re.compile(r"(^|_)(manager|helper|helpers|utils|util|base|common|misc)(_|$)")
 SLEEPS = re.compile(r"\btime\.sleep\(\s*[^)]|asyncio\.sleep\(\s*(?!0\s*\))")
+CLOCKS = re.compile(r"\btime\.(?:time|monotonic|perf_counter|process_time|thread_time)\w*\(")
 MAY_SLEEP = {"arch", "bench", "chaos", "e2e", "sim"}
 """Real processes, or (sim) a loop whose clock is virtual."""
 
@@ -75,6 +77,35 @@ def test_no_test_sleeps_real_time() -> None:
     quick = [path for path in files(".py", under="tests") if path.relative_to(ROOT).parts[1] not in MAY_SLEEP]
     sleeping = [named(path) for path in quick if SLEEPS.search(path.read_text())]
     assert [name for name in sleeping if not name.startswith(tuple(WAITS_FOR_PROCESSES))] == []
+
+
+def test_no_test_asserts_a_time() -> None:
+    """How long something took says what else the machine did: waits are bounded, and `tests/cost.py` counts calls."""
+    found = [
+        f"{named(path)}:{node.lineno}"
+        for path in files(".py", under="tests")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Assert) and any(map(bounds_a_span, ast.walk(node.test)))
+    ]
+    assert found == []
+
+
+def bounds_a_span(node: ast.AST) -> bool:
+    """Return whether this says that something took no longer than it may; that it took long enough may be said."""
+    if not isinstance(node, ast.Compare):
+        return False
+    sides = pairwise([node.left, *node.comparators])
+    return any(
+        is_span(left if isinstance(op, ast.Lt | ast.LtE) else right)
+        for op, (left, right) in zip(node.ops, sides, strict=True)
+        if isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+    )
+
+
+def is_span(node: ast.AST) -> bool:
+    """Return whether this takes something from what a clock says."""
+    of_clock = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Call)
+    return of_clock and CLOCKS.search(ast.unparse(node)) is not None
 
 
 def test_no_file_names_a_registry_or_a_place_on_one_machine() -> None:

@@ -40,7 +40,7 @@ async def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPa
             self.redis.put(Gone(stream))
 
     monkeypatch.setattr(MemoryStore, "retire", retire)
-    done, different = await compare(0, 40, CALLS, shrink_s=60.0)
+    done, different = await compare(0, 40, CALLS)
     assert done < 40
     assert "retire" in different[0]
     assert 1 < len(different) < CALLS, different

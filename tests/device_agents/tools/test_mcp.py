@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -129,11 +128,9 @@ def test_a_server_that_misbehaves_is_left_out_and_said(mode: str, words: str, ho
 
 def test_a_server_that_says_nothing_is_not_waited_for_for_ever(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("starloom_agent.mcp.LIST_WITHIN_S", 0.3)
-    begun = time.monotonic()
     found, said = tools(home, "silent")
     assert found == {}
     assert "no answer in time" in said[0]
-    assert time.monotonic() - begun < 10
 
 
 def test_a_call_that_takes_too_long_leaves_no_process(
