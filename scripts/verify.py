@@ -2,7 +2,7 @@
 
 Everything together runs in two lanes side by side, since real processes and browsers wait for most of their time; what
 a layer says is then printed in one piece when it ends. On a machine that gives much less than the expected speed, tests
-marked `long` are left out and counted; a run that is over its time (`.ci/run` sets it) fails.
+wait longer, and those marked `long` are left out and counted; a run that is over its time (`.ci/run` sets it) fails.
 The last line is `N passed, M failed`, over all layers, which is what CI reads. Needs the development environment, and
 starts no service.
 """
@@ -41,8 +41,11 @@ WAITING = ("chaos", "e2e")
 """Layers of real processes and a browser: the second lane begins with them."""
 
 SLOW_BELOW = 0.6
-"""The part of the expected speed under which `all` leaves out what is marked `long`: a whole run of 25 minutes would
-then take over 40 at the least, and leases of some seconds run out because a machine is busy, not for a fault."""
+"""The part of the expected speed under which a machine is slow: a whole run of 25 minutes would then take over 40 at
+the least, and leases of some seconds run out because a machine is busy, not for a fault."""
+
+SLOWER = 5
+"""How much longer tests wait there, and how much longer the leases of their fleets last (`tests/waiting.py`)."""
 
 SHORT = ("tests", "chaos", "e2e")
 """Layers with tests marked `long`."""
@@ -56,8 +59,8 @@ WHOLE = {
 }
 """What runs all of a layer, whatever the machine gives."""
 
-SLOW_ENVIRONMENT = {"chaos": {"CHAOS_TIME_SCALE": "2"}, "sim": {"STARLOOM_SIM_SCHEDULES": "60"}}
-"""What a slow machine changes besides: leases of 7.5 s, which it can renew, and fewer schedules than 500."""
+SCHEDULES_SHORT = 60
+"""How many schedules `sim` plays where the long is left out, instead of 500."""
 
 GENERATED = (
     ("types", "starloom_protocol.export"),
@@ -158,25 +161,28 @@ def checks(short: bool = False) -> list[Layer]:
     return found
 
 
-def pytest_layers(folder: Path, short: bool = False) -> list[Layer]:
+def pytest_layers(folder: Path, *, slow: bool = False, short: bool = False) -> list[Layer]:
     """Return one layer for the quick tests and one for each slow folder that has tests.
 
     Each has its own part of `folder` for its files: pytest clears away what an earlier session left in a common one.
-    With `short` the layers of `SHORT` leave out what is marked `long`, and nothing is spread over processes.
+    On a `slow` machine everything is waited for longer, and nothing is spread over processes. With `short` the layers
+    of `SHORT` leave out what is marked `long`, and fewer schedules are played.
     """
     tests = ROOT / "tests"
-    slow = [name for name in OWN_LAYERS if any((tests / name).rglob("test_*.py"))]
+    own = [name for name in OWN_LAYERS if any((tests / name).rglob("test_*.py"))]
 
     def layer(name: str, *what: str) -> Layer:
-        how = ["-n", str(PROCESSES[name]), "--dist", "loadfile"] if name in PROCESSES and not short else []
+        how = ["-n", str(PROCESSES[name]), "--dist", "loadfile"] if name in PROCESSES and not slow else []
         if short and name in SHORT:
-            how = ["-m", "not long"]
+            how += ["-m", "not long"]
         argv = [sys.executable, "-m", "pytest", "-q", *how, f"--basetemp={folder / name}", *what]
-        environment = SLOW_ENVIRONMENT.get(name, {}) if short else {}
+        environment = {"TESTS_SLOWER": str(SLOWER)} if slow else {}
+        if short and name == "sim":
+            environment["STARLOOM_SIM_SCHEDULES"] = str(SCHEDULES_SHORT)
         return Layer(name, argv, environment=environment, counted=True)
 
-    ignored = [f"--ignore=tests/{name}" for name in slow]
-    return [layer("tests", "tests", *ignored), *(layer(name, f"tests/{name}") for name in slow)]
+    ignored = [f"--ignore=tests/{name}" for name in own]
+    return [layer("tests", "tests", *ignored), *(layer(name, f"tests/{name}") for name in own)]
 
 
 def page_layers() -> list[Layer]:
@@ -266,15 +272,20 @@ def summary(layers: list[Layer]) -> int:
 
 
 def is_slow() -> bool:
-    """Measure the machine, and say what follows from it; `LONG=1` and `LONG=0` decide without measuring."""
-    asked = os.environ.get("LONG")
-    if asked:
-        return asked == "0"
+    """Measure the machine, and say what follows from it."""
     found = pace()
     if found >= SLOW_BELOW:
         return False
-    say(f"This machine gives {found:.2f} of the expected speed: long tests are left out (LONG=1 runs them, too).")
+    say(f"This machine gives {found:.2f} of the expected speed: tests wait {SLOWER} times as long.")
     return True
+
+
+def is_short(slow: bool) -> bool:
+    """Return whether the long tests are left out: on a slow machine, unless `LONG` says 1 (never) or 0 (always)."""
+    short = {"0": True, "1": False}.get(os.environ.get("LONG", ""), slow)
+    if short:
+        say("Long tests are left out (LONG=1 runs them, too).")
+    return short
 
 
 def chosen(what: str, folder: Path) -> list[Layer]:
@@ -289,12 +300,13 @@ def chosen(what: str, folder: Path) -> list[Layer]:
         ensure_browser()
     if what in ("all", "e2e", "tests"):
         ensure_ssh()
+    slow = is_slow()
     if what == "all":
-        short = is_slow()
+        short = is_short(slow)
         # Most tests last but for what waits: a run that ends before them has told of everything else.
-        tests, *others = pytest_layers(folder, short)
+        tests, *others = pytest_layers(folder, slow=slow, short=short)
         return checks(short) + page_layers() + [*others, tests]
-    found = [layer for layer in pytest_layers(folder) if layer.name == what]
+    found = [layer for layer in pytest_layers(folder, slow=slow) if layer.name == what]
     if not found:
         raise Unable(f"there are no tests in tests/{what}", f"name another of: {', '.join(OWN_LAYERS)}")
     return found

@@ -1,6 +1,6 @@
 """The moment after which no test begins any more: a run that must come to an end then fails, with its report.
 
-What did not run has shown nothing, so the run is not green, whatever passed before. It decides nothing else about a test.
+What did not run has shown nothing, so the run is not green, whatever passed before.
 """
 
 from __future__ import annotations

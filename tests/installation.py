@@ -24,10 +24,10 @@ from starloom.cli.problems import Problem
 from starloom.lab.demo_check import left_over
 from starloom.lab.ports import free_port
 from starloom_agent.platforms.processes import die_with_parent
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
-READY_WITHIN_S = 300.0
-END_WITHIN_S = 90.0
+READY_WITHIN_S = 90.0 * SLOWER
+END_WITHIN_S = 30.0 * SLOWER
 
 
 class Installation:

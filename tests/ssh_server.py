@@ -22,6 +22,7 @@ import psutil
 
 from starloom.lab.ports import free_port
 from starloom_agent.platforms.processes import die_with_parent
+from tests.waiting import SLOWER
 
 FIX = "the ssh tests need OpenSSH (Debian, Ubuntu: apt-get install openssh-server openssh-client)"
 
@@ -70,7 +71,7 @@ class SshServer:
                 stderr=log,
                 preexec_fn=lambda: die_with_parent(signal.SIGTERM, parent),
             )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 20 * SLOWER
         while True:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
@@ -95,7 +96,7 @@ class SshServer:
         if self.process is not None and self.process.poll() is None:
             self.cut()
             self.process.terminate()
-            self.process.wait(60)
+            self.process.wait(10 * SLOWER)
 
 
 @contextmanager

@@ -20,8 +20,9 @@ from starloom.cli.discovery import read_local
 from starloom.cli.problems import Problem
 from starloom.lab.ports import free_port
 from tests.arch.checkout import ROOT
+from tests.waiting import SLOWER
 
-READY_S = 300.0
+READY_S = 90.0 * SLOWER
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def installation(place: Path) -> Iterator[Installation]:
     finally:
         service.send_signal(signal.SIGINT)
         try:
-            service.wait(120)
+            service.wait(30 * SLOWER)
         finally:
             service.kill()
             log.close()

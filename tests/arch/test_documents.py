@@ -21,6 +21,7 @@ from starloom_protocol.vocabulary import CODES
 from tests.arch.checkout import ROOT, files
 from tests.arch.documents import Block, blocks, links
 from tests.arch.running import Installation, installation
+from tests.waiting import SLOWER
 
 SKIPS = {
     "starts-the-service": "`make run` stays until Ctrl-C; `make demo-check` runs the same and asserts it",
@@ -63,7 +64,7 @@ def test_a_command_block_runs_as_written(installed: Installation, block: Block) 
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=50 * SLOWER,
         check=False,
     )
     assert done.returncode == int(block.value("exit") or 0), f"{block.text}\n{done.stdout}\n{done.stderr}"

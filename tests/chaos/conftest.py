@@ -13,7 +13,7 @@ import pytest
 from tests.chaos.history import collect
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.stack import Stack, running
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def settled(stack: Stack, record_property: Note) -> Settled:
             return not verdict.all
 
         try:
-            until(rests, "the history is in order", 60)
+            until(rests, "the history is in order", 10 * SLOWER)
         except AssertionError:
             told = "\n".join(verdict.all)
             raise AssertionError(f"the history of {stack.home} breaks promises:\n{told}") from None

@@ -29,16 +29,20 @@ from starloom.cli.view import View
 from starloom.jobs import broker
 from starloom.lab.proxy import FaultProxy
 from starloom.lab.threaded_proxy import ThreadedProxy
+from starloom.settings import Settings
 from starloom_protocol.entities import Job
 from starloom_protocol.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile
 from tests.chaos.sql_log import read_log
 from tests.chaos.work import Place
 from tests.installation import Installation, end_process, kill
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import PATIENCE_S, SLOWER, until
 
-TIME_SCALE = float(os.environ.get("CHAOS_TIME_SCALE") or 10)
+TIME_SCALE = 10 / SLOWER
 """Divides leases and what hangs on them: 10 makes 1.5 s of a lease, which a slow machine cannot renew in time."""
+
+LEASE_S = (Settings.model_fields["lease_ttl_s"].default + Settings.model_fields["lease_grace_s"].default) / TIME_SCALE
+"""How long a lease lasts that is not renewed, with its grace."""
 
 
 @dataclass
@@ -106,7 +110,7 @@ class Stack(Installation):
         asyncio.run(join(self.client, agent))
         grant = [sys.executable, "-m", "starloom_agent", "grant", "--home", str(home)]
         grant += ["--effects", "read,write", "shell:run", "--"]
-        subprocess.run([*grant, *self.place.command, "{.*...}"], check=True, capture_output=True, timeout=180)
+        subprocess.run([*grant, *self.place.command, "{.*...}"], check=True, capture_output=True, timeout=PATIENCE_S)
         self._agents[name] = agent
 
     def end(self) -> None:
@@ -230,7 +234,7 @@ class Stack(Installation):
 
     def stop_agent(self, name: str) -> None:
         """End an agent as its owner would, by force if it does not listen."""
-        end_process(self._running.pop(name), 60)
+        end_process(self._running.pop(name), 15 * SLOWER)
 
     def kill_agent(self, name: str) -> None:
         """SIGKILL; `start_agent` brings it back."""

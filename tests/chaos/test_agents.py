@@ -10,11 +10,10 @@ from starloom_protocol.entities import Attempt
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.work import plan
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = pytest.mark.chaos
 
-LEASE_S = (15 + 5) / 10
 EITHER = {"any": [{"name": "north"}, {"name": "south"}]}
 
 
@@ -38,7 +37,7 @@ def test_a_killed_agent_retries_what_may_be_repeated_and_finishes_it_once(stack:
     request = stack.submit(plan(name, [stack.place.task(name, "once", device="north", repeatability="idempotent")]))
     until(lambda: stack.place.begun(once), "the program has begun")
     stack.kill_agent("north")
-    until(lambda: not alive(stack, once), "the program ends with its agent")
+    until(lambda: not alive(stack, once), "the program ends with its agent", 10 * SLOWER)
     stack.start_agent("north")
     until(lambda: len(stack.place.begun(once)) == 2, "the program has begun again")
     stack.place.open(once)
@@ -85,7 +84,7 @@ def test_work_of_a_silent_agent_is_moved_and_its_runner_ends_it_by_the_fence(sta
     with stack.agent_frozen(first):
         # Nobody but the runner can end it: its agent is stopped and the hub cannot reach the device.
         until(lambda: len(stack.place.begun(moved)) == 2, "another device has begun")
-        until(lambda: len(alive(stack, moved)) == 1, "the runner of the silent agent has ended its program")
+        until(lambda: len(alive(stack, moved)) == 1, "the runner of the silent agent has ended", 15 * SLOWER)
         stack.place.open(moved)
         assert stack.until_final(request) == "succeeded"
         second = device_name(stack, attempt(request, "moved", 2).device)

@@ -9,7 +9,7 @@ import pytest
 from starloom.lab.proxy import FaultProxy
 from starloom_protocol.entities import Attempt
 from tests.chaos.conftest import Settled
-from tests.chaos.stack import TIME_SCALE, Stack
+from tests.chaos.stack import LEASE_S, Stack
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
 from tests.waiting import until
@@ -66,7 +66,7 @@ def test_a_hub_that_was_stopped_for_longer_than_its_leases_goes_on(stack: Stack,
     )
     until(lambda: stack.place.begun(f"{name}/strike"), "the program has begun")
     with stack.hub_frozen():
-        time.sleep(40 / TIME_SCALE)  # twice a lease with its grace: the silence itself is the fault
+        time.sleep(2 * LEASE_S)  # the silence itself is the fault
         stack.place.open(f"{name}/strike", f"{name}/then")
     assert stack.until_final(request) == "succeeded"
     assert len(stack.place.begun(f"{name}/strike")) == 1

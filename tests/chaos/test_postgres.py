@@ -22,14 +22,14 @@ from tests.chaos.postgres import Postgres
 from tests.chaos.stack import Stack, running
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
 CROWD, LANES = 200, 2
 AWAY_S = 4.0
 """Twice what the history may be behind before requests are refused."""
-READY_AGAIN_S = 120.0
+READY_AGAIN_S = 30.0 * SLOWER
 
 
 class OnPostgres(Stack):

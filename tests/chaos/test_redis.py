@@ -10,7 +10,7 @@ from tests.chaos.sql_log import incarnation_of, read_log
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = pytest.mark.chaos
 
@@ -47,7 +47,7 @@ class Run:
         self.stack.place.open(self.strike, self.after)
         self.stack.fault(FaultProxy.heal)
         for request in (self.request, self.crowd, *extra):
-            assert self.stack.until_final(request) == "succeeded", request.name
+            assert self.stack.until_final(request, 60 * SLOWER) == "succeeded", request.name
         for name in (self.strike, self.after):
             assert len(self.stack.place.begun(name)) == 1, name
             assert len(self.stack.place.ended(name)) == 1, name

@@ -15,7 +15,7 @@ from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
@@ -111,5 +111,5 @@ def test_whatever_is_killed_nothing_is_lost_or_done_twice(stack: Stack, settled:
         last = run.view.tasks["last"]
         assert last.state == "succeeded", f"{stack.describe(run)} after {told}"
     for request in (crowd, *submitter.accepted):
-        assert stack.until_final(request) == "succeeded", told
+        assert stack.until_final(request, 60 * SLOWER) == "succeeded", told
     settled()

@@ -13,7 +13,7 @@ import pytest
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
 from tests.chaos.work import plan
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = pytest.mark.chaos
 
@@ -43,9 +43,9 @@ def test_nothing_outlives_the_supervisor(stack: Stack, settled: Settled, how: si
     until(lambda: all(any(name in _words(one) for one in tree(stack)) for name in names), "all parts run")
     before = tree(stack)
     stack.supervisor.send_signal(how)
-    code = stack.supervisor.wait(90)
+    code = stack.supervisor.wait(30 * SLOWER)
     assert code == (0 if how is signal.SIGINT else -signal.SIGKILL)
-    until(lambda: not [one for one in before if one.is_running()], "every process it started is gone")
+    until(lambda: not [one for one in before if one.is_running()], "every process it started is gone", 20 * SLOWER)
     assert stack.left_over() == []
     stack.start_again()
     awaited.parent.mkdir(parents=True, exist_ok=True)

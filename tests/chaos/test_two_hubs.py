@@ -15,7 +15,7 @@ from tests.chaos.pair import Pair, Viewer, paired
 from tests.chaos.stack import Accepted
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
@@ -47,7 +47,7 @@ def _under_way(stack: Pair, name: str) -> Accepted:
 
 def _finish(stack: Pair, name: str, request: Accepted, submitters: list[Submitter]) -> None:
     stack.place.open(f"{name}/north", f"{name}/south")
-    assert stack.until_final(request) == "succeeded"
+    assert stack.until_final(request, 90 * SLOWER) == "succeeded"
     assert [len(stack.place.begun(f"{name}/{device}")) for device in ("north", "south")] == [1, 1]
     for submitter in submitters:
         assert submitter.count > 0
@@ -62,7 +62,7 @@ def _submitting(stack: Pair, name: str) -> list[Submitter]:
 def test_agents_commands_and_views_at_both_hubs(stack: Pair, settled: Settled) -> None:
     request = stack.remember_of(stack.standby(), echoes("both", 12, side_by_side=2))
     with Viewer(stack.client_of("a"), request) as one, Viewer(stack.client_of("b"), request) as other:
-        assert stack.until_final(request) == "succeeded"
+        assert stack.until_final(request, 90 * SLOWER) == "succeeded"
         last = stack.look(request).seq
         until(lambda: one.last >= last and other.last >= last, "both pages saw all of it")
     assert [event.seq for event in one.events] == [event.seq for event in other.events] == list(range(1, last + 1))

@@ -8,7 +8,7 @@ from starloom.store import keys
 from starloom_protocol.entities import Job
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = pytest.mark.chaos
 
@@ -25,7 +25,7 @@ def test_a_worker_killed_with_a_job_is_replaced_and_the_job_is_done_once(stack: 
             until(lambda: redis.xlen(keys.INBOX) > 0, "the worker has posted its claim")
             kill()
         stack.until_job(request, "claimed")
-    assert stack.until_final(request) == "succeeded"
+    assert stack.until_final(request, 60 * SLOWER) == "succeeded"
     jobs = request.view.each("job", Job)
     assert len(jobs) == 1
     job = next(iter(jobs.values()))
@@ -43,6 +43,6 @@ def test_requests_accepted_without_a_worker_are_planned_when_there_is_one(stack:
         requests = [stack.ask(WORDS) for _ in range(2)]
         assert all(str(stack.look(request).state) == "planning" for request in requests)
     for request in requests:
-        assert stack.until_final(request) == "succeeded"
+        assert stack.until_final(request, 60 * SLOWER) == "succeeded"
         assert [job.claims for job in request.view.each("job", Job).values()] == [1]
     settled()

@@ -14,7 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-WAIT_MOST_S = 240
+from tests.waiting import SLOWER
+
+WAIT_MOST_S = 90 * SLOWER
 
 PROGRAM = f"""\
 import os, pathlib, signal, subprocess, sys, time

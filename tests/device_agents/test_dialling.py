@@ -21,6 +21,7 @@ from starloom_agent.connection import Address, Connection, ConnectionEnded
 from starloom_agent.dialling import BadRoute, Route, pin_of
 from starloom_agent.identity import load_or_make
 from starloom_agent.joining import JoinRefused, request
+from tests.waiting import PATIENCE_S
 
 JOIN_PY = Path(__file__).parents[2] / "device_agents" / "join.py"
 OTHER = "sha256//" + "A" * 43 + "="
@@ -147,7 +148,7 @@ def test_a_route_that_cannot_be_meant_says_how_it_looks(hub: str, pin: str, via:
 
 def _join_py(*arguments: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-I", str(JOIN_PY), *arguments, "--dry-run"]
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=180)
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 def test_join_py_checks_the_pin_itself(served: Served, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from starloom_agent.dialling import Route
 from starloom_agent.identity import Identity, load_or_make
 from starloom_agent.joining import Asked, JoinRefused, hub_address, join, words_of
 from starloom_protocol.vocabulary import Profile
+from tests.waiting import PATIENCE_S
 
 HUB_KEY = "aHVi" * 10 + "aGU="
 ASKED = Asked(code="ABCD-EFGH", name="laptop", os="linux", profile=Profile.OBSERVE)
@@ -127,6 +128,6 @@ def test_join_py_is_short_and_a_dry_run_changes_nothing(hub: Hub, tmp_path: Path
     ]
     hub.answers = [(200, wheels)]
     argv = [sys.executable, "-I", str(JOIN_PY), hub.url, "CODE", "--home", str(tmp_path / "home"), "--dry-run"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=180)
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert "starloom_agent.whl" in done.stdout
     assert not (tmp_path / "home").exists()

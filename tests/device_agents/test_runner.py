@@ -20,8 +20,9 @@ from starloom_agent.platforms import processes
 from starloom_agent.tools import registry
 from starloom_protocol.frames import DispatchInput, InputPart
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from tests.waiting import PATIENCE_S
 
-WITHIN_S = 180.0
+WITHIN_S = PATIENCE_S
 
 
 class Call:

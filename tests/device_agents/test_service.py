@@ -16,6 +16,7 @@ from starloom_agent import background, service
 from starloom_agent.cli import main
 from starloom_agent.home import AgentHome, Joined
 from starloom_agent.locking import running_pid
+from tests.waiting import PATIENCE_S
 
 TASK = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
 
@@ -127,7 +128,7 @@ def test_what_ends_at_sign_out_is_said(home: AgentHome, person: Path, capsys: py
 
 def typed(home: AgentHome, *arguments: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "starloom_agent", *arguments, "--home", str(home.root)]
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=180)
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 def test_it_is_started_in_the_background_once_and_stopped(home: AgentHome) -> None:

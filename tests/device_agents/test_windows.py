@@ -13,6 +13,7 @@ from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
 from starloom_agent.tools.registry import all_tools
 from starloom_protocol.vocabulary import Profile
+from tests.waiting import PATIENCE_S
 
 # What Python for Windows does not have.
 ABSENT = ("fcntl", "resource", "pwd", "grp", "termios")
@@ -25,7 +26,7 @@ def test_the_agent_can_be_imported_without_what_only_unix_has() -> None:
         "import starloom_agent.cli, starloom_agent.runtime, starloom_agent.tools.registry as registry\n"
         "print(len(registry.all_tools()) > 20)"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=180)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert ran.stdout == "True\n", ran.stderr[-2000:]
 
 

@@ -16,6 +16,7 @@ from tests.e2e.failures import explain
 from tests.e2e.screens import FOLDER, Screens, write_index
 from tests.e2e.stack import Stack, running
 from tests.e2e.witness import Seen, watch_sample
+from tests.waiting import SLOWER
 
 SIZES = {"wide": (1440, 900), "phone": (390, 844)}
 FLAGS = [
@@ -30,7 +31,7 @@ FLAGS = [
     "--use-fake-device-for-media-stream",
     "--use-fake-ui-for-media-stream",
 ]
-WAIT_MS = 60_000
+WAIT_MS = 20_000 * SLOWER
 
 
 @pytest.hookimpl(trylast=True)

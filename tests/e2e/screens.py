@@ -14,11 +14,13 @@ from typing import Any, Literal
 import axe_playwright_python
 from playwright.sync_api import Page
 
+from tests.waiting import SLOWER
+
 ROOT = Path(__file__).resolve().parents[2]
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 FOLDER = ROOT / "screenshots"
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-PICTURE_MS = 300_000
+PICTURE_MS = 30_000 * SLOWER
 ELEMENTS_MOST = 1_500
 NARROW_WIDTHS = (320, 360, 430)
 

@@ -19,11 +19,11 @@ from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 from tests.ssh_server import SshServer, ssh_server
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 TOLD = (Path(__file__).parents[2] / "docs" / "first-ten-minutes.md").read_text(encoding="utf-8")
-READY_MS = 180_000
+READY_MS = 60_000 * SLOWER
 ENDED = ("succeeded", "partial", "failed", "cancelled")
 ANDROID = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Mobile"
 
@@ -192,7 +192,7 @@ def fire(walk: Walk) -> str:
     row.locator("summary").click()
     walk.press("Run now", row)
     last = row.get_by_role("link", name=re.compile("^last"))
-    expect(last).to_be_visible(timeout=90_000)
+    expect(last).to_be_visible(timeout=30_000 * SLOWER)
     return str(last.get_attribute("href")).rsplit("/", 1)[1]
 
 
@@ -301,7 +301,7 @@ def test_the_first_ten_minutes(walk: Walk, stack: Stack, sample: Seen, server: S
     walk.shoot("home")
     asked = walk.ask("take a picture with phone and put it on laptop")
     walk.page.goto(f"/constellations/{asked}/t/take?tab=why")
-    expect(walk.page.get_by_text(told("is asleep - open it")).first).to_be_visible(timeout=60_000)
+    expect(walk.page.get_by_text(told("is asleep - open it")).first).to_be_visible(timeout=20_000 * SLOWER)
     walk.shoot("asleep")
     walk.reopen_phone()
     take_picture(walk)

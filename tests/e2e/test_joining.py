@@ -16,10 +16,10 @@ from tests.e2e.elsewhere import elsewhere, terminal
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.ssh_server import ssh_server
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
-READY_MS = 180_000
+READY_MS = 60_000 * SLOWER
 
 
 @pytest.fixture

@@ -10,10 +10,11 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.screens import Screens
 from tests.e2e.stack import PHONE, Stack
+from tests.waiting import SLOWER
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
-SLOW_MS = 240_000
+SLOW_MS = 120_000 * SLOWER
 COUNTING = "import time\ntime.sleep({seconds})\nresult = 'counted'"
 
 

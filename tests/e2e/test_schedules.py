@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
+from tests.waiting import SLOWER
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -36,7 +37,7 @@ def test_words_on_a_clock(page: Page, stack: Stack, screens: Screens, width: str
 
     row.get_by_role("button", name="Run now").click()
     last = row.get_by_role("link", name=re.compile("^last"))
-    expect(last).to_be_visible(timeout=90_000)
+    expect(last).to_be_visible(timeout=30_000 * SLOWER)
     row.get_by_role("button", name="Pause").click()
     expect(row.get_by_role("button", name="Resume")).to_be_visible()
     (shown,) = [item for item in stack.client.get("/schedules")["items"] if item["name"] == name]
@@ -61,6 +62,6 @@ def test_what_has_ended_is_repeated(page: Page, stack: Stack, screens: Screens, 
     expect(row).to_contain_text("a plan")
     (shown,) = [item for item in stack.client.get("/schedules")["items"] if item["name"] == f"Room ({width})"]
     fired = stack.client.post(f"/schedules/{shown['id']}/run", {})["id"]
-    expect(row.get_by_role("link", name=re.compile("^last"))).to_be_visible(timeout=90_000)
+    expect(row.get_by_role("link", name=re.compile("^last"))).to_be_visible(timeout=30_000 * SLOWER)
     stack.client.delete(f"/schedules/{fired}")
     expect(row).to_have_count(0)

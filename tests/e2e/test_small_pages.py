@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
+from tests.waiting import SLOWER
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -107,7 +108,7 @@ def test_the_page_survives_the_hub(page: Page, stack: Stack, screens: Screens, w
         expect(page.get_by_role("button", name="Pause", exact=True)).to_have_attribute("aria-disabled", "true")
         stack.open_gate(gate)
         screens.shoot(page, "constellation", "offline", width)
-    expect(page.locator(".linkpill")).to_have_text("Live", timeout=90_000)
+    expect(page.locator(".linkpill")).to_have_text("Live", timeout=30_000 * SLOWER)
     stack.until_state(constellation, "succeeded")
     expect(state).to_contain_text("Done")
     rows = page.get_by_role("list", name="Tasks").get_by_role("button")

@@ -15,10 +15,10 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.screens import Screens
 from tests.e2e.stack import PHONE, Stack
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 T = TypeVar("T")
-WITHIN_S = 400.0
+WITHIN_S = 150.0 * SLOWER
 # Looks at every change of the page, because a state may be over before the next question; all as they came first.
 _WATCH = """() => {
   const seen = (window.sampleSeen = {state: [], sentence: [], words: [], versions: [], newest: []});

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from starloom import pages
+from tests.waiting import PATIENCE_S
 
 IN_A_PROCESS = """
 import ctypes
@@ -48,7 +49,9 @@ _FULL = {errno.EAGAIN, errno.EBUSY, errno.ENOMEM}
 
 
 def test_the_heap_lies_in_large_pages_as_far_as_the_kernel_does_it() -> None:
-    ran = subprocess.run([sys.executable, "-c", IN_A_PROCESS], capture_output=True, text=True, timeout=180, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", IN_A_PROCESS], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
     found = json.loads(ran.stdout)
     assert found["sum"] == sum(range(800_000))
     assert found["said"] == found["answers"].count(0)

@@ -10,6 +10,7 @@ from redis.exceptions import ConnectionError as RedisDown
 from starloom.jobs.broker import PLAN_TASK, make_celery
 from starloom.jobs.sending import CelerySender
 from starloom.jobs.worker import Watchdog, WorkerPlaces
+from tests.waiting import PATIENCE_S
 
 
 class Slow(Celery):  # type: ignore[misc]
@@ -24,7 +25,7 @@ class Slow(Celery):  # type: ignore[misc]
 
     def send_task(self, name: str, args: list[str], **_: Any) -> None:
         self.entered.set()
-        assert self.let.wait(180)
+        assert self.let.wait(PATIENCE_S)
         if self.failing:
             self.failing -= 1
             raise ConnectionError("away")
@@ -47,7 +48,7 @@ def test_a_slow_broker_never_holds_the_caller() -> None:
     app = Slow()
     sender = CelerySender(lambda: app, queued_most=2)
     sender.wake("plan", "c", "j-0")
-    assert app.entered.wait(180)
+    assert app.entered.wait(PATIENCE_S)
     for number in range(1, 10):
         sender.wake("plan", "c", f"j-{number}")
     assert sender.dropped == 7
@@ -94,7 +95,7 @@ def test_the_watchdog_calls_its_end() -> None:
 
     dog = Watchdog(ping, ended.set, silence_s=0, every_s=0.001)
     dog.start()
-    assert ended.wait(180)
+    assert ended.wait(PATIENCE_S)
     dog.join(60)
     assert not dog.is_alive()
 

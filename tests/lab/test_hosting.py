@@ -14,8 +14,9 @@ from starloom.lab.breaking import Impossible
 from starloom.lab.demo_device import DemoDevice, Wound
 from starloom.lab.hosting import Host
 from starloom_protocol.lab_faults import FaultKind, FaultTarget
+from tests.waiting import PATIENCE_S
 
-WITHIN_S = 180.0
+WITHIN_S = PATIENCE_S
 
 
 class Hub:

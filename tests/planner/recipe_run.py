@@ -31,6 +31,7 @@ from starloom_protocol.entities import Dependency, Device, Input, Offer, Selecto
 from starloom_protocol.values import MISSING, canonical, holds, parse, point
 from starloom_protocol.vocabulary import DeviceLink, Effect, Gate, Repeatability
 from tests.planner.drawing import speckled
+from tests.waiting import PATIENCE_S
 
 
 class CameraArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -147,7 +148,7 @@ class Fleet:
                 else:
                     target.write_text(content, encoding="utf-8")
             for path in item.get("repositories", []):
-                subprocess.run(["git", "init", "-q", str(folder / path)], check=True, timeout=180)
+                subprocess.run(["git", "init", "-q", str(folder / path)], check=True, timeout=PATIENCE_S)
 
     def context(self, machine: str) -> ToolContext:
         self._calls += 1

@@ -34,10 +34,10 @@ from starloom.cli.view import View
 from starloom_protocol.entities import Attempt, TaskRecord
 from starloom_protocol.vocabulary import Profile
 from tests.installation import Installation, end_process
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, SLOWER, until
 
 PROFILES = {"laptop": Profile.WORK, "server": Profile.OPERATE, "phone": Profile.FILES}
-ANSWER_WITHIN_S = 240.0
+ANSWER_WITHIN_S = 90.0 * SLOWER
 
 
 class Device:
@@ -84,7 +84,7 @@ class Device:
     def _type(self, command: str, *words: str) -> None:
         argv = [sys.executable, "-m", "starloom_agent", command, "--home", str(self.home), *words]
         policy, told = (self.home / "policy.toml").read_bytes(), self._policies_told()
-        typed = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False)
+        typed = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         assert typed.returncode == 0, typed.stdout + typed.stderr
         if (self.home / "policy.toml").read_bytes() != policy:
             until(lambda: self._policies_told() > told, f"{self.name} has noticed its policy")
@@ -289,7 +289,7 @@ class Fleet(Installation):
         """Return what `starloom WORDS` prints; its exit code must be 0."""
         argv = [sys.executable, "-m", "starloom.cli", *words, "--hub", self.client.address.url]
         clean = {**self._environment, "STARLOOM_HOME": str(self.home), "COLUMNS": "140"}
-        typed = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False, env=clean)
+        typed = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=clean)
         assert typed.returncode == 0, typed.stdout + typed.stderr
         return typed.stdout
 

@@ -19,7 +19,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from starloom.lab.ports import free_port
 from tests.recipes.fleet import Fleet
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.long
 
@@ -178,7 +178,7 @@ def test_a_brief_s_round_trip_with_a_faulty_plan_ends_in_a_running_one(fleet: Fl
     written = json.dumps(plan())
     answer.write_text("Sure!\n\n```json\n" + written.replace("disk.usage", "disk.usege") + "\n```\nDone.")
     argv = [sys.executable, "-m", "starloom.cli", "brief", "--hub", str(fleet.home), "--answer", str(answer)]
-    refused = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False)
+    refused = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert refused.returncode == 2
     assert "1. tasks[0].tool: " in refused.stdout
     assert "disk.usage" in refused.stdout

@@ -16,7 +16,7 @@ import pytest
 from starloom_agent.policy import Policy, with_grant
 from starloom_agent.policy_file import read_policy, write_policy
 from tests.recipes.fleet import Device, Fleet
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.long
 
@@ -46,7 +46,7 @@ date +%s.%N >> patched
 def owner(device: Device, *words: str) -> str:
     """Type `starloom-agent WORDS` on a device."""
     argv = [sys.executable, "-m", "starloom_agent", words[0], "--home", str(device.home), *words[1:]]
-    typed = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False)
+    typed = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert typed.returncode == 0, typed.stdout + typed.stderr
     return typed.stdout
 

@@ -19,7 +19,7 @@ import websockets
 from starloom.cli.view import View
 from starloom_protocol.vocabulary import Attention, Code, TaskState
 from tests.recipes.fleet import Fleet, Running
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, SLOWER, until
 
 pytestmark = pytest.mark.long
 
@@ -69,7 +69,7 @@ def submit(fleet: Fleet, plan: dict[str, Any]) -> Running:
 def set_secret(fleet: Fleet, value: str, *more: str) -> str:
     argv = [sys.executable, "-m", "starloom.cli", "secret", "set", "canary", *more, "--hub", fleet.client.address.url]
     typed = subprocess.run(
-        argv, input=value + "\n", capture_output=True, text=True, timeout=180, check=False,
+        argv, input=value + "\n", capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         env={"STARLOOM_HOME": str(fleet.home), "PATH": "/usr/bin:/bin", "COLUMNS": "200"},
     )  # fmt: skip
     assert typed.returncode == 0, typed.stdout + typed.stderr
@@ -181,6 +181,8 @@ def _everything_rest_says(fleet: Fleet, view: View) -> dict[str, str]:
 
 def _get(fleet: Fleet, path: str) -> str:
     address = fleet.client.address
-    answer = httpx.get(f"{address.url}/api/v1{path}", headers={"Authorization": f"Bearer {address.token}"}, timeout=90)
+    answer = httpx.get(
+        f"{address.url}/api/v1{path}", headers={"Authorization": f"Bearer {address.token}"}, timeout=30 * SLOWER
+    )
     assert answer.status_code == 200, (path, answer.text)
     return answer.text

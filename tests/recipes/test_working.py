@@ -14,7 +14,7 @@ import pytest
 from starloom_agent.tools.png import encode
 from tests.planner.drawing import speckled
 from tests.recipes.fleet import Fleet
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.long
 
@@ -31,7 +31,7 @@ def repository(fleet: Fleet, expected: int) -> None:
     laptop.write("shop/test_shop.py", TEST.format(expected=expected))
     laptop.write("shop/.gitignore", "secret.txt\n")
     laptop.write("shop/secret.txt", "stays here")
-    subprocess.run(["git", "init", "-q", str(laptop.folder / "shop")], check=True, timeout=180)
+    subprocess.run(["git", "init", "-q", str(laptop.folder / "shop")], check=True, timeout=PATIENCE_S)
 
 
 def test_the_tests_pass_on_every_machine_that_can_run_them(fleet: Fleet) -> None:

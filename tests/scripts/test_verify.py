@@ -19,12 +19,23 @@ def argv_of(layers: list[Layer], name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["tests", "chaos", "e2e"])
 def test_a_slow_machine_leaves_out_what_is_long_and_nothing_else(tmp_path: Path, name: str) -> None:
-    whole, short = verify.pytest_layers(tmp_path), verify.pytest_layers(tmp_path, short=True)
+    whole, short = verify.pytest_layers(tmp_path), verify.pytest_layers(tmp_path, slow=True, short=True)
     assert [layer.name for layer in whole] == [layer.name for layer in short]
     assert "not long" not in argv_of(whole, name)
     assert "not long" in argv_of(short, name)
     changed = {layer.name for layer, other in zip(whole, short, strict=True) if layer.argv != other.argv}
     assert changed == {"tests", "chaos", "e2e"}
+
+
+def test_a_slow_machine_is_waited_for_longer_whatever_is_left_out(tmp_path: Path) -> None:
+    for short in (False, True):
+        slow = verify.pytest_layers(tmp_path, slow=True, short=short)
+        assert {layer.environment.get("TESTS_SLOWER") for layer in slow} == {str(verify.SLOWER)}
+        assert "-n" not in argv_of(slow, "chaos")
+    for short in (False, True):
+        fast = verify.pytest_layers(tmp_path, short=short)
+        assert not any("TESTS_SLOWER" in layer.environment for layer in fast)
+        assert "-n" in argv_of(fast, "chaos")
 
 
 @pytest.mark.parametrize(("given", "slow"), [(1.0, False), (0.6, False), (0.59, True), (0.1, True)])
@@ -34,14 +45,15 @@ def test_the_pace_of_the_machine_decides(
     monkeypatch.delenv("LONG", raising=False)
     monkeypatch.setattr(verify, "pace", lambda: given)
     assert verify.is_slow() is slow
+    assert verify.is_short(slow) is slow
     assert ("LONG=1" in capsys.readouterr().out) is slow
 
 
-@pytest.mark.parametrize(("asked", "slow"), [("1", False), ("0", True)])
-def test_who_asks_for_it_is_not_measured(asked: str, slow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("asked", "short"), [("1", False), ("0", True)])
+def test_who_asks_decides_what_is_left_out(asked: str, short: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LONG", asked)
-    monkeypatch.setattr(verify, "pace", lambda: pytest.fail("it was measured all the same"))
-    assert verify.is_slow() is slow
+    assert verify.is_short(slow=True) is short
+    assert verify.is_short(slow=False) is short
 
 
 def test_what_was_left_out_stands_in_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,7 @@ from tests.store.harness import RedisWorld
 from tests.store.sample import commit, seqs, task
 from tests.waiting import PATIENCE_S
 
+PATIENT = {"connect_within_s": PATIENCE_S, "reply_within_s": PATIENCE_S}
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ async def test_a_commit_that_arrives_late_on_an_old_link_is_refused(world: Redis
     names, args = scripts.commit_call(late, term=own.term, incarnation=own.incarnation, link=store._token, trim_below=0)
     store._drop_link()
     assert (await store.position())[0] == 1
-    old = await open_link(world.embedded.url, connect_within_s=60, reply_within_s=60)
+    old = await open_link(world.embedded.url, **PATIENT)
     with pytest.raises(Refused) as refused:
         scripts.read_commit_reply(await old.run(scripts.COMMIT, names, args))
     assert refused.value.why == "link"
@@ -414,7 +415,7 @@ async def test_a_worker_before_the_first_hub_says_so(tmp_path: Path, world: Redi
 async def test_a_password_is_used_and_never_told(world: RedisWorld) -> None:
     await world.direct("CONFIG", "SET", "requirepass", "opensesame")
     place = world.embedded.socket
-    link = await open_link(f"unix://{place}?password=opensesame&db=1", connect_within_s=60, reply_within_s=60)
+    link = await open_link(f"unix://{place}?password=opensesame&db=1", **PATIENT)
     assert await link.call("PING") == b"PONG"
     with pytest.raises(ReplyError, match="unknown command"):
         await link.call("NONSENSE")
@@ -423,7 +424,7 @@ async def test_a_password_is_used_and_never_told(world: RedisWorld) -> None:
     with pytest.raises(Unavailable):
         await link.call("PING")
     with pytest.raises(Unavailable) as refused:
-        await open_link(f"unix://{place}?password=wrongword", connect_within_s=60, reply_within_s=60)
+        await open_link(f"unix://{place}?password=wrongword", **PATIENT)
     assert "wrongword" not in str(refused.value)
     assert str(place) in str(refused.value)
 

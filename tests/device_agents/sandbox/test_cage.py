@@ -18,9 +18,10 @@ from starloom_agent.platforms import processes
 from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox import levels
 from starloom_agent.sandbox.cage import Cage, Layer
+from tests.waiting import PATIENCE_S
 
 HELD = [layer for layer in Layer if not levels.trial(layer)]
-WITHIN_S = 180.0
+WITHIN_S = PATIENCE_S
 MARK = "starloom-cage-test"
 
 

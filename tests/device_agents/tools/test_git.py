@@ -24,6 +24,7 @@ from starloom_agent.tools.interface import ToolFailed
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
+from tests.waiting import PATIENCE_S
 
 SANDBOX = levels.find()
 Git = Callable[..., Any]
@@ -37,7 +38,9 @@ def git(folder: Path, *argv: str) -> str:
         "GIT_COMMITTER_EMAIL": "a@b",
     }
     own = {**os.environ, **who, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    ran = subprocess.run(["git", *argv], cwd=folder, env=own, capture_output=True, text=True, check=True, timeout=180)
+    ran = subprocess.run(
+        ["git", *argv], cwd=folder, env=own, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     return ran.stdout.strip()
 
 

@@ -18,6 +18,7 @@ from starloom_agent.tools.processes import find_process
 from starloom_agent.tools.services import Restart, restart
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
+from tests.waiting import PATIENCE_S
 
 SYSTEMCTL = """#!/bin/sh
 # states/NAME holds the states that a service goes through; each look takes the next, the last one stays.
@@ -140,7 +141,7 @@ def test_a_process_is_ended_by_number_and_name(device: Device, victim: subproces
     assert victim.poll() is None
     found = device.call("process.kill", pid=victim.pid, name="sleep", device_name="vps")
     assert (found["ended"], found["device"]) == ("asked", "vps")
-    assert victim.wait(180) == -signal.SIGTERM
+    assert victim.wait(PATIENCE_S) == -signal.SIGTERM
     assert device.call("process.kill", pid=victim.pid, name="sleep")["ended"] == "before"
 
 
@@ -157,7 +158,7 @@ def test_one_that_does_not_listen_is_made_to_end_only_by_force(device: Device) -
             device.call("process.kill", pid=deaf.pid, name=name, grace_s=0.1)
         assert deaf.poll() is None
         assert device.call("process.kill", pid=deaf.pid, name=name, grace_s=0.1, force=True)["ended"] == "forced"
-        assert deaf.wait(180) == -signal.SIGKILL
+        assert deaf.wait(PATIENCE_S) == -signal.SIGKILL
     finally:
         deaf.kill()
         deaf.wait()

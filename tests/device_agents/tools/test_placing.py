@@ -12,6 +12,7 @@ import pytest
 from starloom_agent.toolcall import _file_out
 from starloom_agent.tools import placing
 from tests.device_agents.tools.conftest import Device
+from tests.waiting import PATIENCE_S
 
 # Both begin at a sign and go over the same target again and again; a shared half-written file makes one of them fail.
 WRITER = """
@@ -47,7 +48,7 @@ def test_tasks_that_write_equal_bytes_at_once_do_not_meet(tmp_path: Path) -> Non
         assert writer.stdin is not None
         writer.stdin.write("go\n")
         writer.stdin.flush()
-    ended = [(*writer.communicate(timeout=180), writer.returncode) for writer in writers]
+    ended = [(*writer.communicate(timeout=PATIENCE_S), writer.returncode) for writer in writers]
     assert [(said[1], said[2]) for said in ended] == [("", 0)] * 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["target"]
 

@@ -16,6 +16,7 @@ from starloom_agent.tools.__main__ import table
 from starloom_agent.tools.interface import Args, Tool
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
+from tests.waiting import PATIENCE_S
 
 TOOLS = registry.all_tools()
 ROOT = Path(__file__).resolve().parents[3]
@@ -83,5 +84,5 @@ def test_the_table_in_the_documents_is_fresh() -> None:
 
 def test_a_tool_process_starts_with_few_modules() -> None:
     code = "import sys, starloom_agent.tools.digest as d; print('asyncio' in sys.modules, 'ssl' in sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=180)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert ran.stdout.split() == ["False", "False"]
