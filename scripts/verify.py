@@ -69,18 +69,20 @@ GENERATED = (
 )
 """What is written by programs, and by which; `--check` fails when it is stale."""
 
+_installing = threading.Lock()
 _COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed)")
 
 
 @dataclass
 class Layer:
-    """One command and what came of it."""
+    """One command and what came of it; `before` makes sure that the machine has what it needs."""
 
     name: str
     argv: list[str]
     cwd: Path = ROOT
     environment: dict[str, str] = field(default_factory=dict)
     counted: bool = False
+    before: Callable[[], None] | None = None
     counts: dict[str, int] = field(default_factory=dict)
     ok: bool = False
     seconds: float = 0.0
@@ -88,6 +90,12 @@ class Layer:
     def run(self, printing: threading.Lock | None = None) -> None:
         """Run it, showing what it says as it says it; with a lock in one piece at its end, for others speak too."""
         began = time.monotonic()
+        try:
+            if self.before is not None:
+                self.before()
+        except Unable as unable:
+            say(f"\n== {self.name}: {unable.what}\nThe way out: {unable.fix}")
+            return
         title = f"\n== {self.name}: {' '.join(Path(part).name if part.startswith('/') else part for part in self.argv)}"
         said = [f"{title}\n"]
         if printing is None:
@@ -179,7 +187,7 @@ def pytest_layers(folder: Path, *, slow: bool = False, short: bool = False) -> l
         environment = {"TESTS_SLOWER": str(SLOWER)} if slow else {}
         if short and name == "sim":
             environment["STARLOOM_SIM_SCHEDULES"] = str(SCHEDULES_SHORT)
-        return Layer(name, argv, environment=environment, counted=True)
+        return Layer(name, argv, environment=environment, counted=True, before=NEEDS.get(name))
 
     ignored = [f"--ignore=tests/{name}" for name in own]
     return [layer("tests", "tests", *ignored), *(layer(name, f"tests/{name}") for name in own)]
@@ -231,11 +239,25 @@ def _install(what: str, need: str, packages: list[str]) -> None:
     say(f"  installing {what} for the tests ...")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]
-    with _no_service_starts():
+    with _installing, _no_service_starts():
         for argv in (["apt-get", "update", "-qq"], command):
             done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
             if done.returncode != 0:
                 raise Unable(f"{' '.join(argv)} failed: {done.stderr.strip()[-500:]}", fix)
+
+
+def ensure_browser_and_ssh() -> None:
+    """Install both where they are missing.
+
+    Raises:
+        Unable: one is not there and cannot be installed here.
+    """
+    ensure_browser()
+    ensure_ssh()
+
+
+NEEDS = {"tests": ensure_ssh, "e2e": ensure_browser_and_ssh}
+"""What makes sure of the programs that a layer needs, right before it: the other lane works on meanwhile."""
 
 
 @contextmanager
@@ -253,9 +275,17 @@ def _no_service_starts() -> Iterator[None]:
         policy.unlink()
 
 
-def summary(layers: list[Layer]) -> int:
+def environment_s() -> float | None:
+    """Return how long the environment took before this began, if `.ci/run` said when it did."""
+    began = os.environ.get("TESTS_BEGAN")
+    return time.time() - float(began) if began else None
+
+
+def summary(layers: list[Layer], made_ready_s: float | None = None) -> int:
     """Print what every layer came to and, last, the line that CI reads; return the exit code."""
     say("\n== summary")
+    if made_ready_s is not None:
+        say(f"  ok    {'environment':<12} {made_ready_s:6.1f} s")
     passed = failed = skipped = 0
     for layer in layers:
         good = layer.counts.get("passed", 0)
@@ -296,10 +326,6 @@ def chosen(what: str, folder: Path) -> list[Layer]:
     """
     if what == "check":
         return checks()
-    if what in ("all", "e2e"):
-        ensure_browser()
-    if what in ("all", "e2e", "tests"):
-        ensure_ssh()
     slow = is_slow()
     if what == "all":
         short = is_short(slow)
@@ -323,8 +349,9 @@ def main() -> int:
         folder.rmdir()
         say(f"{unable.what}\nThe way out: {unable.fix}")
         return 1
+    made_ready_s = environment_s()
     run_all(layers)
-    code = summary(layers)
+    code = summary(layers, made_ready_s)
     if code == 0:
         shutil.rmtree(folder, ignore_errors=True)
     return code

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import verify
+from steps import Unable
 from verify import Layer
 
 
@@ -90,3 +91,25 @@ def test_a_layer_that_fails_fails_the_run(tmp_path: Path, capsys: pytest.Capture
     layer.run()
     assert verify.summary([layer]) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "3 passed, 1 failed"
+
+
+def test_what_a_layer_needs_is_there_before_it_begins(tmp_path: Path) -> None:
+    needed = tmp_path / "needed"
+    layer = Layer("e2e", [sys.executable, "-c", "open('needed')"], tmp_path, before=needed.touch)
+    layer.run()
+    assert layer.ok
+
+
+def test_a_layer_whose_needs_cannot_be_met_does_not_begin_and_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def need() -> None:
+        raise Unable("the browser tests need Chromium", "install it")
+
+    layer = Layer("e2e", [sys.executable, "-c", "open('began', 'x')"], tmp_path, counted=True, before=need)
+    layer.run()
+    assert not (tmp_path / "began").exists()
+    assert verify.summary([layer], 12.0) == 1
+    said = capsys.readouterr().out
+    assert "The way out: install it" in said
+    assert said.splitlines()[-1] == "0 passed, 1 failed"
