@@ -91,12 +91,14 @@ class FakeModel:
         self.paths: list[str] = []
         self.port = 0
         self.serving: list[asyncio.Task[None]] = []
+        self.lines: list[asyncio.StreamWriter] = []
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.lines.append(writer)
         self.serving.append(asyncio.create_task(self._serve(reader, writer)))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -150,3 +152,5 @@ async def fake_model(*says: Say) -> AsyncIterator[FakeModel]:
         for serving in fake.serving:
             serving.cancel()
         await asyncio.gather(*fake.serving, return_exceptions=True)
+        for line in fake.lines:  # one that was cancelled before its first turn has not closed its own
+            line.close()

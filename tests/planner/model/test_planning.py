@@ -18,6 +18,7 @@ from starloom_protocol.vocabulary import Approval, Code
 from tests.models.modes import BROKEN, DECLINED, GOOD, HOSTILE, MENDED, STILL_A_PLAN, plan
 from tests.models.server import FakeModel, Say, fake_model
 from tests.planner.fleets import device, fleet
+from tests.waiting import SLOWER
 
 KEY = "sk-secret-key"
 FLEET = fleet(device("vm"), device("phone", labels=["phone"]))
@@ -25,7 +26,7 @@ WIRES = tuple(Wire)
 
 
 def conversation(fake: FakeModel, wire: Wire, **limits: Any) -> Conversation:
-    endpoint = Endpoint(fake.url, "fake-1", wire, KEY, Limits(**{"call_s": 20.0, **limits}))
+    endpoint = Endpoint(fake.url, "fake-1", wire, KEY, Limits(**{"call_s": 20.0 * SLOWER, **limits}))
     return Conversation(connect(endpoint), "How full is vm?", {}, FLEET)
 
 
@@ -75,7 +76,8 @@ async def test_what_surrounds_a_plan_does_no_harm(mode: str, wire: Wire) -> None
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("mode", BROKEN)
 async def test_a_broken_endpoint_is_told_plainly_and_asked_once(mode: str, wire: Wire) -> None:
-    found, fake = await planned(wire, BROKEN[mode], call_s=0.3 if "stalls" in mode or "drips" in mode else 20.0)
+    silent = "stalls" in mode or "drips" in mode
+    found, fake = await planned(wire, BROKEN[mode], call_s=(0.3 if silent else 20.0) * SLOWER)
     assert isinstance(found, Fault), found
     assert found.code in (Code.MODEL_UNREACHABLE, Code.MODEL_ANSWER)
     assert "fake-1" in found.reason
