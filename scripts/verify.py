@@ -32,9 +32,12 @@ from steps import Unable, say
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 OWN_LAYERS = ("arch", "guard", "sim", "chaos", "e2e")
-"""Folders of tests that are layers of their own; the rest runs as one."""
+"""Folders of tests that are layers of their own; the rest runs as two."""
 
-PROCESSES = {"chaos": 3}
+PROCESS_FOLDERS = ("cli", "compose", "device_agents", "jobs", "lab", "recipes", "scripts", "store")
+"""Quick tests that start processes: a layer by themselves, so that both lanes have quick ones at their end."""
+
+SPREAD_OVER = {"chaos": 3}
 """Layers whose files are spread over processes: each has a stack of its own and waits much more than it works."""
 
 WAITING = ("chaos", "e2e")
@@ -47,11 +50,12 @@ the least, and leases of some seconds run out because a machine is busy, not for
 SLOWER = 5
 """How much longer tests wait there, and how much longer the leases of their fleets last (`tests/waiting.py`)."""
 
-SHORT = ("tests", "chaos", "e2e")
+SHORT = ("tests", "processes", "chaos", "e2e")
 """Layers with tests marked `long`."""
 
 WHOLE = {
     "tests": "LONG=1 make test",
+    "processes": "LONG=1 make test",
     "chaos": "make chaos",
     "e2e": "make e2e",
     "sim": "make sim",
@@ -170,7 +174,7 @@ def checks(short: bool = False) -> list[Layer]:
 
 
 def pytest_layers(folder: Path, *, slow: bool = False, short: bool = False) -> list[Layer]:
-    """Return one layer for the quick tests and one for each slow folder that has tests.
+    """Return two layers for the quick tests, first, and one for each slow folder that has tests.
 
     Each has its own part of `folder` for its files: pytest clears away what an earlier session left in a common one.
     On a `slow` machine everything is waited for longer, and nothing is spread over processes. With `short` the layers
@@ -180,7 +184,7 @@ def pytest_layers(folder: Path, *, slow: bool = False, short: bool = False) -> l
     own = [name for name in OWN_LAYERS if any((tests / name).rglob("test_*.py"))]
 
     def layer(name: str, *what: str) -> Layer:
-        how = ["-n", str(PROCESSES[name]), "--dist", "loadfile"] if name in PROCESSES and not slow else []
+        how = ["-n", str(SPREAD_OVER[name]), "--dist", "loadfile"] if name in SPREAD_OVER and not slow else []
         if short and name in SHORT:
             how += ["-m", "not long"]
         argv = [sys.executable, "-m", "pytest", "-q", *how, f"--basetemp={folder / name}", *what]
@@ -189,8 +193,10 @@ def pytest_layers(folder: Path, *, slow: bool = False, short: bool = False) -> l
             environment["STARLOOM_SIM_SCHEDULES"] = str(SCHEDULES_SHORT)
         return Layer(name, argv, environment=environment, counted=True, before=NEEDS.get(name))
 
-    ignored = [f"--ignore=tests/{name}" for name in own]
-    return [layer("tests", "tests", *ignored), *(layer(name, f"tests/{name}") for name in own)]
+    ignored = [f"--ignore=tests/{name}" for name in (*own, *PROCESS_FOLDERS)]
+    started = [f"tests/{name}" for name in PROCESS_FOLDERS]
+    quick = [layer("tests", "tests", *ignored), layer("processes", *started)]
+    return quick + [layer(name, f"tests/{name}") for name in own]
 
 
 def page_layers() -> list[Layer]:
@@ -256,7 +262,7 @@ def ensure_browser_and_ssh() -> None:
     ensure_ssh()
 
 
-NEEDS = {"tests": ensure_ssh, "e2e": ensure_browser_and_ssh}
+NEEDS = {"processes": ensure_ssh, "e2e": ensure_browser_and_ssh}
 """What makes sure of the programs that a layer needs, right before it: the other lane works on meanwhile."""
 
 
@@ -329,10 +335,11 @@ def chosen(what: str, folder: Path) -> list[Layer]:
     slow = is_slow()
     if what == "all":
         short = is_short(slow)
-        # Most tests last but for what waits: a run that ends before them has told of everything else.
-        tests, *others = pytest_layers(folder, slow=slow, short=short)
-        return checks(short) + page_layers() + [*others, tests]
-    found = [layer for layer in pytest_layers(folder, slow=slow) if layer.name == what]
+        # Quick tests last but for what waits: a run that ends before them has told of everything else.
+        tests, processes, *others = pytest_layers(folder, slow=slow, short=short)
+        return checks(short) + page_layers() + [*others, tests, processes]
+    names = ("tests", "processes") if what == "tests" else (what,)
+    found = [layer for layer in pytest_layers(folder, slow=slow) if layer.name in names]
     if not found:
         raise Unable(f"there are no tests in tests/{what}", f"name another of: {', '.join(OWN_LAYERS)}")
     return found

@@ -18,14 +18,23 @@ def argv_of(layers: list[Layer], name: str) -> list[str]:
     return found.argv
 
 
-@pytest.mark.parametrize("name", ["tests", "chaos", "e2e"])
+@pytest.mark.parametrize("name", ["tests", "processes", "chaos", "e2e"])
 def test_a_slow_machine_leaves_out_what_is_long_and_nothing_else(tmp_path: Path, name: str) -> None:
     whole, short = verify.pytest_layers(tmp_path), verify.pytest_layers(tmp_path, slow=True, short=True)
     assert [layer.name for layer in whole] == [layer.name for layer in short]
     assert "not long" not in argv_of(whole, name)
     assert "not long" in argv_of(short, name)
     changed = {layer.name for layer, other in zip(whole, short, strict=True) if layer.argv != other.argv}
-    assert changed == {"tests", "chaos", "e2e"}
+    assert changed == {"tests", "processes", "chaos", "e2e"}
+
+
+def test_every_folder_of_tests_is_in_one_layer(tmp_path: Path) -> None:
+    folders = {path.relative_to(verify.ROOT / "tests").parts[0] for path in (verify.ROOT / "tests").rglob("test_*.py")}
+    quick, processes, *own = verify.pytest_layers(tmp_path)
+    ignored = {word.rpartition("/")[2] for word in quick.argv if word.startswith("--ignore=")}
+    named = [word.rpartition("/")[2] for layer in (processes, *own) for word in layer.argv if word.startswith("tests/")]
+    assert sorted(named) == sorted(ignored)
+    assert ignored < folders
 
 
 def test_a_slow_machine_is_waited_for_longer_whatever_is_left_out(tmp_path: Path) -> None:
