@@ -252,6 +252,21 @@ def test_a_storm_of_retries_ends_with_the_budget_of_the_constellation() -> None:
     assert len(other.take()) == 30
 
 
+@pytest.mark.parametrize("silent", [False, True])
+def test_work_that_its_fence_ended_has_killed_no_agent(silent: bool) -> None:
+    driver = Driver("one", "two", "three")
+    driver.submit(plan(task("a")))
+    (first,) = driver.take()
+    if silent:
+        driver.expire(first.at)
+    driver.result(first, outcome=Outcome.INTERRUPTED, code=Code.FENCED, effect=MAYBE)
+    (second,) = driver.take()
+    driver.result(second, outcome=Outcome.INTERRUPTED, code=None if silent else Code.FENCED, effect=MAYBE)
+    (third,) = driver.take()
+    driver.result(third)
+    assert driver.states()["a"] == "succeeded"
+
+
 def test_an_agent_that_died_in_silence_counts_as_killed() -> None:
     driver = Driver("one", "two", "three")
     driver.submit(plan(task("a")))

@@ -267,7 +267,9 @@ def _late(work: Work, device: str, frame: ResultFrame) -> None:
     if attempt.end not in (AttemptEnd.LOST, AttemptEnd.REVOKED) and not ended_here:
         return
     digest = hashlib.sha256((frame.value or frame.artifact or frame.detail).encode()).hexdigest()
-    late = replace(attempt, late=f"{frame.outcome}:{digest}")
+    # The fence ends work whose lease ran out on its device, and the agent lives on: no interruption by the work itself.
+    how = Code.FENCED if frame.code is Code.FENCED else frame.outcome
+    late = replace(attempt, late=f"{how}:{digest}")
     work.emit(constellation, "result_late", at.task, [("attempt", key, late)])
 
 

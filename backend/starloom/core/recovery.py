@@ -99,7 +99,7 @@ def timed_out(work: Work, constellation: Constellation, spec: TaskSpec, record: 
 
 
 def _kills_agents(constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> bool:
-    if ended.end not in _AT_ONCE:
+    if not _died_over_it(ended):
         return False
     devices = {ended.device: None}
     for number in range(record.attempt - 1, 0, -1):
@@ -108,9 +108,14 @@ def _kills_agents(constellation: Constellation, spec: TaskSpec, record: TaskReco
             break
         # Given up on silence, and then it came back and told that the agent had died over it.
         died_silently = earlier.end is AttemptEnd.LOST and (earlier.late or "").startswith(AttemptEnd.INTERRUPTED)
-        if earlier.end is AttemptEnd.INTERRUPTED or died_silently:
+        if _died_over_it(earlier) or died_silently:
             devices[earlier.device] = None
-    return ended.end is AttemptEnd.INTERRUPTED and len(devices) >= 2
+    return len(devices) >= 2
+
+
+def _died_over_it(ended: Attempt) -> bool:
+    """Return whether an agent ended with this attempt; where its fence ended the work, only its line was too slow."""
+    return ended.end is AttemptEnd.INTERRUPTED and ended.code is not Code.FENCED
 
 
 def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
