@@ -19,6 +19,7 @@ from starloom.store.embedded import EmbeddedRedis
 from starloom.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from starloom.store.port import Unavailable
 from starloom.store.redis import OWNER_TTL_MS, RedisStore
+from tests.waiting import SLOWER
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -151,7 +152,8 @@ class RedisWorld:
     async def store(self) -> Store:
         database = BreakableDatabase(open_database(self.database_url), self)
         url = f"unix://{self.proxy_path}?db=0"
-        self._stores.append(RedisStore(url, database, owner_ttl_ms=self.owner_ttl_ms, sleep=_no_sleep))
+        waits = {"connect_within_s": 5.0 * SLOWER, "reply_within_s": 10.0 * SLOWER}
+        self._stores.append(RedisStore(url, database, owner_ttl_ms=self.owner_ttl_ms, sleep=_no_sleep, **waits))
         return self._stores[-1]
 
     def fail_next_commit(self, failure: CommitFailure) -> None:
