@@ -97,6 +97,32 @@ def test_a_control_is_not_repeated() -> None:
     assert calls == 1
 
 
+@pytest.mark.parametrize("cut", [httpx.ReadError, httpx.RemoteProtocolError])
+def test_what_only_reads_is_asked_once_more_where_the_connection_was_cut(cut: type[httpx.HTTPError]) -> None:
+    asked = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        if len(asked) == 1:
+            raise cut("connection reset by peer")
+        return httpx.Response(200, json={"items": []})
+
+    assert client(handle).get("/devices") == {"items": []}
+    assert asked == ["/api/v1/devices"] * 2
+
+
+def test_a_hub_that_cuts_every_connection_is_told_of() -> None:
+    asked = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        raise httpx.ReadError("connection reset by peer")
+
+    with pytest.raises(Problem, match="connection reset by peer"):
+        client(handle).get("/devices")
+    assert len(asked) == 2
+
+
 def test_pages_are_followed_up_to_the_limit() -> None:
     def handle(request: httpx.Request) -> httpx.Response:
         start = int(request.url.params.get("cursor", "0"))

@@ -201,20 +201,30 @@ class Client:
         if method in ("POST", "PATCH", "PUT"):
             headers["Content-Type"] = "application/json"
             content = json.dumps({} if json_body is None else json_body).encode()
+        request = self._http.build_request(
+            method,
+            path,
+            params=params or {},
+            content=content,
+            headers=headers,
+            timeout=httpx.Timeout(timeout, connect=CONNECT_S),
+        )
         try:
-            response = self._http.request(
-                method,
-                path,
-                params=params or {},
-                content=content,
-                headers=headers,
-                timeout=httpx.Timeout(timeout, connect=CONNECT_S),
-            )
+            response = self._answer(request)
         except httpx.HTTPError as error:
             raise self._no_answer(error) from error
         if raises and response.status_code >= 400:
             raise problem_of(response.status_code, _document(response))
         return response
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        """Send it; what only reads once more on a new connection, for the hub may have just closed an idle one."""
+        try:
+            return self._http.send(request)
+        except (httpx.ReadError, httpx.RemoteProtocolError):
+            if request.method != "GET":
+                raise
+            return self._http.send(request)
 
     def _no_answer(self, error: httpx.HTTPError) -> Problem:
         what = str(error) or type(error).__name__
