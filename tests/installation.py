@@ -193,4 +193,4 @@ def kill(process: psutil.Process) -> None:
         except psutil.NoSuchProcess:
             return True
 
-    until(ended, f"process {process.pid} ended", 10)
+    until(ended, f"process {process.pid} ended", 10 * SLOWER)

@@ -145,7 +145,7 @@ def serving_http(fleet: Fleet, port: int, token: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(PATIENCE_S)
 
 
 async def test_over_http_only_with_the_token_and_for_this_address(fleet: Fleet, tmp_path: Path) -> None:

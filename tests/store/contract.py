@@ -15,6 +15,7 @@ from tests.store.contract_record import RecordContract
 from tests.store.contract_retired import RetiredContract
 from tests.store.harness import Store, World
 from tests.store.sample import attempt, commit, head, seqs, task
+from tests.waiting import SLOWER
 
 
 async def fill(store: Store, own: Ownership, last: int, *, first: int = 1, sent_pos: int = 0) -> list[Commit]:
@@ -421,7 +422,7 @@ class StoreContract(RecordContract, RetiredContract, CiphertextContract, HubsCon
 
     async def test_an_input_is_taken_and_answered(self, world: World) -> None:
         store, worker = await world.store(), await world.store()
-        asking = asyncio.create_task(worker.inbox.post(b"question", answer_within_s=5))
+        asking = asyncio.create_task(worker.inbox.post(b"question", answer_within_s=5 * SLOWER))
         async for delivery, raw in store.inbox.take():
             assert raw == b"question"
             await store.inbox.settle(delivery, b"answer")
