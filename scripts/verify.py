@@ -1,8 +1,8 @@
 """What `make test` and `make check` run: each layer as its own process, one summary at the end.
 
 Everything together runs in two lanes side by side, since real processes and browsers wait for most of their time; what
-a layer says is then printed in one piece when it ends. On a machine that gives much less than the expected speed, tests
-wait longer, and those marked `long` are left out and counted; a run that is over its time (`.ci/run` sets it) fails.
+a layer says is then printed in one piece when it ends. How much of them runs, `amount.py` decides; what is left out is
+counted. A run that is over its time (`.ci/run` sets it) fails. What failed on a slow machine is tried once more, alone.
 The last line is `N passed, M failed`, over all layers, which is what CI reads. Needs the development environment, and
 starts no service.
 """
@@ -20,13 +20,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import page
-from pace import pace
+from amount import Amount, amount
 from steps import Unable, say
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,13 +42,6 @@ SPREAD_OVER = {"chaos": 3}
 
 WAITING = ("chaos", "e2e")
 """Layers of real processes and a browser: the second lane begins with them."""
-
-SLOW_BELOW = 0.6
-"""The part of the expected speed under which a machine is slow: a whole run of 25 minutes would then take over 40 at
-the least, and leases of some seconds run out because a machine is busy, not for a fault."""
-
-SLOWER = 5
-"""How much longer tests wait there, and how much longer the leases of their fleets last (`tests/waiting.py`)."""
 
 SHORT = ("tests", "processes", "chaos", "e2e")
 """Layers with tests marked `long`."""
@@ -66,6 +59,16 @@ WHOLE = {
 SCHEDULES_SHORT = 60
 """How many schedules `sim` plays where the long is left out, instead of 500."""
 
+SITE_PARTS_MOST = 5
+"""Into how many parts the tests of a site are shared out at the most: each part must have a file."""
+
+ALL = Amount()
+TESTS_FAILED = 1
+"""What pytest ends with where tests failed, and nothing else went wrong."""
+
+AGAIN_MOST = 10
+"""How many failures of a layer may come of what else the machine did; more are a fault."""
+
 GENERATED = (
     ("types", "starloom_protocol.export"),
     ("errors", "starloom_protocol.error_pages"),
@@ -79,7 +82,10 @@ _COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xp
 
 @dataclass
 class Layer:
-    """One command and what came of it; `before` makes sure that the machine has what it needs."""
+    """One command and what came of it; `before` makes sure that the machine has what it needs.
+
+    `again`: how many of its tests passed at the second try only.
+    """
 
     name: str
     argv: list[str]
@@ -90,6 +96,12 @@ class Layer:
     counts: dict[str, int] = field(default_factory=dict)
     ok: bool = False
     seconds: float = 0.0
+    code: int | None = None
+    again: int = 0
+
+    @property
+    def bad(self) -> int:
+        return self.counts.get("failed", 0) + self.counts.get("error", 0)
 
     def run(self, printing: threading.Lock | None = None) -> None:
         """Run it, showing what it says as it says it; with a lock in one piece at its end, for others speak too."""
@@ -124,7 +136,8 @@ class Layer:
                     said.append(line)
                 if self.counted and _COUNT.search(line):
                     last = line
-        self.ok = process.returncode == 0
+        self.code = process.returncode
+        self.ok = self.code == 0
         self.counts = {word.rstrip("s"): int(number) for number, word in _COUNT.findall(last)}
         self.seconds = time.monotonic() - began
         if printing is not None:
@@ -159,6 +172,25 @@ def run_all(layers: list[Layer]) -> None:
     beside.join()
 
 
+def once_more(layers: list[Layer]) -> None:
+    """Run what failed again by itself, where nothing else runs: what then passes was in want of a machine.
+
+    More than `AGAIN_MOST` failures of a layer, and whatever fails twice, stay.
+    """
+    for layer in layers:
+        if layer.code != TESTS_FAILED or "pytest" not in layer.argv or not 0 < layer.bad <= AGAIN_MOST:
+            continue
+        how = [f"{word}-again" if word.startswith("--basetemp=") else word for word in layer.argv]
+        second = Layer(f"{layer.name} again", [*how, "--last-failed"], layer.cwd, layer.environment, counted=True)
+        second.run()
+        layer.seconds += second.seconds
+        if second.ok:
+            layer.again = second.counts.get("passed", 0)
+            layer.counts = {**layer.counts, "passed": layer.counts.get("passed", 0) + layer.again}
+            layer.counts = {word: number for word, number in layer.counts.items() if word not in ("failed", "error")}
+            layer.ok = True
+
+
 def checks(short: bool = False) -> list[Layer]:
     """Return the layers of `make check`; with `short` the types of scripts and tests are left to it."""
     folders = ["protocol", "backend", "device_agents", "scripts", "tests"]
@@ -173,23 +205,26 @@ def checks(short: bool = False) -> list[Layer]:
     return found
 
 
-def pytest_layers(folder: Path, *, slow: bool = False, short: bool = False) -> list[Layer]:
+def pytest_layers(folder: Path, runs: Amount = ALL) -> list[Layer]:
     """Return two layers for the quick tests, first, and one for each slow folder that has tests.
 
     Each has its own part of `folder` for its files: pytest clears away what an earlier session left in a common one.
-    On a `slow` machine everything is waited for longer, and nothing is spread over processes. With `short` the layers
-    of `SHORT` leave out what is marked `long`, and fewer schedules are played.
+    On a slow machine everything is waited for longer, and nothing is spread over processes. Where it is short the
+    layers of `SHORT` leave out what is marked `long`, and fewer schedules are played.
     """
     tests = ROOT / "tests"
     own = [name for name in OWN_LAYERS if any((tests / name).rglob("test_*.py"))]
 
     def layer(name: str, *what: str) -> Layer:
-        how = ["-n", str(SPREAD_OVER[name]), "--dist", "loadfile"] if name in SPREAD_OVER and not slow else []
-        if short and name in SHORT:
+        how = ["-n", str(SPREAD_OVER[name]), "--dist", "loadfile"] if name in SPREAD_OVER and not runs.slow else []
+        if runs.short and name in SHORT:
             how += ["-m", "not long"]
-        argv = [sys.executable, "-m", "pytest", "-q", *how, f"--basetemp={folder / name}", *what]
-        environment = {"TESTS_SLOWER": str(SLOWER)} if slow else {}
-        if short and name == "sim":
+        files = [f"--basetemp={folder / name}", "-o", f"cache_dir={folder / name}-cache"]
+        argv = [sys.executable, "-m", "pytest", "-q", *how, *files, *what]
+        environment = {"TESTS_SLOWER": str(runs.slower)} if runs.slow else {}
+        if runs.share < 1:
+            environment |= {"TESTS_SHARE": str(runs.share), "TESTS_SEED": str(runs.seed)}
+        if runs.short and name == "sim":
             environment["STARLOOM_SIM_SCHEDULES"] = str(SCHEDULES_SHORT)
         return Layer(name, argv, environment=environment, counted=True, before=NEEDS.get(name))
 
@@ -199,7 +234,7 @@ def pytest_layers(folder: Path, *, slow: bool = False, short: bool = False) -> l
     return quick + [layer(name, f"tests/{name}") for name in own]
 
 
-def page_layers() -> list[Layer]:
+def page_layers(runs: Amount = ALL) -> list[Layer]:
     """Return the layers of the page and of the browser agent; their packages are installed first.
 
     Raises:
@@ -209,10 +244,15 @@ def page_layers() -> list[Layer]:
         return []
     node = page.install_all(ROOT)
     environment = {"PATH": f"{node.program.parent}{os.pathsep}{os.environ.get('PATH', '')}", "CI": "1"}
+    parts = min(round(1 / runs.share), SITE_PARTS_MOST)
+    shared = ["--", f"--shard={runs.seed % parts + 1}/{parts}"] if parts > 1 else []
+
+    def layer(word: str, name: str, site: page.Site) -> Layer:
+        argv = [*node.npm, "run", "-s", name, *(shared if name == "test" else [])]
+        return Layer(f"{word} {name}", argv, site.place(ROOT), environment, counted=name == "test")
+
     return [
-        Layer(f"{word} {name}", [*node.npm, "run", "-s", name], site.place(ROOT), environment, counted=name == "test")
-        for word, site in (("page", page.PAGE), ("tab", page.TAB))
-        for name in ("check", "test")
+        layer(word, name, site) for word, site in (("page", page.PAGE), ("tab", page.TAB)) for name in ("check", "test")
     ]
 
 
@@ -295,10 +335,12 @@ def summary(layers: list[Layer], made_ready_s: float | None = None) -> int:
     passed = failed = skipped = 0
     for layer in layers:
         good = layer.counts.get("passed", 0)
-        bad = layer.counts.get("failed", 0) + layer.counts.get("error", 0)
+        bad = layer.bad
         passed, skipped = passed + good, skipped + layer.counts.get("skipped", 0)
         failed += bad if layer.ok or bad else 1
         count = f"  {good} passed" + (f", {bad} failed" if bad else "") if layer.counts else ""
+        if layer.again:
+            count += f", {layer.again} of them at the second try"
         if left_out := layer.counts.get("deselected"):
             count += f", {left_out} not run (`{WHOLE.get(layer.name, f'make {layer.name}')}` runs them)"
         say(f"  {'ok  ' if layer.ok else 'FAIL'}  {layer.name:<12} {layer.seconds:6.1f} s{count}")
@@ -307,39 +349,22 @@ def summary(layers: list[Layer], made_ready_s: float | None = None) -> int:
     return 0 if all(layer.ok for layer in layers) else 1
 
 
-def is_slow() -> bool:
-    """Measure the machine, and say what follows from it."""
-    found = pace()
-    if found >= SLOW_BELOW:
-        return False
-    say(f"This machine gives {found:.2f} of the expected speed: tests wait {SLOWER} times as long.")
-    return True
-
-
-def is_short(slow: bool) -> bool:
-    """Return whether the long tests are left out: on a slow machine, unless `LONG` says 1 (never) or 0 (always)."""
-    short = {"0": True, "1": False}.get(os.environ.get("LONG", ""), slow)
-    if short:
-        say("Long tests are left out (LONG=1 runs them, too).")
-    return short
-
-
-def chosen(what: str, folder: Path) -> list[Layer]:
+def chosen(what: str, folder: Path, runs: Amount) -> list[Layer]:
     """Return the layers that a word means: `check`, `all`, or one folder of tests, with `folder` for their files.
+
+    What `runs` leaves out of `all` is not left out of a layer that is asked for.
 
     Raises:
         Unable: something that they need cannot be installed, or there are no such tests.
     """
     if what == "check":
         return checks()
-    slow = is_slow()
     if what == "all":
-        short = is_short(slow)
         # Quick tests last but for what waits: a run that ends before them has told of everything else.
-        tests, processes, *others = pytest_layers(folder, slow=slow, short=short)
-        return checks(short) + page_layers() + [*others, tests, processes]
+        tests, processes, *others = pytest_layers(folder, runs)
+        return checks(runs.short) + page_layers(runs) + [*others, tests, processes]
     names = ("tests", "processes") if what == "tests" else (what,)
-    found = [layer for layer in pytest_layers(folder, slow=slow) if layer.name in names]
+    found = [layer for layer in pytest_layers(folder, replace(runs, short=False, share=1.0)) if layer.name in names]
     if not found:
         raise Unable(f"there are no tests in tests/{what}", f"name another of: {', '.join(OWN_LAYERS)}")
     return found
@@ -350,14 +375,18 @@ def main() -> int:
     what = sys.argv[1] if len(sys.argv) > 1 else "all"
     # Short, because the paths of sockets are; what a failed test left is looked at afterwards.
     folder = Path(tempfile.mkdtemp(prefix="sl-"))
+    until = os.environ.get("TESTS_UNTIL")
+    runs = ALL if what == "check" else amount(float(until) if until else None)
     try:
-        layers = chosen(what, folder)
+        layers = chosen(what, folder, runs)
     except Unable as unable:
         folder.rmdir()
         say(f"{unable.what}\nThe way out: {unable.fix}")
         return 1
     made_ready_s = environment_s()
     run_all(layers)
+    if runs.slow:
+        once_more(layers)
     code = summary(layers, made_ready_s)
     if code == 0:
         shutil.rmtree(folder, ignore_errors=True)

@@ -12,6 +12,8 @@ SLOWER = float(os.environ.get("TESTS_SLOWER") or 1)
 
 PATIENCE_S = 60.0 * SLOWER
 STEP_S = 0.05
+REDIS_WAITS = {"socket_timeout": 10.0 * SLOWER, "socket_connect_timeout": 10.0 * SLOWER}
+"""For a client of the tests' own: redis-py gives up after five seconds otherwise."""
 
 
 def until(question: Callable[[], Any], what: str, within_s: float = PATIENCE_S) -> Any:

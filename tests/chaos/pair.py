@@ -32,7 +32,7 @@ from starloom.lab.ports import free_port
 from starloom.store.embedded import EmbeddedRedis
 from starloom_protocol.feed import Event, decode_event
 from tests.chaos.stack import Accepted, Stack
-from tests.waiting import until
+from tests.waiting import REDIS_WAITS, until
 
 HUBS = ("a", "b")
 
@@ -191,7 +191,7 @@ class Pair(Stack):
     # -- what `collect` reads
 
     def redis_client(self) -> Redis:
-        return Redis(unix_socket_path=str(self._server.socket), socket_timeout=5)
+        return Redis(unix_socket_path=str(self._server.socket), **REDIS_WAITS)
 
 
 class Viewer:

@@ -36,7 +36,7 @@ from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile
 from tests.chaos.sql_log import read_log
 from tests.chaos.work import Place
 from tests.installation import Installation, end_process, kill
-from tests.waiting import PATIENCE_S, SLOWER, until
+from tests.waiting import PATIENCE_S, REDIS_WAITS, SLOWER, until
 
 TIME_SCALE = 10 / SLOWER
 """Divides leases and what hangs on them: 10 makes 1.5 s of a lease, which a slow machine cannot renew in time."""
@@ -178,7 +178,7 @@ class Stack(Installation):
 
     def jobs_queued(self) -> int:
         """Return how many wake-ups lie in the broker."""
-        with Redis(unix_socket_path=str(self._socket()), db=broker.DATABASE, socket_timeout=5) as redis:
+        with Redis(unix_socket_path=str(self._socket()), db=broker.DATABASE, **REDIS_WAITS) as redis:
             return int(redis.llen(broker.KEY_PREFIX + broker.QUEUE))
 
     def until_job(self, request: Accepted, state: str) -> None:
@@ -209,7 +209,7 @@ class Stack(Installation):
                 lock.execute("ROLLBACK")
 
     def redis_client(self) -> Redis:
-        return Redis(unix_socket_path=str(self._socket()), socket_timeout=5)
+        return Redis(unix_socket_path=str(self._socket()), **REDIS_WAITS)
 
     def _socket(self) -> Path:
         for connection in self.redis.net_connections("unix"):

@@ -35,7 +35,6 @@ BOMB_CALLS_MOST = 20_000
 """Beyond one for each of its characters."""
 
 BOMB_BYTES_MOST = 32 * 2**20
-"""Seconds of CPU for one bomb; five times what is aimed at, because test machines differ."""
 
 
 def test_every_row_has_tests_that_exist_or_says_why_not() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import verify
+from amount import Amount
 from steps import Unable
 from verify import Layer
 
@@ -20,7 +21,7 @@ def argv_of(layers: list[Layer], name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["tests", "processes", "chaos", "e2e"])
 def test_a_slow_machine_leaves_out_what_is_long_and_nothing_else(tmp_path: Path, name: str) -> None:
-    whole, short = verify.pytest_layers(tmp_path), verify.pytest_layers(tmp_path, slow=True, short=True)
+    whole, short = verify.pytest_layers(tmp_path), verify.pytest_layers(tmp_path, Amount(slower=5, short=True))
     assert [layer.name for layer in whole] == [layer.name for layer in short]
     assert "not long" not in argv_of(whole, name)
     assert "not long" in argv_of(short, name)
@@ -37,33 +38,63 @@ def test_every_folder_of_tests_is_in_one_layer(tmp_path: Path) -> None:
     assert ignored < folders
 
 
-def test_a_slow_machine_is_waited_for_longer_whatever_is_left_out(tmp_path: Path) -> None:
-    for short in (False, True):
-        slow = verify.pytest_layers(tmp_path, slow=True, short=short)
-        assert {layer.environment.get("TESTS_SLOWER") for layer in slow} == {str(verify.SLOWER)}
-        assert "-n" not in argv_of(slow, "chaos")
-    for short in (False, True):
-        fast = verify.pytest_layers(tmp_path, short=short)
-        assert not any("TESTS_SLOWER" in layer.environment for layer in fast)
-        assert "-n" in argv_of(fast, "chaos")
+@pytest.mark.parametrize("short", [False, True])
+def test_a_slow_machine_is_waited_for_longer_whatever_is_left_out(tmp_path: Path, short: bool) -> None:
+    slow = verify.pytest_layers(tmp_path, Amount(slower=7, short=short))
+    assert {layer.environment.get("TESTS_SLOWER") for layer in slow} == {"7"}
+    assert "-n" not in argv_of(slow, "chaos")
+    fast = verify.pytest_layers(tmp_path, Amount(short=short))
+    assert not any("TESTS_SLOWER" in layer.environment for layer in fast)
+    assert "-n" in argv_of(fast, "chaos")
 
 
-@pytest.mark.parametrize(("given", "slow"), [(1.0, False), (0.6, False), (0.59, True), (0.1, True)])
-def test_the_pace_of_the_machine_decides(
-    given: float, slow: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_share_is_drawn_in_every_layer_and_only_where_all_is_asked_for(tmp_path: Path) -> None:
+    runs = Amount(slower=5, short=True, share=0.3, seed=4)
+    for layer in verify.pytest_layers(tmp_path, runs):
+        assert (layer.environment["TESTS_SHARE"], layer.environment["TESTS_SEED"]) == ("0.3", "4")
+    (asked,) = verify.chosen("guard", tmp_path, runs)
+    assert "TESTS_SHARE" not in asked.environment
+    assert asked.environment["TESTS_SLOWER"] == "5"
+
+
+FLAKY = """\
+from pathlib import Path
+import pytest
+@pytest.mark.parametrize("number", range({failing}))
+def test_it(number):
+    seen = Path({seen!r}) / str(number)
+    first = not seen.exists()
+    seen.touch()
+    assert not ({always} or first)
+def test_good():
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("failing", "always", "ok", "line"),
+    [
+        (1, False, True, "2 passed, 0 failed"),
+        (1, True, False, "1 passed, 1 failed"),
+        (verify.AGAIN_MOST + 1, False, False, f"1 passed, {verify.AGAIN_MOST + 1} failed"),
+    ],
+)
+def test_what_fails_is_tried_once_more_and_a_fault_stays_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], failing: int, always: bool, ok: bool, line: str
 ) -> None:
-    monkeypatch.delenv("LONG", raising=False)
-    monkeypatch.setattr(verify, "pace", lambda: given)
-    assert verify.is_slow() is slow
-    assert verify.is_short(slow) is slow
-    assert ("LONG=1" in capsys.readouterr().out) is slow
-
-
-@pytest.mark.parametrize(("asked", "short"), [("1", False), ("0", True)])
-def test_who_asks_decides_what_is_left_out(asked: str, short: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LONG", asked)
-    assert verify.is_short(slow=True) is short
-    assert verify.is_short(slow=False) is short
+    file = tmp_path / "test_some.py"
+    (tmp_path / "seen").mkdir()
+    file.write_text(FLAKY.format(failing=failing, always=always, seen=str(tmp_path / "seen")), encoding="utf-8")
+    how = ["-q", "-p", "no:randomly", f"--basetemp={tmp_path / 'base'}", "-o", f"cache_dir={tmp_path / 'cache'}"]
+    layer = Layer("tests", [sys.executable, "-m", "pytest", *how, str(file)], tmp_path, counted=True)
+    layer.run()
+    assert not layer.ok
+    verify.once_more([layer])
+    assert layer.ok is ok
+    assert verify.summary([layer]) == (0 if ok else 1)
+    said = capsys.readouterr().out
+    assert said.splitlines()[-1] == line
+    assert ("1 of them at the second try" in said) is ok
 
 
 def test_what_was_left_out_stands_in_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

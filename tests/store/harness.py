@@ -18,13 +18,16 @@ from starloom.store.database import Database, open_database
 from starloom.store.embedded import EmbeddedRedis
 from starloom.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from starloom.store.port import Unavailable
-from starloom.store.redis import OWNER_TTL_MS, RedisStore
-from tests.waiting import SLOWER
+from starloom.store.redis import RedisStore
+from tests.waiting import REDIS_WAITS, SLOWER
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 Store = RedisStore | MemoryStore
+
+OWNER_TTL_MS = 3_600_000
+"""No lease of an owner runs out by itself, however slow the machine is."""
 
 
 class World(Protocol):
@@ -127,6 +130,33 @@ class BreakableDatabase:
             raise Unavailable("the database is switched off by the test")
 
 
+_first: list[bytes] = []
+
+
+async def migrate(url: str) -> None:
+    """Bring a database to the newest schema; a new one of SQLite is a copy of the first, which took all steps."""
+    path = Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite:///") else None
+    if path is not None and _copied(path):
+        return
+    database = open_database(url)
+    await database.migrate()
+    await database.close()
+    if path is not None:
+        _keep(path)
+
+
+def _copied(path: Path) -> bool:
+    if path.exists() or not _first:
+        return False
+    path.write_bytes(_first[0])
+    return True
+
+
+def _keep(path: Path) -> None:
+    if not _first:
+        _first.append(path.read_bytes())
+
+
 class RedisWorld:
     """A real server; stores reach it through a socket of ours that can lose a commit or its reply."""
 
@@ -135,7 +165,6 @@ class RedisWorld:
         self.embedded = EmbeddedRedis(home)
         self.database_url = database_url or f"sqlite:///{home / 'history.db'}"
         self.database_is_down = False
-        self.owner_ttl_ms = OWNER_TTL_MS
         self._failures: list[tuple[bytes, CommitFailure]] = []
         self._stores: list[RedisStore] = []
         self._proxy: asyncio.Server | None = None
@@ -145,15 +174,13 @@ class RedisWorld:
     async def start(self) -> None:
         await self.embedded.start()
         self._proxy = await asyncio.start_unix_server(self._serve, self.proxy_path)
-        database = open_database(self.database_url)
-        await database.migrate()
-        await database.close()
+        await migrate(self.database_url)
 
     async def store(self) -> Store:
         database = BreakableDatabase(open_database(self.database_url), self)
         url = f"unix://{self.proxy_path}?db=0"
         waits = {"connect_within_s": 5.0 * SLOWER, "reply_within_s": 10.0 * SLOWER}
-        self._stores.append(RedisStore(url, database, owner_ttl_ms=self.owner_ttl_ms, sleep=_no_sleep, **waits))
+        self._stores.append(RedisStore(url, database, owner_ttl_ms=OWNER_TTL_MS, sleep=_no_sleep, **waits))
         return self._stores[-1]
 
     def fail_next_commit(self, failure: CommitFailure) -> None:
@@ -200,7 +227,7 @@ class RedisWorld:
 
     async def direct(self, *args: Any) -> Any:
         """Send a command past the stores."""
-        async with Redis.from_url(self.embedded.url) as client:
+        async with Redis.from_url(self.embedded.url, **REDIS_WAITS) as client:
             return await client.execute_command(*args)  # type: ignore[no-untyped-call]
 
     def _log_file(self) -> Path:

@@ -17,7 +17,7 @@ from redis.asyncio import Redis
 
 from starloom.store.embedded import SOCKET_PATH_BYTES_MAX, EmbeddedRedis
 from starloom.store.port import Unavailable
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, REDIS_WAITS
 
 
 @pytest.fixture
@@ -29,17 +29,17 @@ async def server(tmp_path: Path) -> AsyncIterator[EmbeddedRedis]:
 
 
 async def run(server: EmbeddedRedis, *args: str) -> object:
-    async with Redis.from_url(server.url) as client:
+    async with Redis.from_url(server.url, **REDIS_WAITS) as client:
         return await client.execute_command(*args)  # type: ignore[no-untyped-call]
 
 
-async def until_gone(pid: int, within_s: float = 10) -> None:
-    await asyncio.to_thread(_wait, pid, within_s)
+async def until_gone(pid: int) -> None:
+    await asyncio.to_thread(_wait, pid)
 
 
-def _wait(pid: int, within_s: float) -> None:
+def _wait(pid: int) -> None:
     try:
-        psutil.Process(pid).wait(within_s)
+        psutil.Process(pid).wait(PATIENCE_S)
     except psutil.NoSuchProcess:
         return
 

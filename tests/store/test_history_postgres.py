@@ -6,6 +6,7 @@ import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import asyncpg
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.engine import make_url
@@ -15,7 +16,7 @@ from starloom.store import history
 from starloom.store.database import PostgresDatabase, open_database
 from starloom.store.port import Unavailable
 from tests.store.contract import StoreContract
-from tests.store.harness import RedisWorld, World
+from tests.store.harness import RedisWorld, World, migrate
 from tests.store.old_history import moves_old_events
 
 
@@ -30,6 +31,33 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.cleanup()
 
 
+class Databases:
+    """Makes databases on one server, each a copy of one that took every step of the migration."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._made = 0
+
+    async def fresh(self) -> str:
+        if not self._made:
+            await migrate(await self._make("migrated"))
+        self._made += 1
+        return await self._make(f"fresh_{self._made}", "TEMPLATE migrated")
+
+    async def _make(self, name: str, how: str = "") -> str:
+        connection = await asyncpg.connect(self._server)
+        try:
+            await connection.execute(f"CREATE DATABASE {name} {how}")
+        finally:
+            await connection.close()
+        return make_url(self._server).set(database=name).render_as_string(hide_password=False)
+
+
+@pytest.fixture(scope="session")
+def databases(postgres_url: str) -> Databases:
+    return Databases(postgres_url)
+
+
 def _empty(connection: Connection) -> None:
     connection.execute(text("DROP SCHEMA public CASCADE"))
     connection.execute(text("CREATE SCHEMA public"))
@@ -37,11 +65,8 @@ def _empty(connection: Connection) -> None:
 
 class TestPostgres(StoreContract):
     @pytest.fixture
-    async def world(self, tmp_path: Path, postgres_url: str) -> AsyncIterator[World]:
-        database = open_database(postgres_url)
-        await database.write(_empty)
-        await database.close()
-        world = RedisWorld(tmp_path, postgres_url)
+    async def world(self, tmp_path: Path, databases: Databases) -> AsyncIterator[World]:
+        world = RedisWorld(tmp_path, await databases.fresh())
         await world.start()
         yield world
         await world.close()

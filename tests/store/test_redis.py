@@ -23,7 +23,7 @@ from starloom.store.redis import TRIM_MARGIN, RedisStore
 from tests.store.contract import fill
 from tests.store.harness import RedisWorld
 from tests.store.sample import commit, seqs, task
-from tests.waiting import PATIENCE_S, SLOWER
+from tests.waiting import PATIENCE_S, REDIS_WAITS, SLOWER
 
 PATIENT = {"connect_within_s": PATIENCE_S, "reply_within_s": PATIENCE_S}
 P = ParamSpec("P")
@@ -354,7 +354,7 @@ async def test_a_store_that_was_not_taken_restores_nothing(world: RedisWorld) ->
 
 
 async def test_a_full_inbox_refuses(world: RedisWorld) -> None:
-    async with Redis.from_url(world.embedded.url) as client:
+    async with Redis.from_url(world.embedded.url, **REDIS_WAITS) as client:
         inbox = RedisInbox(client, world.embedded.url, most=2)
         await inbox.post(b"1", answer_within_s=None)
         await inbox.post(b"2", answer_within_s=None)

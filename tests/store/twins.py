@@ -356,7 +356,6 @@ class Twins:
     def __init__(self, home: Path) -> None:
         self._home = home
         self._real = RedisWorld(home)
-        self._real.owner_ttl_ms = 3_600_000  # no lease runs out by itself, however slow the machine is
         self._template = home / "template.db"
         self._number = 0
 

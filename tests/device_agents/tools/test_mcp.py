@@ -19,6 +19,7 @@ from starloom_agent.tools.interface import Tool, ToolFailed
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.device_agents.tools.conftest import Device
+from tests.waiting import SLOWER
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 
@@ -137,7 +138,7 @@ def test_a_call_that_takes_too_long_leaves_no_process(
     home: Path, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found, _ = tools(home)
-    monkeypatch.setattr(mcp, "_CALL_S", 1.5)
+    monkeypatch.setattr(mcp, "_CALL_S", 1.5 * SLOWER)
     with pytest.raises(ToolFailed, match="no answer in time"):
         call(device, found["mcp.notes.sleep"], {})
     with pytest.raises(ProcessLookupError):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import cache
 from typing import Any
 
 import httpx2
@@ -73,11 +75,17 @@ class _TooMuch(Exception):
     """The endpoint sends more, or something else, than an answer may be."""
 
 
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Return the certificates of this machine; reading them costs more than all else that a call does here."""
+    return httpx2.create_ssl_context()
+
+
 class _Guarded(httpx2.AsyncBaseTransport):
     """Sends to one address that is resolved here; refuses redirects, other hosts, other types and long bodies."""
 
     def __init__(self, endpoint: Endpoint, resolve: Resolve) -> None:
-        self._inner = httpx2.AsyncHTTPTransport(retries=0)
+        self._inner = httpx2.AsyncHTTPTransport(verify=_trusted(), retries=0)
         self._base = httpx2.URL(endpoint.url)
         self._bytes_most = endpoint.limits.bytes_most
         self._resolve = resolve
