@@ -33,6 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 DISTRIBUTIONS = ("protocol", "backend", "device_agents")
 PACKAGES = ("protocol/starloom_protocol", "backend/starloom", "device_agents/starloom_agent")
+PROGRAMS = ("starloom.app", "starloom.cli", "starloom.jobs.worker", "starloom_agent.cli")
+"""What every process of Starloom begins with."""
 
 
 def venv_python(venv: Path = VENV) -> Path:
@@ -114,19 +116,30 @@ def install(dev: bool) -> None:
             )
     count = sum(1 for line in lock.read_text().splitlines() if "==" in line)
     with step(f"installing {count} packages by hash from {lock.name}"):
-        _pip("install", "--require-hashes", "--no-deps", "-r", str(lock))
+        # Not compiled: that is a third of the work, for modules that nobody imports.
+        _pip("install", "--no-compile", "--require-hashes", "--no-deps", "-r", str(lock))
     with step("installing Starloom's hub, agent and protocol"):
         editable = [part for name in DISTRIBUTIONS for part in ("-e", str(ROOT / name))]
         _pip("install", "--no-deps", "--no-build-isolation", *editable)
-        # Where PYTHONDONTWRITEBYTECODE is set, each process would compile all of it again, for seconds.
-        run(
-            [str(venv_python()), "-m", "compileall", "-q", *PACKAGES],
-            cwd=ROOT,
-            failed=lambda tail: Unable(f"Starloom does not compile:\n{tail}", "Check out a whole copy of it."),
-        )
+        _compile()
     _stamp_path(dev).write_text(wanted_stamp(dev))
     if dev:
         _stamp_path(False).write_text(wanted_stamp(False))
+
+
+def _compile() -> None:
+    """Compile Starloom, and of the packages what its programs import.
+
+    Where PYTHONDONTWRITEBYTECODE is set, each process would compile all of it again, for seconds.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for argv in (["-m", "compileall", "-q", *PACKAGES], ["-c", f"import {', '.join(PROGRAMS)}"]):
+        run(
+            [str(venv_python()), *argv],
+            cwd=ROOT,
+            environment=environment,
+            failed=lambda tail: Unable(f"Starloom does not compile:\n{tail}", "Check out a whole copy of it."),
+        )
 
 
 class PageBuild(threading.Thread):
@@ -135,14 +148,15 @@ class PageBuild(threading.Thread):
     The host's Node is tried at once. A Node from the package index needs pip, so it waits for the environment.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_tests: bool) -> None:
         super().__init__(name="page", daemon=True)
+        self._with_tests = with_tests
         self.fault: Unable | None = None
         self.environment_ready = threading.Event()
 
     def run(self) -> None:
         try:
-            page.build(ROOT, self.environment_ready.wait)
+            page.build(ROOT, self.environment_ready.wait, with_tests=self._with_tests)
         except Unable as unable:
             self.fault = unable
 
@@ -154,7 +168,7 @@ def prepare(*, dev: bool, with_page: bool) -> None:
         Unable: if the Python side cannot be made; a page that cannot be built is only said.
     """
     began = time.monotonic()
-    builder = PageBuild() if with_page and page.is_stale(ROOT) else None
+    builder = PageBuild(with_tests=dev) if with_page and page.is_stale(ROOT) else None
     stale = not is_current(dev)
     if not stale and builder is None:
         return

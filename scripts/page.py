@@ -158,9 +158,9 @@ def _install(root: Path, site: Site, node: Node, *, everything: bool) -> None:
         stamp.write_text(f"{wanted} {'all' if everything else 'build'}")
 
 
-def _build_with(root: Path, site: Site, node: Node) -> None:
+def _build_with(root: Path, site: Site, node: Node, *, with_tests: bool) -> None:
     wanted = source_hash(root, site)
-    _install(root, site, node, everything=False)
+    _install(root, site, node, everything=with_tests)
     with step(f"building {site.name} with Node {node.major}"):
         run(
             [*node.npm, "run", "-s", "build"],
@@ -174,8 +174,10 @@ def _build_with(root: Path, site: Site, node: Node) -> None:
         (site.place(root) / "dist" / "build.stamp").write_text(wanted)
 
 
-def build(root: Path, ready: Callable[[], object] = lambda: None) -> None:
+def build(root: Path, ready: Callable[[], object] = lambda: None, *, with_tests: bool = False) -> None:
     """Build every site that is stale; `ready` waits until `.venv` has pip.
+
+    `with_tests` installs what the tests of a site need at once with what its build needs.
 
     Raises:
         Unable: with the fix; the old build, if any, stays.
@@ -185,7 +187,7 @@ def build(root: Path, ready: Callable[[], object] = lambda: None) -> None:
     for site in stale:
         if node is not None:
             try:
-                _build_with(root, site, node)
+                _build_with(root, site, node, with_tests=with_tests)
             except Unable as unable:
                 if node.major >= NODE_GOOD:
                     raise
@@ -194,7 +196,7 @@ def build(root: Path, ready: Callable[[], object] = lambda: None) -> None:
             else:
                 continue
         ready()
-        _build_with(root, site, wheel_node(root))
+        _build_with(root, site, wheel_node(root), with_tests=with_tests)
 
 
 def install_all(root: Path) -> Node:
