@@ -26,7 +26,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import page
-from amount import Amount, amount
+from amount import Amount, Shares, amount
 from steps import Unable, say
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -146,7 +146,18 @@ class Layer:
                 sys.stdout.flush()
 
 
-def run_all(layers: list[Layer]) -> None:
+def divide(layer: Layer, share: float, seed: int) -> None:
+    """Have a layer of tests run a share of its files, which the seed draws."""
+    if share >= 1 or not layer.counted:
+        return
+    if "pytest" in layer.argv:
+        layer.environment = {**layer.environment, "TESTS_SHARE": f"{share:.3f}", "TESTS_SEED": str(seed)}
+    else:
+        parts = min(round(1 / share), SITE_PARTS_MOST)
+        layer.argv = [*layer.argv, "--", f"--shard={seed % parts + 1}/{parts}"]
+
+
+def run_all(layers: list[Layer], runs: Amount = ALL) -> None:
     """Run every layer: in two lanes if some wait and some work, which take from the two ends until nothing is left."""
     waiting = [layer for layer in layers if layer.name in WAITING]
     left = deque([layer for layer in layers if layer not in waiting] + waiting[::-1])
@@ -155,6 +166,7 @@ def run_all(layers: list[Layer]) -> None:
             layer.run()
         return
     printing = threading.Lock()
+    shares = Shares(runs, [layer.name for layer in layers])
 
     def lane(take: Callable[[], Layer]) -> None:
         while True:
@@ -162,9 +174,13 @@ def run_all(layers: list[Layer]) -> None:
                 layer = take()
             except IndexError:
                 return
+            share = shares.begin(layer.name)
+            divide(layer, share, runs.seed)
             with printing:
-                say(f"-- {layer.name} begins")
+                left_out = f": {share:.0%} of it, drawn by TESTS_SEED={runs.seed}" if share < 1 else ""
+                say(f"-- {layer.name} begins{left_out}")
             layer.run(printing)
+            shares.end(layer.name)
 
     beside = threading.Thread(target=lane, args=(left.pop,), daemon=True)
     beside.start()
@@ -222,8 +238,6 @@ def pytest_layers(folder: Path, runs: Amount = ALL) -> list[Layer]:
         files = [f"--basetemp={folder / name}", "-o", f"cache_dir={folder / name}-cache"]
         argv = [sys.executable, "-m", "pytest", "-q", *how, *files, *what]
         environment = {"TESTS_SLOWER": str(runs.slower)} if runs.slow else {}
-        if runs.share < 1:
-            environment |= {"TESTS_SHARE": str(runs.share), "TESTS_SEED": str(runs.seed)}
         if runs.short and name == "sim":
             environment["STARLOOM_SIM_SCHEDULES"] = str(SCHEDULES_SHORT)
         return Layer(name, argv, environment=environment, counted=True, before=NEEDS.get(name))
@@ -234,7 +248,7 @@ def pytest_layers(folder: Path, runs: Amount = ALL) -> list[Layer]:
     return quick + [layer(name, f"tests/{name}") for name in own]
 
 
-def page_layers(runs: Amount = ALL) -> list[Layer]:
+def page_layers() -> list[Layer]:
     """Return the layers of the page and of the browser agent; their packages are installed first.
 
     Raises:
@@ -244,15 +258,10 @@ def page_layers(runs: Amount = ALL) -> list[Layer]:
         return []
     node = page.install_all(ROOT)
     environment = {"PATH": f"{node.program.parent}{os.pathsep}{os.environ.get('PATH', '')}", "CI": "1"}
-    parts = min(round(1 / runs.share), SITE_PARTS_MOST)
-    shared = ["--", f"--shard={runs.seed % parts + 1}/{parts}"] if parts > 1 else []
-
-    def layer(word: str, name: str, site: page.Site) -> Layer:
-        argv = [*node.npm, "run", "-s", name, *(shared if name == "test" else [])]
-        return Layer(f"{word} {name}", argv, site.place(ROOT), environment, counted=name == "test")
-
     return [
-        layer(word, name, site) for word, site in (("page", page.PAGE), ("tab", page.TAB)) for name in ("check", "test")
+        Layer(f"{word} {name}", [*node.npm, "run", "-s", name], site.place(ROOT), environment, counted=name == "test")
+        for word, site in (("page", page.PAGE), ("tab", page.TAB))
+        for name in ("check", "test")
     ]
 
 
@@ -362,9 +371,9 @@ def chosen(what: str, folder: Path, runs: Amount) -> list[Layer]:
     if what == "all":
         # Quick tests last but for what waits: a run that ends before them has told of everything else.
         tests, processes, *others = pytest_layers(folder, runs)
-        return checks(runs.short) + page_layers(runs) + [*others, tests, processes]
+        return checks(runs.short) + page_layers() + [*others, tests, processes]
     names = ("tests", "processes") if what == "tests" else (what,)
-    found = [layer for layer in pytest_layers(folder, replace(runs, short=False, share=1.0)) if layer.name in names]
+    found = [layer for layer in pytest_layers(folder, replace(runs, short=False)) if layer.name in names]
     if not found:
         raise Unable(f"there are no tests in tests/{what}", f"name another of: {', '.join(OWN_LAYERS)}")
     return found
@@ -384,7 +393,7 @@ def main() -> int:
         say(f"{unable.what}\nThe way out: {unable.fix}")
         return 1
     made_ready_s = environment_s()
-    run_all(layers)
+    run_all(layers, runs)
     if runs.slow:
         once_more(layers)
     code = summary(layers, made_ready_s)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import verify
-from amount import Amount
+from amount import SHARE_LEAST, Amount
 from steps import Unable
 from verify import Layer
 
@@ -48,13 +48,29 @@ def test_a_slow_machine_is_waited_for_longer_whatever_is_left_out(tmp_path: Path
     assert "-n" in argv_of(fast, "chaos")
 
 
-def test_a_share_is_drawn_in_every_layer_and_only_where_all_is_asked_for(tmp_path: Path) -> None:
-    runs = Amount(slower=5, short=True, share=0.3, seed=4)
-    for layer in verify.pytest_layers(tmp_path, runs):
-        assert (layer.environment["TESTS_SHARE"], layer.environment["TESTS_SEED"]) == ("0.3", "4")
-    (asked,) = verify.chosen("guard", tmp_path, runs)
-    assert "TESTS_SHARE" not in asked.environment
-    assert asked.environment["TESTS_SLOWER"] == "5"
+def test_a_slow_machine_that_must_end_runs_a_share_of_every_layer(tmp_path: Path) -> None:
+    told = "import os; print(os.environ.get('TESTS_SHARE'), os.environ.get('TESTS_SEED'), 'passed')"
+    layers = [
+        Layer(name, [sys.executable, "-c", told, "pytest"], tmp_path, counted=True)
+        for name in ("tests", "processes", "chaos")
+    ]
+    layers += [Layer("types", [sys.executable, "-c", told], tmp_path)]
+    verify.run_all(layers, Amount(slower=5, short=True, until_s=0.0, seed=4, found=0.2))
+    for layer in layers[:3]:
+        assert layer.environment == {"TESTS_SHARE": f"{SHARE_LEAST:.3f}", "TESTS_SEED": "4"}
+    assert layers[3].environment == {}
+
+
+def test_a_share_of_the_page_is_some_of_its_parts() -> None:
+    layer = Layer("page test", ["npm", "run", "-s", "test"], counted=True)
+    verify.divide(layer, 0.5, 7)
+    assert layer.argv == ["npm", "run", "-s", "test", "--", "--shard=2/2"]
+
+
+def test_whoever_asks_for_a_layer_gets_all_of_it(tmp_path: Path) -> None:
+    (asked,) = verify.chosen("chaos", tmp_path, Amount(slower=5, short=True, until_s=0.0))
+    assert "not long" not in asked.argv
+    assert asked.environment == {"TESTS_SLOWER": "5"}
 
 
 FLAKY = """\
