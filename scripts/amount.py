@@ -44,7 +44,7 @@ LANES = 2
 LATE = 0.4
 """The part of the time left that is given away: within one layer the pace of a shared host falls to less than half."""
 
-SHARE_LEAST = 0.1
+SHARE_LEAST = 0.05
 FIRST_S = 300.0
 """For how long a layer must have run to tell as much of the pace as what was measured before all of them."""
 
