@@ -154,7 +154,7 @@ def divide(layer: Layer, share: float, seed: int) -> None:
         layer.environment = {**layer.environment, "TESTS_SHARE": f"{share:.3f}", "TESTS_SEED": str(seed)}
     else:
         parts = min(round(1 / share), SITE_PARTS_MOST)
-        layer.argv = [*layer.argv, "--", f"--shard={seed % parts + 1}/{parts}"]
+        layer.argv = [*layer.argv, f"--shard={seed % parts + 1}/{parts}"]
 
 
 def run_all(layers: list[Layer], runs: Amount = ALL) -> None:
@@ -194,15 +194,18 @@ def once_more(layers: list[Layer]) -> None:
     More than `AGAIN_MOST` failures of a layer, and whatever fails twice, stay.
     """
     for layer in layers:
-        if layer.code != TESTS_FAILED or "pytest" not in layer.argv or not 0 < layer.bad <= AGAIN_MOST:
+        if layer.code != TESTS_FAILED or not layer.counted or not 0 < layer.bad <= AGAIN_MOST:
             continue
         how = [f"{word}-again" if word.startswith("--basetemp=") else word for word in layer.argv]
-        second = Layer(f"{layer.name} again", [*how, "--last-failed"], layer.cwd, layer.environment, counted=True)
+        of_python = "pytest" in layer.argv
+        how += ["--last-failed"] if of_python else []
+        second = Layer(f"{layer.name} again", how, layer.cwd, layer.environment, counted=True)
         second.run()
         layer.seconds += second.seconds
         if second.ok:
             layer.again = second.counts.get("passed", 0)
-            layer.counts = {**layer.counts, "passed": layer.counts.get("passed", 0) + layer.again}
+            before = layer.counts.get("passed", 0) if of_python else 0  # the tests of a site run all again
+            layer.counts = {**layer.counts, "passed": before + layer.again}
             layer.counts = {word: number for word, number in layer.counts.items() if word not in ("failed", "error")}
             layer.ok = True
 
@@ -248,8 +251,10 @@ def pytest_layers(folder: Path, runs: Amount = ALL) -> list[Layer]:
     return quick + [layer(name, f"tests/{name}") for name in own]
 
 
-def page_layers() -> list[Layer]:
+def page_layers(runs: Amount = ALL) -> list[Layer]:
     """Return the layers of the page and of the browser agent; their packages are installed first.
+
+    On a slow machine one worker at a time is started: vitest gives each a minute, whatever else starts beside it.
 
     Raises:
         Unable: they cannot be.
@@ -258,8 +263,15 @@ def page_layers() -> list[Layer]:
         return []
     node = page.install_all(ROOT)
     environment = {"PATH": f"{node.program.parent}{os.pathsep}{os.environ.get('PATH', '')}", "CI": "1"}
+    how = {"check": [], "test": ["--", "--maxWorkers=1"] if runs.slow else []}
     return [
-        Layer(f"{word} {name}", [*node.npm, "run", "-s", name], site.place(ROOT), environment, counted=name == "test")
+        Layer(
+            f"{word} {name}",
+            [*node.npm, "run", "-s", name, *how[name]],
+            site.place(ROOT),
+            environment,
+            counted=name == "test",
+        )
         for word, site in (("page", page.PAGE), ("tab", page.TAB))
         for name in ("check", "test")
     ]
@@ -371,7 +383,7 @@ def chosen(what: str, folder: Path, runs: Amount) -> list[Layer]:
     if what == "all":
         # Quick tests last but for what waits: a run that ends before them has told of everything else.
         tests, processes, *others = pytest_layers(folder, runs)
-        return checks(runs.short) + page_layers() + [*others, tests, processes]
+        return checks(runs.short) + page_layers(runs) + [*others, tests, processes]
     names = ("tests", "processes") if what == "tests" else (what,)
     found = [layer for layer in pytest_layers(folder, replace(runs, short=False)) if layer.name in names]
     if not found:

@@ -62,9 +62,9 @@ def test_a_slow_machine_that_must_end_runs_a_share_of_every_layer(tmp_path: Path
 
 
 def test_a_share_of_the_page_is_some_of_its_parts() -> None:
-    layer = Layer("page test", ["npm", "run", "-s", "test"], counted=True)
+    layer = Layer("page test", ["npm", "run", "-s", "test", "--", "--maxWorkers=1"], counted=True)
     verify.divide(layer, 0.5, 7)
-    assert layer.argv == ["npm", "run", "-s", "test", "--", "--shard=2/2"]
+    assert layer.argv == ["npm", "run", "-s", "test", "--", "--maxWorkers=1", "--shard=2/2"]
 
 
 def test_whoever_asks_for_a_layer_gets_all_of_it(tmp_path: Path) -> None:
