@@ -1,8 +1,8 @@
 """One connection to the hub: dial, prove the key, pump frames both ways until it ends. Decides nothing about work.
 
-All that waits leaves as one message, so numbers and order hold. What comes of a message is sent by its reader, at once,
-where the line takes it at once; everything else by the writer. What is done with frames is the `Agent`'s; when to dial
-again is the runtime's.
+All that waits leaves as one message, so numbers and order hold. A message is taken in the turn in which it came, and
+what comes of it is sent in that turn where the line takes it at once; everything else by the writer. What is done with
+frames is the `Agent`'s; when to dial again is the runtime's.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 import starloom_agent
 from starloom_agent.dialling import Route
 from starloom_agent.identity import Identity
+from starloom_agent.line import Line
 from starloom_protocol.frames import (
     Alive,
     Bye,
@@ -145,7 +146,7 @@ class Connection:
         end: dict[str, Any] = dict(zip(("host", "port"), route.dialled, strict=True)) if route.via else {}
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):
-                socket = await connect(
+                line = await connect(
                     self.address.socket,
                     ssl=route.tls(),
                     compression=None,
@@ -157,33 +158,36 @@ class Connection:
                     ping_interval=None,
                     proxy=None if route.is_loopback or route.via or route.pin else True,
                     user_agent_header=f"starloom-agent/{starloom_agent.__version__}",
+                    create_connection=Line,
                     **end,
                 )
         except (OSError, TimeoutError, InvalidHandshake, InvalidURI) as error:
             raise ConnectionEnded(f"cannot reach {self.address.hub}: {error or type(error).__name__}") from error
+        if not isinstance(line, Line):
+            raise TypeError(f"websockets made a {type(line).__name__}")
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):
-                welcome, proved_at = await self._prove(socket)
-            await self._pump(socket, welcome, proved_at)
+                welcome, proved_at = await self._prove(line)
+            await self._pump(line, welcome, proved_at)
         except ProtocolFault as fault:
-            await self._say(socket, fault)
+            await self._say(line, fault)
             raise ConnectionEnded(f"the hub broke the protocol: {fault.reason}") from fault
         except TimeoutError as error:
             raise ConnectionEnded("the hub did not answer the handshake in time") from error
         except ConnectionClosed as closed:
             raise ConnectionEnded(f"the connection was cut: {closed}") from closed
         finally:
-            await socket.close()
+            await line.close()
 
-    async def _say(self, socket: ClientConnection, fault: ProtocolFault) -> None:
+    async def _say(self, line: Line, fault: ProtocolFault) -> None:
         try:
-            await socket.send(self.session.farewell(fault), text=True)
+            await line.send(self.session.farewell(fault), text=True)
         except (ProtocolFault, ConnectionClosed):
             return
 
     # -- handshake
 
-    async def _prove(self, socket: ClientConnection) -> tuple[Welcome, float]:
+    async def _prove(self, line: Line) -> tuple[Welcome, float]:
         me = self.identity
         hello = Hello(
             device=me.device,
@@ -194,8 +198,8 @@ class Connection:
             version=starloom_agent.__version__,
             versions=list(PROTOCOL_VERSIONS),
         )
-        await socket.send(self.session.send([hello]), text=True)
-        challenge = await self._next(socket)
+        await line.send(self.session.send([hello]), text=True)
+        challenge = await self._next(line)
         if not isinstance(challenge, Challenge):
             raise ConnectionEnded(f"the hub sent {type(challenge).__name__} instead of a challenge")
         if challenge.hub != self.address.hub_key:
@@ -209,16 +213,16 @@ class Connection:
             hub=challenge.hub, nonce=challenge.nonce, device=me.device, key=me.key, version=challenge.version
         )
         proved_at = self.clock()
-        await socket.send(self.session.send([Prove(signature=me.sign(proof))]), text=True)
-        welcome = await self._next(socket)
+        await line.send(self.session.send([Prove(signature=me.sign(proof))]), text=True)
+        welcome = await self._next(line)
         if not isinstance(welcome, Welcome):
             raise ConnectionEnded(f"the hub sent {type(welcome).__name__} instead of a welcome")
         return welcome, proved_at
 
-    async def _next(self, socket: ClientConnection) -> Frame:
+    async def _next(self, line: Line) -> Frame:
         """Return the next frame of the handshake; a refusal or an error ends the connection with its reason."""
         while True:
-            frames = self.session.receive(await socket.recv(decode=False))
+            frames = self.session.receive(await line.read())
             for frame in frames:
                 self._raise_end(frame)
                 self._held_back = frames[1:]
@@ -244,16 +248,19 @@ class Connection:
 
     # -- the open session
 
-    async def _pump(self, socket: ClientConnection, welcome: Welcome, proved_at: float) -> None:
+    async def _pump(self, line: Line, welcome: Welcome, proved_at: float) -> None:
         first, self._held_back = self._held_back, []
         self._heard_at = self.clock()
         self._waiting[:0] = [*self.peer.welcomed(welcome, proved_at), self.peer.alive()]
         self._wake.set()
         if first:
             self.peer.received(first)
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        line.take = lambda message: self._take(line, message, ended)
         tasks = [
-            asyncio.create_task(self._read(socket), name="read"),
-            asyncio.create_task(self._write(socket), name="write"),
+            ended,
+            asyncio.create_task(self._read(line), name="read"),
+            asyncio.create_task(self._write(line), name="write"),
             asyncio.create_task(self._keep_alive(welcome.alive_interval_s), name="alive"),
         ]
         try:
@@ -261,45 +268,57 @@ class Connection:
             for task in done:
                 task.result()
         finally:
+            line.take = None
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _read(self, socket: ClientConnection) -> None:
+    async def _read(self, line: Line) -> None:
+        """Hear what the line could not give at once."""
         while True:
-            frames = self.session.receive(await socket.recv(decode=False))
-            self._heard_at = self.clock()
-            ending = next((index for index, frame in enumerate(frames) if isinstance(frame, ErrorFrame | Goaway)), None)
-            if ending is not None:
-                self.peer.received(frames[:ending])
-                self._raise_end(frames[ending])
-            self._answering = True
-            try:
-                self.peer.received(frames)
-            finally:
-                self._answering = False
-            await self._answer(socket)
+            self._hear(line, await line.read())
 
-    async def _answer(self, socket: ClientConnection) -> None:
-        """Send what came of a message, as long as that cannot keep the reader waiting; the rest is the writer's."""
-        while not self._sending.locked() and not socket.transport.get_write_buffer_size():
+    def _take(self, line: Line, message: bytes, ended: asyncio.Future[None]) -> None:
+        """Hear a message in its turn; what it ends the connection with is raised where the connection is served."""
+        try:
+            self._hear(line, message)
+        except Exception as error:
+            line.take = None
+            if not ended.done():
+                ended.set_exception(error)
+
+    def _hear(self, line: Line, message: bytes) -> None:
+        frames = self.session.receive(message)
+        self._heard_at = self.clock()
+        ending = next((index for index, frame in enumerate(frames) if isinstance(frame, ErrorFrame | Goaway)), None)
+        if ending is not None:
+            self.peer.received(frames[:ending])
+            self._raise_end(frames[ending])
+        self._answering = True
+        try:
+            self.peer.received(frames)
+        finally:
+            self._answering = False
+        self._answer(line)
+
+    def _answer(self, line: Line) -> None:
+        """Send what came of a message, as long as that keeps nobody waiting; the rest is the writer's."""
+        while not self._sending.locked():
             message = self._message()
             if message is None:
                 return
-            if len(message) > _WRITE_BYTES:
+            if len(message) > _WRITE_BYTES or not line.write_now(message):
                 self._packed = message
                 break
-            async with self._sending:
-                await socket.send(message, text=True)
         self._wake.set()
 
-    async def _write(self, socket: ClientConnection) -> None:
+    async def _write(self, line: Line) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
             async with self._sending:
                 while (message := self._message()) is not None:
-                    await socket.send(message, text=True)
+                    await line.send(message, text=True)
 
     def _message(self) -> bytes | None:
         """Return the next message there is to send. Its frames count as sent."""

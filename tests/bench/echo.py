@@ -20,6 +20,7 @@ import uvloop
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from websockets.asyncio.client import connect
 
+from starloom_agent.line import Line
 from tests.bench import machine
 from tests.bench.hub_client import BenchFailed
 
@@ -37,7 +38,7 @@ class EchoFigures:
 
     `rtt_paced_p50_us` is the round trip where a millisecond lies between a reply and the next message: both processes
     have been asleep and their caches are cold, as everybody's are in a chain of tasks. `rtt_agent_p50_us` is
-    the round trip with the agent's own socket stack at the other end instead of a bare protocol.
+    the round trip with the agent's own line at the other end instead of a bare protocol.
     """
 
     messages_s: float
@@ -160,14 +161,32 @@ async def _load(
 
 
 async def _agent_trips(port: int) -> list[float]:
-    """Return round trips of one message at a time over the client that agents use, as they open it."""
-    text, trips = '{"t":"result","value":"' + "x" * (MESSAGE_BYTES - 25) + '"}', []
-    async with connect(f"ws://127.0.0.1:{port}/echo", compression=None, ping_interval=None, proxy=None) as socket:
-        for _ in range(ROUND_TRIPS):
+    """Return round trips of one message at a time over the line that agents have, as they open it."""
+    text, trips = b'{"t":"result","value":"' + b"x" * (MESSAGE_BYTES - 25) + b'"}', []
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+    url = f"ws://127.0.0.1:{port}/echo"
+    async with connect(url, compression=None, ping_interval=None, proxy=None, create_connection=Line) as line:
+        assert isinstance(line, Line)
+        ready, began = line, 0.0
+
+        def send() -> None:
+            nonlocal began
             began = time.perf_counter()
-            await socket.send(text)
-            await socket.recv(decode=False)
+            if not ready.write_now(text):
+                done.set_exception(BenchFailed("the echo server takes nothing"))
+
+        def take(_message: bytes) -> None:
             trips.append(time.perf_counter() - began)
+            if len(trips) < ROUND_TRIPS:
+                send()
+            else:
+                done.set_result(None)
+
+        ready.take = take
+        send()
+        async with asyncio.timeout(START_S):
+            await done
     return trips
 
 

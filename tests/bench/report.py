@@ -23,10 +23,12 @@ processes did during those of Starloom. No figure here is asserted by a test.
 - Every task is committed to Redis before it is dispatched, and again before what waits for it is.
 - The client asks by HTTP/1.1 of its own (`tests/bench/requests.py`): a request by httpx takes 1.0 to 1.3 ms of CPU
   here, twice what the hub takes to answer it, on the same two CPUs.
+- The hub tells a page together what happened within a frame of the screen (16 ms). A hop is the time between two such
+  messages, shared by the ends of tasks in the later one; the median over tasks.
 - CPU a task is that of the hub process alone, all threads, from submit until the SQL history has everything.
 - Echo: FastAPI, uvicorn, uvloop, websockets-sansio; 500 bytes; {connections} connections, one with one outstanding
   message for the round trip: from a bare protocol and the next one at once, so that both processes are hot. Beside it
-  the same with the agent's `websockets` client at the other end, which is the stack that a hop goes through, and from
+  the same with an agent's line (on `websockets`) at the other end, which is the stack that a hop goes through, and from
   the bare protocol with a millisecond between messages: in a chain of tasks each process sleeps while the others work.
   Goals are judged by the first.
 - Dask: `distributed`, {workers} worker processes of one thread, the same graphs, from `get` until the client has the

@@ -13,7 +13,7 @@ from tests.bench.figures import GOALS, Measured, figures
 from tests.bench.graphs import Graph, chain, fan, layers, plan
 from tests.bench.hub_client import Conflict, Seen
 from tests.bench.report import workloads_table
-from tests.bench.workloads import Editor, Run, TooLate
+from tests.bench.workloads import Editor, Run, TooLate, hop_p50_ms
 
 
 def ran(tasks: int, wall_s: float, hub_us: float, hop_p50_ms: float = 0.0) -> Run:
@@ -54,6 +54,14 @@ def test_a_seed_fixes_the_layers() -> None:
 def test_ten_thousand_tasks_fit_into_one_document() -> None:
     document = plan(layers(200, 50, seed=1))
     assert len(json.dumps(document, separators=(",", ":"))) < DOCUMENT_BYTES_MAX
+
+
+def test_ends_that_come_in_one_message_share_the_time_before_it() -> None:
+    seen = Seen(began=0.0, accepted=0.0, done_at=[1.0, 1.001, 1.002])
+    assert hop_p50_ms(seen) == pytest.approx(1.0)
+    seen.done_at = [1.0, *[1.016] * 8, *[1.032] * 4]
+    assert hop_p50_ms(seen) == pytest.approx(2.0)
+    assert hop_p50_ms(Seen(began=0.0, accepted=0.0, done_at=[1.0, 1.0])) == 0.0
 
 
 def test_figures_are_ratios_of_the_better_half() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -13,7 +15,7 @@ from starloom.edge.live import LiveClient, LiveParts
 from starloom_protocol import frames as f
 from starloom_protocol.feed import Beside, Event, decode_event, encode_event, fold, state_hash
 from starloom_protocol.vocabulary import Role
-from tests.edge.world import World, Ws, chain, settle
+from tests.edge.world import World, Ws, at_once, chain, settle
 
 
 async def ticket(world: World, token: str | None = None) -> str:
@@ -180,9 +182,11 @@ class Stuck:
         self.sent.append(text)
 
 
-def a_client(world: World) -> tuple[LiveClient, Stuck]:
+def a_client(world: World, drawn: Callable[[], Awaitable[None]] = at_once) -> tuple[LiveClient, Stuck]:
     hub = world.hub
-    parts = LiveParts(access=hub.access, fanout=hub.fanout, now_ms=hub.now_ms, reads=hub.reads, tickets=hub.tickets)
+    parts = LiveParts(
+        access=hub.access, drawn=drawn, fanout=hub.fanout, now_ms=hub.now_ms, reads=hub.reads, tickets=hub.tickets
+    )
     socket = Stuck()
     caller = Caller("p", "ann", Role.VIEWER, frozenset(), "t", Means.BEARER)
     return LiveClient(parts, socket, caller), socket  # type: ignore[arg-type]
@@ -216,6 +220,35 @@ async def test_a_gap_is_never_passed_on(world: World) -> None:
     assert client._queue == []
     client.take_event("c-1", 5, an_event("c-1", 5))
     assert client._queue == [b'{"t":"resync","reason":"event 4 is missing","stream":"c-1"}']
+
+
+async def test_what_comes_while_the_page_draws_goes_together_afterwards(world: World) -> None:
+    draws = asyncio.Semaphore(0)
+
+    async def drawn() -> None:
+        await draws.acquire()
+
+    client, socket = a_client(world, drawn)
+    client._streams["c-1"] = live._Stream(seq=0, loading=False)
+    writing = asyncio.create_task(client._write())
+    for seq in range(1, 4):
+        client.take_event("c-1", seq, an_event("c-1", seq))
+        await settle()
+    assert [seqs(text) for text in socket.sent] == [[1]]
+    draws.release()
+    await settle()
+    assert [seqs(text) for text in socket.sent] == [[1], [2, 3]]
+    draws.release()
+    await settle()
+    client.take_event("c-1", 4, an_event("c-1", 4))
+    await settle()
+    assert [seqs(text) for text in socket.sent] == [[1], [2, 3], [4]]
+    writing.cancel()
+    await asyncio.gather(writing, return_exceptions=True)
+
+
+def seqs(text: str) -> list[int]:
+    return [event["seq"] for event in json.loads(text)["events"]]
 
 
 async def test_neighbouring_events_are_joined_and_order_stays() -> None:

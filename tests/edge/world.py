@@ -84,6 +84,10 @@ async def settle(turns: int = 30) -> None:
         await asyncio.sleep(0)
 
 
+async def at_once() -> None:
+    """A page that draws without taking time."""
+
+
 class NoRecipes:
     """A planner without recipes: plans still run, words find nothing."""
 
@@ -380,6 +384,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
             settings=chosen,
             tickets=Tickets(clock.monotonic_s),
             vault=vault,
+            drawn=at_once,
             given=engine.given,
         )
         script = tmp_path / "join.py"

@@ -22,7 +22,7 @@ from starloom.access.refusals import Refused as Turned
 from starloom.core import inputs
 from starloom.edge.agent_version import VERSION, is_older
 from starloom.edge.fanout import Fanout
-from starloom.edge.handshake import Gone, Handshake, Proved, Refused, Socket
+from starloom.edge.handshake import TAKE, Gone, Handshake, Proved, Refused, Socket
 from starloom.edge.links import Link, Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.problems import Problem
@@ -87,7 +87,7 @@ class AipEndpoint:
             await refuse_socket(scope, send, problem)
             return
         await send({"type": "websocket.accept"})
-        socket, aip = Socket(receive, send), Session(Side.HUB)
+        socket, aip = Socket(receive, send, scope.get("extensions", {}).get(TAKE)), Session(Side.HUB)
         code, reason = 1000, ""
         try:
             proved = await self._prove(socket, aip)
@@ -235,23 +235,38 @@ class Connection:
         _log.info("device %s (%s) connected, session %d", value["name"], self._device, link.session)
 
     async def _talk(self) -> None:
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._socket.take(lambda text: self._take(text, ended))
         reader = asyncio.create_task(self._read(), name=f"aip-read-{self._device}")
         writer = asyncio.create_task(self._link.pump(), name=f"aip-write-{self._device}")
         try:
-            done, _ = await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait((ended, reader, writer), return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
-            for task in (reader, writer):
+            self._socket.take(None)
+            for task in (ended, reader, writer):
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError, Gone, ProtocolFault):
                     await task
 
     async def _read(self) -> None:
-        read, receive, takes = self._socket.read, self._aip.receive, self._takes
+        """Hear what the server could not give at once."""
         while True:
-            for frame in receive(await read()):
-                takes[type(frame)](frame)
+            self._hear(await self._socket.read())
+
+    def _take(self, text: str, ended: asyncio.Future[None]) -> None:
+        """Hear a message in its turn; what it ends the connection with is raised where the connection is served."""
+        try:
+            self._hear(text)
+        except Exception as error:
+            self._socket.take(None)
+            if not ended.done():
+                ended.set_exception(error)
+
+    def _hear(self, message: str | bytes) -> None:
+        for frame in self._aip.receive(message):
+            self._takes[type(frame)](frame)
 
     def _disconnected(self) -> None:
         link = self._link

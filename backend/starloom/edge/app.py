@@ -130,7 +130,14 @@ def build(
         )
     )
     live = LiveEndpoint(
-        LiveParts(access=hub.access, fanout=hub.fanout, now_ms=hub.now_ms, reads=hub.reads, tickets=hub.tickets)
+        LiveParts(
+            access=hub.access,
+            drawn=hub.drawn,
+            fanout=hub.fanout,
+            now_ms=hub.now_ms,
+            reads=hub.reads,
+            tickets=hub.tickets,
+        )
     )
     router.routes.append(WebSocketRoute("/aip/v1", aip))
     router.routes.append(WebSocketRoute(V1 + "/live", live))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,6 +20,9 @@ from starloom_protocol.entities import Device, Enrollment
 from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes
 from starloom_protocol.vocabulary import Code
 
+TAKE = "starloom.take"
+"""The ASGI extension by which a server gives whole text messages in the turn in which they came."""
+Taker = Callable[[str], object]
 _log = logging.getLogger(__name__)
 _F = TypeVar("_F", bound=f.Frame)
 
@@ -37,12 +40,18 @@ class Gone(Exception):
 
 
 class Socket:
-    """An accepted websocket as a stream of text messages."""
+    """An accepted websocket as a stream of text messages; `offer` is the server's extension `TAKE`, if it has it."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send, offer: Callable[[Taker | None], object] | None = None) -> None:
         self._receive = receive
         self._send = send
+        self._offer = offer
         self._closed = False
+
+    def take(self, taker: Taker | None) -> None:
+        """Have each message taken in the turn in which it came, if the server can; `read` returns all others."""
+        if self._offer is not None:
+            self._offer(taker)
 
     async def read(self) -> str | bytes:
         """Return the next message.

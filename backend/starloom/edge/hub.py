@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from starloom.edge.fanout import Fanout
 from starloom.edge.keys import HubKey
 from starloom.edge.lan import Lan, NoLan
 from starloom.edge.links import Links
+from starloom.edge.live import next_frame
 from starloom.edge.logs import LogWriter
 from starloom.edge.peers import Peers
 from starloom.edge.standing import Standing
@@ -95,6 +96,7 @@ class Hub:
     settings: Settings
     tickets: Tickets
     vault: Vault
+    drawn: Callable[[], Awaitable[None]] = next_frame
     given: Given = field(default_factory=Given)
     lab: LabDesk | None = None
     lan: Lan = field(default_factory=NoLan)

@@ -1,7 +1,8 @@
 """The live socket of the page: a ticket, then subscriptions; snapshots, events in order, and what travels beside.
 
-An event is encoded once for all viewers and only joined into messages here. What a client has not taken is bounded;
-above the bound it is told to resync, and a client that does not even take that is cut.
+An event is encoded once for all viewers and only joined into messages here: the first at once, then what came within
+a frame of the screen together. What a client has not taken is bounded; above the bound it is told to resync, and a
+client that does not even take that is cut.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,16 +39,24 @@ TICKET_WITHIN_S = 5.0
 REQUEST_BYTES_MAX = 4 * 1024
 SOCKETS_PER_TOKEN_MAX = 32
 THREAD_ABOVE_ENTITIES = 2_000
+FRAME_S = 0.016
+"""No screen shows more than one picture within it (dashboard.md)."""
 _log = logging.getLogger(__name__)
 _requests = msgspec.json.Decoder(feed.LiveRequest)
 _encode = msgspec.json.Encoder().encode
 
 
+async def next_frame() -> None:
+    """Wait until a page would draw again."""
+    await asyncio.sleep(FRAME_S)
+
+
 @dataclass(frozen=True, slots=True)
 class LiveParts:
-    """What the endpoint works with."""
+    """What the endpoint works with; `drawn` returns when a page has drawn what it was sent."""
 
     access: AccessView
+    drawn: Callable[[], Awaitable[None]]
     fanout: Fanout
     now_ms: Callable[[], int]
     reads: ReadPort
@@ -343,6 +352,7 @@ class LiveClient:
                 self._lines = []
                 self._progress.clear()
                 await self._socket.write((b'{"t":"beside","items":[' + b",".join(beside) + b"]}").decode())
+            await self._parts.drawn()
 
 
 def _messages(queue: list[bytes | tuple[str, bytes]]) -> list[bytes]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
+from websockets.http11 import Request
 from websockets.protocol import Protocol, State
 
+from starloom.edge.handshake import TAKE, Taker
 from starloom.edge.heads import BoundedHttp
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
 
@@ -46,10 +49,34 @@ def server_config(
 
 
 class Talk(WebSocketsSansIOProtocol):
-    """A socket that may be refused by a whole answer.
+    """A socket whose messages may be taken at once, and that may be refused by a whole answer.
 
-    uvicorn 0.54 forgets that such an answer ends the handshake, and tells each refusal as an error of the application.
+    uvicorn puts each message into a queue and stops reading until the application, a turn later, has asked for it. And
+    uvicorn 0.54 forgets that a whole answer ends the handshake, and tells each refusal as an error of the application.
     """
+
+    _taker: Taker | None = None
+
+    def handle_connect(self, event: Request) -> None:
+        super().handle_connect(event)
+        if self.response.status_code == 101:
+            cast(dict[str, Any], self.scope["extensions"])[TAKE] = self._offer
+
+    def _offer(self, taker: Taker | None) -> None:
+        """Give whole text messages to `taker`, which must not raise, and all others to `receive`; None: no longer."""
+        self._taker = taker
+
+    def handle_text(self, event: Frame) -> None:
+        # Behind what the application has not asked for yet nothing is taken out of its order.
+        if self._taker is None or not event.fin or self.close_sent or not self.queue.empty():
+            super().handle_text(event)
+            return
+        try:
+            text = bytes(event.data).decode()
+        except UnicodeDecodeError:
+            super().handle_text(event)
+            return
+        self._taker(text)
 
     async def send(self, message: ASGISendEvent) -> None:
         await super().send(message)
