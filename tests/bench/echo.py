@@ -29,21 +29,24 @@ CONNECTIONS = 64
 LOAD_S = 2.0
 ROUND_TRIPS = 3_000
 PAUSE_S = 0.001
-START_S = 20.0
+START_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class EchoFigures:
     """What one echo run gave: messages per second and CPU with 64 connections, round trip with one.
 
-    `rtt_paced_p50_us` is the round trip where a millisecond lies between a reply and the next message: both processes
-    have been asleep and their caches are cold, as everybody's are in a chain of tasks. `rtt_agent_p50_us` is
-    the round trip with the agent's own line at the other end instead of a bare protocol.
+    The round trips are of two processes on a CPU each, as a hub and a device have them; `rtt_one_cpu_p50_us` is of two
+    that share one, so that a message wakes no CPU. `rtt_paced_p50_us` is the round trip where a millisecond lies
+    between a reply and the next message: both processes have been asleep and their caches are cold, as everybody's are
+    in a chain of tasks. `rtt_agent_p50_us` is the round trip with the agent's own line at the other end instead of a
+    bare protocol.
     """
 
     messages_s: float
     cpu_us: float
     rtt_p50_us: float
+    rtt_one_cpu_p50_us: float
     rtt_paced_p50_us: float
     rtt_agent_p50_us: float
 
@@ -160,6 +163,13 @@ async def _load(
     return sum(await asyncio.gather(*(pinger.done for pinger in pingers)))
 
 
+async def _trips(port: int, *, pause_s: float = 0.0) -> list[float]:
+    """Return round trips of one message at a time, for a second."""
+    trips: list[float] = []
+    await _load(port, 1, 1.0, trips, pause_s=pause_s)
+    return trips[:ROUND_TRIPS]
+
+
 async def _agent_trips(port: int) -> list[float]:
     """Return round trips of one message at a time over the line that agents have, as they open it."""
     text, trips = b'{"t":"result","value":"' + b"x" * (MESSAGE_BYTES - 25) + b'"}', []
@@ -214,17 +224,19 @@ async def measure(port: int, folder: Path) -> EchoFigures:
         cpu, began = machine.cpu_s(server.pid), time.perf_counter()
         count = await _load(port, CONNECTIONS, LOAD_S)
         took, used = time.perf_counter() - began, machine.cpu_s(server.pid) - cpu
-        trips: list[float] = []
-        await _load(port, 1, 1.0, trips)
-        paced: list[float] = []
-        await _load(port, 1, 1.0, paced, pause_s=PAUSE_S)
-        agents = await _agent_trips(port)
+        with machine.on_cpus(server.pid, apart=True):
+            trips = await _trips(port)
+            paced = await _trips(port, pause_s=PAUSE_S)
+            agents = await _agent_trips(port)
+        with machine.on_cpus(server.pid, apart=False):
+            one_cpu = await _trips(port)
     finally:
         machine.stop([server])
     return EchoFigures(
         messages_s=count / took,
         cpu_us=used / count * 1e6,
-        rtt_p50_us=statistics.median(trips[:ROUND_TRIPS]) * 1e6,
+        rtt_p50_us=statistics.median(trips) * 1e6,
+        rtt_one_cpu_p50_us=statistics.median(one_cpu) * 1e6,
         rtt_paced_p50_us=statistics.median(paced) * 1e6,
         rtt_agent_p50_us=statistics.median(agents) * 1e6,
     )

@@ -13,7 +13,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,6 +130,26 @@ class Busy:
     def now(cls) -> Busy:
         times = psutil.cpu_times()
         return cls(time.monotonic(), times.user + times.system + times.nice + getattr(times, "steal", 0.0))
+
+
+@contextmanager
+def on_cpus(pid: int, *, apart: bool) -> Iterator[None]:
+    """Keep a process and the calling thread on a CPU each, or both on one, and let go of them afterwards.
+
+    Where the kernel takes no such wish (macOS), or there is one CPU only, they run wherever it puts them.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    mine, its = os.sched_getaffinity(0), os.sched_getaffinity(pid)
+    cpus = sorted(mine & its)
+    os.sched_setaffinity(0, cpus[:1])
+    os.sched_setaffinity(pid, cpus[-1:] if apart else cpus[:1])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, mine)
+        os.sched_setaffinity(pid, its)
 
 
 class Quiet:

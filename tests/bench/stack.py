@@ -24,6 +24,7 @@ from tests.bench import machine
 from tests.bench.hub_client import BenchFailed, HubClient
 
 READY_S = 60.0
+ONLINE_S = 120.0
 HISTORY_S = 60.0
 
 
@@ -95,7 +96,7 @@ class Stack:
         try:
             await asyncio.gather(*(self._start_agent(client, number) for number in range(self.agents)))
             if self.agents:
-                await until_online(client, [f"bench-{number}" for number in range(self.agents)])
+                await until_online(client, [f"bench-{number}" for number in range(self.agents)], within_s=ONLINE_S)
         finally:
             client.close()
 

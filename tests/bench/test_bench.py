@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -12,8 +15,16 @@ from tests.bench.echo import EchoFigures
 from tests.bench.figures import GOALS, Measured, figures
 from tests.bench.graphs import Graph, chain, fan, layers, plan
 from tests.bench.hub_client import Conflict, Seen
+from tests.bench.machine import on_cpus
 from tests.bench.report import workloads_table
 from tests.bench.workloads import Editor, Run, TooLate, hop_p50_ms
+
+CANNOT_BE_PLACED = not hasattr(os, "sched_setaffinity")
+
+
+def placed(pid: int) -> set[int]:
+    """Return the CPUs that a process may run on, as far as the kernel tells."""
+    return set() if CANNOT_BE_PLACED else os.sched_getaffinity(pid)
 
 
 def ran(tasks: int, wall_s: float, hub_us: float, hop_p50_ms: float = 0.0) -> Run:
@@ -56,20 +67,25 @@ def test_ten_thousand_tasks_fit_into_one_document() -> None:
     assert len(json.dumps(document, separators=(",", ":"))) < DOCUMENT_BYTES_MAX
 
 
+def hop_ms(*done_at: float) -> float:
+    return hop_p50_ms(Seen(began=0.0, accepted=0.0, done_at=list(done_at)))
+
+
 def test_ends_that_come_in_one_message_share_the_time_before_it() -> None:
-    seen = Seen(began=0.0, accepted=0.0, done_at=[1.0, 1.001, 1.002])
-    assert hop_p50_ms(seen) == pytest.approx(1.0)
-    seen.done_at = [1.0, *[1.016] * 8, *[1.032] * 4]
-    assert hop_p50_ms(seen) == pytest.approx(2.0)
-    assert hop_p50_ms(Seen(began=0.0, accepted=0.0, done_at=[1.0, 1.0])) == 0.0
+    assert hop_ms(1.0, *[1.016] * 8, *[1.032] * 4, 1.048) == pytest.approx(2.0)
+    assert hop_ms(1.0, 1.0) == 0.0
+
+
+def test_messages_that_waited_for_the_client_are_not_taken_for_short_hops() -> None:
+    assert hop_ms(1.0, *[1.064] * 16, *[1.0641] * 48, *[1.128] * 64) == pytest.approx(1.0, rel=0.01)
 
 
 def test_figures_are_ratios_of_the_better_half() -> None:
     measured = Measured(
         echo=[
-            EchoFigures(39_000, 20.0, 50.0, 150.0, 100.0),
-            EchoFigures(41_000, 24.0, 70.0, 170.0, 140.0),
-            EchoFigures(10_000, 90.0, 900.0, 990.0, 940.0),
+            EchoFigures(39_000, 20.0, 50.0, 24.0, 150.0, 100.0),
+            EchoFigures(41_000, 24.0, 70.0, 26.0, 170.0, 140.0),
+            EchoFigures(10_000, 90.0, 900.0, 900.0, 990.0, 940.0),
         ],
         runs={
             "W1": [ran(1000, 0.25, 100.0), ran(1000, 0.25, 110.0), ran(1000, 1.0, 400.0)],
@@ -89,6 +105,7 @@ def test_figures_are_ratios_of_the_better_half() -> None:
         "cpu_per_task_vs_echo": 10,
         "w2_hop_p50_ms": 0.6,
         "w2_hop_vs_echo_rtt": 10,
+        "w2_hop_vs_echo_rtt_one_cpu": 24,
         "w2_hop_vs_echo_rtt_agent": 5,
         "w2_hop_vs_echo_rtt_paced": 3.75,
         "cpu_10k_vs_1k": 1.1,
@@ -96,6 +113,21 @@ def test_figures_are_ratios_of_the_better_half() -> None:
         "kib_per_idle_agent": 32,
         "agent_rss_mb": 44,
     }
+
+
+def test_the_ends_of_an_echo_are_kept_on_a_cpu_each_or_on_one_and_let_go_of() -> None:
+    server = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        mine, its = placed(0), placed(server.pid)
+        with on_cpus(server.pid, apart=True):
+            assert len(placed(0)) == len(placed(server.pid)) == 1 or CANNOT_BE_PLACED
+            assert placed(0) != placed(server.pid) or len(mine) == 1 or CANNOT_BE_PLACED
+        with on_cpus(server.pid, apart=False):
+            assert placed(0) == placed(server.pid)
+            assert len(placed(0)) == 1 or CANNOT_BE_PLACED
+        assert (placed(0), placed(server.pid)) == (mine, its)
+    finally:
+        server.communicate(b"\n")
 
 
 def test_a_verdict_says_what_is_reached_and_what_is_not() -> None:
