@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 SLOWER = float(os.environ.get("TESTS_SLOWER") or 1)
 """How much longer than on a machine of the expected speed everything is waited for; `scripts/verify.py` sets it."""
 
 PATIENCE_S = 60.0 * SLOWER
 STEP_S = 0.05
-REDIS_WAITS = {"socket_timeout": 10.0 * SLOWER, "socket_connect_timeout": 10.0 * SLOWER}
+REDIS_WAITS: Final[dict[str, Any]] = {"socket_timeout": 10.0 * SLOWER, "socket_connect_timeout": 10.0 * SLOWER}
 """For a client of the tests' own: redis-py gives up after five seconds otherwise."""
 
 
