@@ -259,7 +259,7 @@ class Connection:
         line.take = lambda message: self._take(line, message, ended)
         tasks = [
             ended,
-            asyncio.create_task(self._read(line), name="read"),
+            asyncio.create_task(self._read(line, ended), name="read"),
             asyncio.create_task(self._write(line), name="write"),
             asyncio.create_task(self._keep_alive(welcome.alive_interval_s), name="alive"),
         ]
@@ -273,19 +273,22 @@ class Connection:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _read(self, line: Line) -> None:
-        """Hear what the line could not give at once."""
+    async def _read(self, line: Line, ended: asyncio.Future[None]) -> None:
+        """Take what the line could not give at once."""
         while True:
-            self._hear(line, await line.read())
+            self._take(line, await line.read(), ended)
 
     def _take(self, line: Line, message: bytes, ended: asyncio.Future[None]) -> None:
-        """Hear a message in its turn; what it ends the connection with is raised where the connection is served."""
+        """Hear a message in its turn; what it ends the connection with is raised where the connection is served.
+
+        What comes behind such a message is not heard.
+        """
+        if ended.done():
+            return
         try:
             self._hear(line, message)
         except Exception as error:
-            line.take = None
-            if not ended.done():
-                ended.set_exception(error)
+            ended.set_exception(error)
 
     def _hear(self, line: Line, message: bytes) -> None:
         frames = self.session.receive(message)

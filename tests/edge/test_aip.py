@@ -14,7 +14,7 @@ from starloom.edge.agent_version import VERSION
 from starloom_protocol import frames as f
 from starloom_protocol.entities import Offer
 from starloom_protocol.session import ProtocolFault
-from tests.edge.world import Agent, World, a_world, an_offer, chain, settle
+from tests.edge.world import Agent, World, Ws, a_world, an_offer, chain, settle
 
 
 async def refused(agent: Agent) -> f.Refuse | f.ErrorFrame:
@@ -308,6 +308,36 @@ async def test_a_proposal_that_is_no_edit_ends_the_connection(world: World) -> N
     dispatch = await agent.next(f.Dispatch)
     await agent.send(f.Propose(at=dispatch.at, base_version=1, operations='[{"op":"nonsense"}]', reason="", report=1))
     assert (await refused(agent)).code == "protocol_error"
+
+
+@pytest.mark.parametrize("takes", [True, False], ids=["taken in its turn", "read"])
+async def test_what_comes_behind_the_end_of_a_connection_is_not_heard(
+    world: World, monkeypatch: pytest.MonkeyPatch, takes: bool
+) -> None:
+    monkeypatch.setattr(Ws, "takes", takes)
+    agent = await world.join("one")
+    await agent.connect(world)
+    made = await world.submit(chain("t.one"))
+    dispatch = await agent.next(f.Dispatch)
+    await agent.send(f.Propose(at=dispatch.at, base_version=1, operations='[{"op":"nonsense"}]', reason="", report=1))
+    agent.report = 1
+    await agent.done(dispatch, '"late"')
+    assert (await refused(agent)).code == "protocol_error"
+    await settle()
+    async with world.client() as http:
+        assert (await http.get(f"/api/v1/constellations/{made['id']}")).json()["state"] == "active"
+
+
+@pytest.mark.parametrize("takes", [True, False], ids=["taken in its turn", "read"])
+async def test_messages_are_heard_in_order_whether_or_not_the_server_gives_them_at_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, takes: bool
+) -> None:
+    monkeypatch.setattr(Ws, "takes", takes)
+    agent = await world.join("one")
+    await agent.connect(world)
+    for at_ms in range(20):
+        await agent.send(f.Ping(at_ms=at_ms))
+    assert [(await agent.next(f.Pong)).at_ms for _ in range(20)] == list(range(20))
 
 
 async def test_a_stopping_hub_says_goaway_and_lets_nobody_in(world: World) -> None:

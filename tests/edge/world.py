@@ -26,6 +26,7 @@ from starloom.blobs.logs import AttemptLogs
 from starloom.edge import first_run, keys
 from starloom.edge.app import Edge, Files, build
 from starloom.edge.fanout import Fanout
+from starloom.edge.handshake import TAKE, Taker
 from starloom.edge.hub import Hub, Planner
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
@@ -250,7 +251,12 @@ def an_offer(*tools: str, slots: int = 2) -> Offer:
 
 
 class Ws:
-    """The client's half of an in-memory websocket."""
+    """The client's half of an in-memory websocket; whole texts are taken in their turn, as the real server has it.
+
+    With `takes` false the server does not know the extension for it.
+    """
+
+    takes = True
 
     def __init__(self, app: Any, path: str, headers: dict[str, str] | None = None) -> None:
         given = headers or {}
@@ -269,8 +275,9 @@ class Ws:
             "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
             "subprotocols": [],
             "state": {},
-            "extensions": {"websocket.http.response": {}},
+            "extensions": {"websocket.http.response": {}, **({TAKE: self._offer} if self.takes else {})},
         }
+        self._taker: Taker | None = None
         self._to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._from_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.task: asyncio.Task[None] | None = None
@@ -297,8 +304,14 @@ class Ws:
             raise RuntimeError("the socket is closed")
         await self._from_app.put(message)
 
+    def _offer(self, taker: Taker | None) -> None:
+        self._taker = taker
+
     async def send(self, text: str) -> None:
-        self._to_app.put_nowait({"type": "websocket.receive", "text": text})
+        if self._taker is not None and self._to_app.empty():
+            self._taker(text)
+        else:
+            self._to_app.put_nowait({"type": "websocket.receive", "text": text})
 
     async def send_json(self, value: Any) -> None:
         await self.send(json.dumps(value))

@@ -7,7 +7,6 @@ Who a frame comes from is the device that this connection proved, never a field 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -237,7 +236,7 @@ class Connection:
     async def _talk(self) -> None:
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._socket.take(lambda text: self._take(text, ended))
-        reader = asyncio.create_task(self._read(), name=f"aip-read-{self._device}")
+        reader = asyncio.create_task(self._read(ended), name=f"aip-read-{self._device}")
         writer = asyncio.create_task(self._link.pump(), name=f"aip-write-{self._device}")
         try:
             done, _ = await asyncio.wait((ended, reader, writer), return_when=asyncio.FIRST_COMPLETED)
@@ -247,22 +246,24 @@ class Connection:
             self._socket.take(None)
             for task in (ended, reader, writer):
                 task.cancel()
-                with contextlib.suppress(asyncio.CancelledError, Gone, ProtocolFault):
-                    await task
+            await asyncio.gather(ended, reader, writer, return_exceptions=True)
 
-    async def _read(self) -> None:
-        """Hear what the server could not give at once."""
+    async def _read(self, ended: asyncio.Future[None]) -> None:
+        """Take what the server could not give at once."""
         while True:
-            self._hear(await self._socket.read())
+            self._take(await self._socket.read(), ended)
 
-    def _take(self, text: str, ended: asyncio.Future[None]) -> None:
-        """Hear a message in its turn; what it ends the connection with is raised where the connection is served."""
+    def _take(self, message: str | bytes, ended: asyncio.Future[None]) -> None:
+        """Hear a message in its turn; what it ends the connection with is raised where the connection is served.
+
+        What comes behind such a message is not heard.
+        """
+        if ended.done():
+            return
         try:
-            self._hear(text)
+            self._hear(message)
         except Exception as error:
-            self._socket.take(None)
-            if not ended.done():
-                ended.set_exception(error)
+            ended.set_exception(error)
 
     def _hear(self, message: str | bytes) -> None:
         for frame in self._aip.receive(message):
