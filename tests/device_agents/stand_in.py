@@ -139,6 +139,13 @@ class HubStandIn:
         socket, session = self._sockets[-1]
         await socket.send(session.send(list(frames)).decode())
 
+    def send_together(self, *messages: Frame) -> None:
+        """Send messages of one frame each, in one write."""
+        socket, session = self._sockets[-1]
+        for frame in messages:
+            socket.protocol.send_text(session.send([frame]))
+        socket.send_data()
+
     async def cut(self) -> None:
         """Cut the connection without a word."""
         for socket, _ in list(self._sockets):

@@ -28,6 +28,7 @@ from starloom_protocol.frames import (
     Cancel,
     FactsFrame,
     FetchFacts,
+    Goaway,
     LedgerReport,
     LogChunk,
     OfferFrame,
@@ -292,6 +293,18 @@ async def test_a_refusal_that_is_not_for_good_is_tried_again(bench: Bench) -> No
     await bench.until_said("the hub was confused")
     bench.hub.refuse_with = None
     await bench.hub.connected()
+
+
+async def test_what_comes_behind_a_goaway_is_left_to_the_next_connection(bench: Bench) -> None:
+    bench.start(reconnect_most_s=0.05)
+    await bench.hub.connected()
+    late = dispatch("lab.echo", at=lease("late"), repeatability="pure")
+    bench.hub.send_together(Goaway(reason="the hub is stopping", retry_after_s=0.01), late)
+    await bench.hub.connected(2)
+    next_one = dispatch("lab.echo", at=lease("next"), repeatability="pure")
+    await bench.hub.send(next_one)
+    assert (await bench.hub.result(next_one.at)).outcome is Outcome.OK
+    assert bench.hub.of(ResultFrame, late.at) == []
 
 
 async def test_facts_are_answered_after_the_end(bench: Bench) -> None:
