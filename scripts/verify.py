@@ -47,14 +47,14 @@ SHORT = ("tests", "processes", "chaos", "e2e")
 """Layers with tests marked `long`."""
 
 WHOLE = {
-    "tests": "LONG=1 make test",
-    "processes": "LONG=1 make test",
     "chaos": "make chaos",
     "e2e": "make e2e",
     "sim": "make sim",
     "guard": "make guard",
 }
-"""What runs all of a layer, whatever the machine gives."""
+"""What runs all of a layer, whatever the machine gives; of all others it is `WHOLE_RUN`."""
+
+WHOLE_RUN = "LONG=1 make test"
 
 SCHEDULES_SHORT = 60
 """How many schedules `sim` plays where the long is left out, instead of 500."""
@@ -198,7 +198,7 @@ def once_more(layers: list[Layer]) -> None:
             continue
         how = [f"{word}-again" if word.startswith("--basetemp=") else word for word in layer.argv]
         of_python = "pytest" in layer.argv
-        how += ["--last-failed"] if of_python else []
+        how += ["--last-failed", "--randomly-seed=last"] if of_python else []
         second = Layer(f"{layer.name} again", how, layer.cwd, layer.environment, counted=True)
         second.run()
         layer.seconds += second.seconds
@@ -363,7 +363,7 @@ def summary(layers: list[Layer], made_ready_s: float | None = None) -> int:
         if layer.again:
             count += f", {layer.again} of them at the second try"
         if left_out := layer.counts.get("deselected"):
-            count += f", {left_out} not run (`{WHOLE.get(layer.name, f'make {layer.name}')}` runs them)"
+            count += f", {left_out} not run (`{WHOLE.get(layer.name, WHOLE_RUN)}` runs them)"
         say(f"  {'ok  ' if layer.ok else 'FAIL'}  {layer.name:<12} {layer.seconds:6.1f} s{count}")
     if any(layer.counted for layer in layers):
         say(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))

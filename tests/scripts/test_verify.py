@@ -101,7 +101,7 @@ def test_what_fails_is_tried_once_more_and_a_fault_stays_one(
     file = tmp_path / "test_some.py"
     (tmp_path / "seen").mkdir()
     file.write_text(FLAKY.format(failing=failing, always=always, seen=str(tmp_path / "seen")), encoding="utf-8")
-    how = ["-q", "-p", "no:randomly", f"--basetemp={tmp_path / 'base'}", "-o", f"cache_dir={tmp_path / 'cache'}"]
+    how = ["-q", f"--basetemp={tmp_path / 'base'}", "-o", f"cache_dir={tmp_path / 'cache'}"]
     layer = Layer("tests", [sys.executable, "-m", "pytest", *how, str(file)], tmp_path, counted=True)
     layer.run()
     assert not layer.ok
@@ -111,6 +111,27 @@ def test_what_fails_is_tried_once_more_and_a_fault_stays_one(
     said = capsys.readouterr().out
     assert said.splitlines()[-1] == line
     assert ("1 of them at the second try" in said) is ok
+
+
+DRAWN = """
+import random
+from pathlib import Path
+def test_it():
+    with Path({seen!r}).open("a") as seen:
+        print(random.random(), file=seen)
+    assert False
+"""
+
+
+def test_the_second_try_draws_what_the_first_drew(tmp_path: Path) -> None:
+    file, seen = tmp_path / "test_some.py", tmp_path / "seen"
+    file.write_text(DRAWN.format(seen=str(seen)), encoding="utf-8")
+    how = ["-q", f"--basetemp={tmp_path / 'base'}", "-o", f"cache_dir={tmp_path / 'cache'}"]
+    layer = Layer("tests", [sys.executable, "-m", "pytest", *how, str(file)], tmp_path, counted=True)
+    layer.run()
+    verify.once_more([layer])
+    first, second = seen.read_text().split()
+    assert first == second
 
 
 def test_what_was_left_out_stands_in_the_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
