@@ -69,7 +69,7 @@ class Amount:
 
 
 def amount(until_s: float | None) -> Amount:
-    """Measure the machine and return what it runs; says what follows from it.
+    """Measure the machine and return what it runs; says how long tests wait on a slow one.
 
     `LONG` says whether the long tests run: 1 always, 0 never, else on a machine that is not slow. `TESTS_SEED` repeats
     a draw. Only a slow machine that leaves the long ones out has an end to keep by shares.
@@ -81,8 +81,6 @@ def amount(until_s: float | None) -> Amount:
     seed = int(os.environ.get("TESTS_SEED") or random.SystemRandom().randrange(10**6))
     if slow:
         say(f"This machine gives {found:.2f} of the expected speed: tests wait {slower} times as long.")
-    if short:
-        say("Long tests are left out (LONG=1 runs them, too).")
     return Amount(slower, short, until_s if slow and short else None, seed, found)
 
 

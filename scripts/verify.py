@@ -381,6 +381,8 @@ def chosen(what: str, folder: Path, runs: Amount) -> list[Layer]:
     if what == "check":
         return checks()
     if what == "all":
+        if runs.short:
+            say("Long tests are left out (LONG=1 runs them, too).")
         # Quick tests last but for what waits: a run that ends before them has told of everything else.
         tests, processes, *others = pytest_layers(folder, runs)
         return checks(runs.short) + page_layers(runs) + [*others, tests, processes]

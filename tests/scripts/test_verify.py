@@ -67,8 +67,9 @@ def test_a_share_of_the_page_is_some_of_its_parts() -> None:
     assert layer.argv == ["npm", "run", "-s", "test", "--", "--maxWorkers=1", "--shard=2/2"]
 
 
-def test_whoever_asks_for_a_layer_gets_all_of_it(tmp_path: Path) -> None:
+def test_whoever_asks_for_a_layer_gets_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (asked,) = verify.chosen("chaos", tmp_path, Amount(slower=5, short=True, until_s=0.0))
+    assert capsys.readouterr().out == ""
     assert "not long" not in asked.argv
     assert asked.environment == {"TESTS_SLOWER": "5"}
 
