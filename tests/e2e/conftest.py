@@ -121,7 +121,10 @@ def session(stack: Stack, new_context: NewContext) -> StorageState:
 
 @pytest.fixture(scope="session")
 def sample(stack: Stack, new_context: NewContext, session: StorageState, screens: Screens) -> Seen:
-    """The sample of `make run`, watched on a wide and a phone screen from its start to its answer."""
+    """The sample of `make run`, watched on a wide and a phone screen from its start to its answer.
+
+    Whatever asks something of the stack takes this first: the sample is the first constellation of its hub.
+    """
     contexts = {width: new_context(width, session) for width in SIZES}
     pages = {width: context.new_page() for width, context in contexts.items()}
     seen = watch_sample(stack, pages, contexts["wide"].new_page(), screens)

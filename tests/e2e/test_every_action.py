@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, Response, StorageState, expect
+from playwright.sync_api import Locator, Page, Request, Response, StorageState, expect
 
 from starloom_agent.commands import CommandRule
 from tests.e2e.asking import asking_device
 from tests.e2e.conftest import NewContext
 from tests.e2e.stack import Stack
+from tests.e2e.witness import Seen
 from tests.waiting import SLOWER, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
@@ -81,6 +82,13 @@ class Person:
     stack: Stack
     sent: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    asked: int = 0
+
+    def ask(self, request: Request) -> None:
+        self.asked += request.method.lower() in UNSAFE
+
+    def lose(self, request: Request) -> None:
+        self.asked -= request.method.lower() in UNSAFE
 
     def note(self, response: Response) -> None:
         path = response.url.removeprefix(self.stack.url).partition("?")[0]
@@ -97,6 +105,12 @@ class Person:
             )
             self.page.wait_for_timeout(50)  # lets the browser tell what it sent
 
+    def until_answered(self) -> None:
+        """Wait for the answers to what the page sent: the browser tells of none that comes after its page was left."""
+        deadline = time.monotonic() + SENT_WITHIN_S
+        while len(self.sent) + len(self.refused) < self.asked and time.monotonic() < deadline:
+            self.page.wait_for_timeout(50)
+
     def submit(self, *tasks: dict[str, Any], depends: str = "", hold: bool = False) -> str:
         """Submit tasks; `depends` is `from>to`, where one waits for the other."""
         source, _, target = depends.partition(">")
@@ -106,6 +120,7 @@ class Person:
 
     def at(self, constellation: str, task: str = "") -> Locator:
         """Open a constellation, or a task of it, and return where its buttons are."""
+        self.until_answered()
         self.page.goto(f"/constellations/{constellation}" + (f"/t/{task}" if task else ""))
         return self.page.get_by_role("complementary", name=f"Task {task}") if task else self.page.locator("body")
 
@@ -249,10 +264,12 @@ JOURNEYS: dict[Callable[[Person], None], list[str]] = {
 
 
 @pytest.fixture
-def person(stack: Stack, session: StorageState, new_context: NewContext) -> Iterator[Person]:
+def person(stack: Stack, session: StorageState, sample: Seen, new_context: NewContext) -> Iterator[Person]:
     context = new_context("wide", session)
     made = Person(context.new_page(), stack)
+    made.page.on("request", made.ask)
     made.page.on("response", made.note)
+    made.page.on("requestfailed", made.lose)
     yield made
     context.close()
 

@@ -98,7 +98,7 @@ def server() -> Iterator[SshServer]:
 
 @pytest.fixture
 def walk(
-    browser: Browser, stack: Stack, screens: Screens, session: StorageState, new_context: NewContext
+    browser: Browser, stack: Stack, screens: Screens, session: StorageState, sample: Seen, new_context: NewContext
 ) -> Iterator[Walk]:
     desk = new_context("wide", session)
     pocket = browser.new_context(

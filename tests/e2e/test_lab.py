@@ -32,7 +32,7 @@ def counting(seconds: float) -> dict[str, Any]:
 def test_a_person_breaks_a_phone_in_the_middle_of_its_work_and_reads_what_became_of_it(
     page: Page, stack: Stack, screens: Screens, width: str
 ) -> None:
-    plan = {"starloom": 1, "name": "Count slowly", "policy": {"approval": "never"}, "tasks": [counting(6)]}
+    plan = {"starloom": 1, "name": "Count slowly", "policy": {"approval": "never"}, "tasks": [counting(6 * SLOWER)]}
     one = stack.submit(plan)
     page.goto(f"/constellations/{one}")
     page.get_by_role("button", name="Break something").first.click()

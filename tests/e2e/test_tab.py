@@ -14,6 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.e2e.conftest import NewContext
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
+from tests.e2e.witness import Seen
 from tests.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
@@ -55,7 +56,7 @@ json.dump({"wide": wide, "high": high}, open("result.json", "w"))
 
 
 @pytest.fixture(scope="module")
-def pocket(new_context: NewContext, stack: Stack, screens: Screens) -> Iterator[BrowserContext]:
+def pocket(new_context: NewContext, stack: Stack, sample: Seen, screens: Screens) -> Iterator[BrowserContext]:
     """A phone-sized browser that has joined by its address, with nothing typed; its page is open."""
     context = new_context("phone")
     context.grant_permissions(["camera"])
