@@ -77,13 +77,13 @@ def hop_p50_ms(seen: Seen) -> float:
     since the one before, each alike. A message less than half a frame behind another waited for the client and not for
     the hub, and is counted to it.
     """
-    told: list[tuple[float, float, int]] = []  # first and last message of those that came at once, and their ends
+    told: list[tuple[float, int]] = []  # the last message of those that came at once, and the ends in all of them
     for at, ends in sorted(Counter(seen.done_at).items()):
-        if told and at - told[-1][1] < FRAME_S / 2:
-            told[-1] = (told[-1][0], at, told[-1][2] + ends)
+        if told and at - told[-1][0] < FRAME_S / 2:
+            told[-1] = (at, told[-1][1] + ends)
         else:
-            told.append((at, at, ends))
-    hops = [(now - before) / ends for (_, before, _), (_, now, ends) in pairwise(told) for _ in range(ends)]
+            told.append((at, ends))
+    hops = [(now - before) / ends for (before, _), (now, ends) in pairwise(told) for _ in range(ends)]
     return statistics.median(hops) * 1e3 if hops else 0.0
 
 
