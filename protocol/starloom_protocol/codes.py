@@ -339,7 +339,10 @@ CODES: dict[Code, CodeInfo] = {
         "See the probe's reason in `starloom device show`.",
     ),
     Code.FENCED: CodeInfo(
-        _D, 422, "The attempt was given away meanwhile", "Nothing to do; a newer attempt has the work."
+        _D,
+        422,
+        "The attempt had lost its lease",
+        "Nothing to do; a newer attempt has the work, or gets it where the task may be repeated.",
     ),
     Code.FILE_NOT_FOUND: CodeInfo(_P, 422, "The file does not exist on the device", "Check the path on that device."),
     Code.NO_SPACE: CodeInfo(
