@@ -32,7 +32,7 @@ from starloom.lab.ports import free_port
 from starloom.store.embedded import EmbeddedRedis
 from starloom_protocol.feed import Event, decode_event
 from tests.chaos.stack import Accepted, Stack
-from tests.waiting import REDIS_WAITS, until
+from tests.waiting import REDIS_WAITS, SLOWER, until
 
 HUBS = ("a", "b")
 
@@ -76,7 +76,7 @@ class Pair(Stack):
                 process.terminate()
         for process in processes:
             try:
-                process.wait(20)
+                process.wait(20 * SLOWER)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -114,7 +114,7 @@ class Pair(Stack):
                 return self.client_of(name).outside("/readyz")[0] == 200
             return False
 
-        until(ready, f"hub {name} is ready", 90)
+        until(ready, f"hub {name} is ready", 90 * SLOWER)
 
     def role(self, name: str) -> str:
         with contextlib.suppress(Problem):

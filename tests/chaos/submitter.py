@@ -36,7 +36,7 @@ class Submitter:
     def more(self, count: int) -> None:
         """Wait until so many more requests are accepted than now."""
         wanted = self.count + count
-        until(lambda: self.count >= wanted, f"{count} more requests of {self._name} are accepted", 60)
+        until(lambda: self.count >= wanted, f"{count} more requests of {self._name} are accepted")
 
     def __enter__(self) -> Submitter:
         self._thread.start()

@@ -9,6 +9,7 @@ from starloom_agent.policy import Policy
 from starloom_agent.policy_file import write_policy
 from starloom_protocol.vocabulary import Profile
 from tests.e2e.stack import Stack
+from tests.waiting import SLOWER
 
 ECHO = CommandRule.of(["echo", {"word": "[a-z]+"}])
 
@@ -17,7 +18,7 @@ def asking_device(stack: Stack, name: str, answers: str, rule: CommandRule = ECH
     """Let it join and run; `answers` says where its owner answers: `hub` or `here`, on the device."""
     made = stack.client.create("/enrollments", {"preapproved": True, "name": name})
     joining = stack.ask_to_join(made["code"], name)
-    assert joining.process.wait(60) == 0, joining.said()
+    assert joining.process.wait(60 * SLOWER) == 0, joining.said()
     write_policy(joining.home / "policy.toml", Policy(profile=Profile.OPERATE, commands=(rule,), answers=answers))
     agent = stack.run_agent(joining)
     stack.until_online(name)

@@ -137,7 +137,7 @@ def add_server(walk: Walk, server: SshServer, folder: Path) -> None:
     typed = typed.replace("user@host", "server") + f" --ssh-config {server.config} --hub {walk.stack.home}"
     screen = server.folder / "screen.log"
     with terminal(typed, server.home, screen) as typing:
-        assert typing.wait(90) == 0, screen.read_text()
+        assert typing.wait(90 * SLOWER) == 0, screen.read_text()
     expect(sheet.get_by_text(told("in the fleet"))).to_be_visible(timeout=READY_MS)
     walk.shoot("server")
     walk.press("Done", sheet)

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
-from tests.waiting import until
+from tests.waiting import SLOWER, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -36,7 +36,7 @@ def test_a_device_joins_is_renamed_and_revoked(page: Page, stack: Stack, screens
     until(lambda: words.inner_text() in joining.said(), f"the device shows the same words {words.inner_text()!r}")
     screens.shoot(page, "fleet", "asking", width)
     sheet.get_by_role("button", name="Same, approve").click()
-    assert joining.process.wait(30) == 0, joining.said()
+    assert joining.process.wait(30 * SLOWER) == 0, joining.said()
     agent = stack.run_agent(joining)
     expect(sheet.get_by_text("in the fleet")).to_be_visible()
     screens.shoot(page, "fleet", "ready", width)

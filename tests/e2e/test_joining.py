@@ -56,7 +56,7 @@ def test_a_device_joins_by_the_pasted_line(page: Page, stack: Stack, screens: Sc
         expect(sheet.get_by_text("in the fleet")).to_be_visible(timeout=READY_MS)
         took_s = time.monotonic() - began
         expect(sheet.get_by_text("Test of", exact=False).first).to_be_visible()
-        assert typing.wait(30) == 0, screen.read_text()
+        assert typing.wait(30 * SLOWER) == 0, screen.read_text()
     screens.shoot(page, "joining", "line", width)
     assert clicks.count <= 3
     print(f"by line: {took_s:.1f} s, {clicks.count} clicks")
@@ -79,7 +79,7 @@ def test_a_server_joins_by_ssh(page: Page, stack: Stack, screens: Screens, away:
         began, screen = time.monotonic(), away / "screen.log"
         with terminal(typed, away, screen) as typing:
             expect(sheet.get_by_text("in the fleet")).to_be_visible(timeout=READY_MS)
-            code = typing.wait(60)
+            code = typing.wait(60 * SLOWER)
         took_s = time.monotonic() - began
         assert code == 0, screen.read_text()
         assert "far-server is in the fleet" in screen.read_text()

@@ -15,6 +15,7 @@ from tests.e2e.asking import asking_device
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.models.server import FakeModel, Say, fake_model
+from tests.waiting import SLOWER
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -66,7 +67,7 @@ def a_model(*says: Say) -> Iterator[FakeModel]:
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
     thread.start()
     try:
-        assert up.wait(60), "the fake model did not start"
+        assert up.wait(60 * SLOWER), "the fake model did not start"
         yield held[0]
     finally:
         loop.call_soon_threadsafe(over.set)
@@ -85,7 +86,7 @@ def test_the_model_is_tried_set_and_forgotten_in_settings(
         form.get_by_label("Model", exact=True).fill("fake-1")
         form.get_by_label("Key").fill("sk-of-the-page")
         form.get_by_role("button", name="Test before saving").click()
-        expect(form.get_by_role("status")).to_contain_text("It answered", timeout=120_000)
+        expect(form.get_by_role("status")).to_contain_text("It answered", timeout=120_000 * SLOWER)
         screens.shoot(page, "settings", "model-form", width)
         form.get_by_role("button", name="Save").click()
         expect(page.get_by_text("fake-1 at 127.0.0.1")).to_be_visible()
