@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+import pytest
 
 from starloom.access.callers import Caller, Means
 from starloom.edge import live
@@ -106,6 +107,41 @@ async def test_a_page_from_the_future_must_resync(world: World) -> None:
     made = await world.submit(chain("t.one"))
     socket = await page(world)
     await socket.send_json({"t": "subscribe", "stream": made["id"], "after_seq": 10_000})
+    assert (await socket.receive_json())["t"] == "resync"
+
+
+async def test_a_page_that_lacks_events_costs_one_look_at_the_log(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await world.submit(chain("t.one"))
+    looks, read = [], world.hub.reads.events
+
+    async def events(stream: str, after: int, limit: int) -> list[bytes]:
+        looks.append((stream, after))
+        return await read(stream, after, limit)
+
+    monkeypatch.setattr(world.hub.reads, "events", events)
+    socket = await page(world)
+    await socket.send_json({"t": "subscribe", "stream": made["id"], "after_seq": 0})
+    assert (await socket.receive_json())["t"] == "events"
+    assert looks == [(made["id"], 0)]
+
+
+@pytest.mark.parametrize("lost", [2, 3], ids=["the first", "one between"])
+async def test_a_page_is_not_caught_up_over_a_gap(world: World, monkeypatch: pytest.MonkeyPatch, lost: int) -> None:
+    made = await world.submit(chain("t.one"))
+    async with world.client() as http:
+        for control in ("pause", "resume"):
+            assert (await http.post(f"/api/v1/constellations/{made['id']}/{control}")).is_success
+    read = world.hub.reads.events
+
+    async def events(stream: str, after: int, limit: int) -> list[bytes]:
+        return [raw for raw in await read(stream, after, limit) if decode_event(raw).seq != lost]
+
+    assert len(await read(made["id"], 1, 10)) > 2
+    monkeypatch.setattr(world.hub.reads, "events", events)
+    socket = await page(world)
+    await socket.send_json({"t": "subscribe", "stream": made["id"], "after_seq": 1})
     assert (await socket.receive_json())["t"] == "resync"
 
 

@@ -72,15 +72,15 @@ def commit(
     term: int | None = None,
 ) -> Commit:
     """Return a commit of one event for each part (stream, seq, puts)."""
-    entities: dict[tuple[str, str], bytes | None] = {}
+    entities: dict[str, dict[str, bytes | None]] = {}
     heads: dict[str, int] = {}
     for stream, seq, puts in parts:
         heads[stream] = seq
         for key, raw in puts.items():
-            entities[stream, key] = raw
+            entities.setdefault(stream, {})[key] = raw
     return Commit(
         at_ms=at_ms,
-        entities=[(stream, key, raw) for (stream, key), raw in entities.items()],
+        entities=entities,
         events=[event(stream, seq, puts, at_ms=at_ms) for stream, seq, puts in parts],
         heads=list(heads.items()),
         incarnation=own.incarnation if incarnation is None else incarnation,

@@ -225,11 +225,11 @@ def _may_probe(
 def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: TaskSpec, demand: Demand) -> Choice | None:
     """Choose where only owners, loads and names tell devices apart: as `pick` does, by one number a device."""
     used, count = fleet.used.get, len(known)
-    best = []
-    for device, slots, _sparing, idle in known:
-        busy = used(device, 0)
-        if busy < slots:
-            best.append(busy * _WHOLE // slots * count + idle)
+    best = [
+        busy * _WHOLE // slots * count + idle
+        for device, slots, _sparing, idle in known
+        if (busy := used(device, 0)) < slots
+    ]
     if not best:
         return None
     best.sort()

@@ -120,7 +120,8 @@ def _settle(work: Work) -> None:
                 _reconsider(work, name, key)
             if turns > SETTLE_MOST:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
-        if not _place(work):
+        # All that could be placed was: only what that has moved, if it has moved anything, can make room for more.
+        if not _place(work) or not (shard.touched or work.rules_due):
             break
     _say_ready(work)
     waiting.watch(work)

@@ -232,8 +232,8 @@ class LiveClient:
             if after_seq >= 0:
                 missed = await self._parts.reads.events(name, after_seq, CATCH_UP_MAX + 1)
                 last = feed.decode_event(missed[-1]).seq if missed else after_seq
-                whole = not missed or feed.decode_event(missed[0]).seq == after_seq + 1
-                if len(missed) > CATCH_UP_MAX or not whole or not await self._reaches(name, last):
+                whole = last == after_seq + len(missed) if missed else await self._reaches(name, last)
+                if len(missed) > CATCH_UP_MAX or not whole:
                     self._resync(name, f"event {after_seq} is too far from the present of this stream")
                     return
                 for start in range(0, len(missed), EVENTS_A_MESSAGE):

@@ -311,7 +311,7 @@ class Engine:
             entities.setdefault(event.stream, puts).update(puts)
         commit = Commit(
             at_ms=self._now_ms,
-            entities=[(stream, key, raw) for stream, of_it in entities.items() for key, raw in of_it.items()],
+            entities=entities,
             events=events,
             heads=list(heads.items()),
             incarnation=own.incarnation,

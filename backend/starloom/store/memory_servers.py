@@ -150,12 +150,13 @@ class MemoryRedis:
                 self.log.append(write)
                 self.pos, self.sent_pos = write.pos, write.sent_pos
                 self.heads.update(write.heads)
-                for stream, key, raw in write.entities:
+                for stream, records in write.entities.items():
                     entities = self.entities.setdefault(stream, {})
-                    if raw is None:
-                        entities.pop(key, None)
-                    else:
-                        entities[key] = raw
+                    for key, raw in records.items():
+                        if raw is None:
+                            entities.pop(key, None)
+                        else:
+                            entities[key] = raw
             case Gone():
                 self.heads.pop(write.stream, None)
                 self.entities.pop(write.stream, None)
@@ -252,15 +253,15 @@ class MemoryHistory:
 def whole_of(past: PastCommit) -> Commit:
     """Return a durable commit as Redis had it: its entities are the fold of its events."""
     heads: dict[str, int] = {}
-    entities: dict[tuple[str, str], bytes | None] = {}
+    entities: dict[str, dict[str, bytes | None]] = {}
     for raw in past.events:
         event = decode_event(raw)
         heads[event.stream] = event.seq
         for key, record in event.puts.items():
-            entities[event.stream, key] = None if record is None else bytes(record)
+            entities.setdefault(event.stream, {})[key] = None if record is None else bytes(record)
     return Commit(
         at_ms=past.at_ms,
-        entities=[(stream, key, record) for (stream, key), record in entities.items()],
+        entities=entities,
         events=list(past.events),
         heads=list(heads.items()),
         incarnation=past.incarnation,

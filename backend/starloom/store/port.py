@@ -16,15 +16,15 @@ from starloom_protocol.feed import Event
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """One commit. `events` are encoded events in order; `entities` (stream, key, record bytes or null to remove);
-    `outbox` encoded `OutboxEffect`s. `sent_pos`: all outbox entries up to this position have been handed over.
-    `waited_for`: an answer or an effect waits until it is durable; else the history may gather it with others.
+    """One commit. `events` are encoded events in order; `entities` by stream and key a record's bytes, or None to
+    remove it; `outbox` encoded `OutboxEffect`s. `sent_pos`: all outbox entries up to this position have been handed
+    over. `waited_for`: an answer or an effect waits until it is durable; else the history may gather it with others.
     `inputs` are the encoded inputs that decided its events, by which they can be decided again. `told` are its events
     as they were encoded, where whoever made it has them still; empty, they are read back from their bytes.
     """
 
     at_ms: int
-    entities: list[tuple[str, str, bytes | None]]
+    entities: dict[str, dict[str, bytes | None]]
     events: list[bytes]
     heads: list[tuple[str, int]]  # (stream, its last seq after this commit)
     incarnation: int

@@ -33,27 +33,18 @@ def _script(source: str) -> Script:
 # unpack() is bounded by Lua's C stack (8,000), hence the chunks; a commit may hold 40,000 entities.
 _CHUNKS: Final = """
 local CHUNK = 4000
-local function put(key, from, count)
-  local last = from + count - 1
-  while from <= last do
-    local to = math.min(from + CHUNK - 1, last)
-    redis.call('HSET', key, unpack(ARGV, from, to))
-    from = to + 1
-  end
-end
-local function drop(key, from, count)
-  local last = from + count - 1
-  while from <= last do
-    local to = math.min(from + CHUNK - 1, last)
-    redis.call('HDEL', key, unpack(ARGV, from, to))
+local function each(command, key, list, from)
+  while from <= #list do
+    local to = math.min(from + CHUNK - 1, #list)
+    redis.call(command, key, unpack(list, from, to))
     from = to + 1
   end
 end
 """
 
 # KEYS: term incarnation pos link sent_pos log heads, then one entity hash a stream.
-# ARGV: term incarnation pos link sent_pos body trim_below values_of_heads, the heads, then for each stream:
-#   values to put, keys to drop, the pairs, the keys.
+# ARGV: term incarnation pos link sent_pos body trim_below, then lists in MessagePack, for an argument of its own costs
+#   the hub more than all else about it: the heads, then for each stream the pairs to put and the keys to drop.
 COMMIT: Final = _script(
     _CHUNKS
     + """
@@ -64,19 +55,14 @@ elseif found[2] ~= ARGV[2] then why = 'incarnation'
 elseif found[4] ~= ARGV[4] then why = 'link'
 elseif tonumber(found[3] or '0') + 1 ~= tonumber(ARGV[3]) then why = 'pos' end
 if why then return {why, found[3] or '0', found[1] or '0'} end
+local lists = {}
+for at = 8, #ARGV do lists[at] = cmsgpack.unpack(ARGV[at]) end
 redis.call('XADD', KEYS[6], ARGV[3] .. '-0', 'c', ARGV[6])
 redis.call('MSET', KEYS[3], ARGV[3], KEYS[5], ARGV[5])
-local at = 9
-local heads = tonumber(ARGV[8])
-put(KEYS[7], at, heads)
-at = at + heads
+each('HSET', KEYS[7], lists[8], 1)
 for k = 8, #KEYS do
-  local puts, drops = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-  at = at + 2
-  put(KEYS[k], at, puts)
-  at = at + puts
-  drop(KEYS[k], at, drops)
-  at = at + drops
+  each('HSET', KEYS[k], lists[2 * k - 7], 1)
+  each('HDEL', KEYS[k], lists[2 * k - 6], 1)
 end
 if ARGV[7] ~= '0' then redis.call('XTRIM', KEYS[6], 'MINID', '~', ARGV[7] .. '-0') end
 return 1
@@ -116,7 +102,7 @@ RECALL: Final = _script(
     + _OWNED
     + """
 redis.call('DEL', KEYS[6])
-put(KEYS[6], 6, #ARGV - 5)
+each('HSET', KEYS[6], ARGV, 6)
 redis.call('HSET', KEYS[5], ARGV[4], ARGV[5])
 return 1
 """
@@ -180,7 +166,7 @@ LOAD: Final = _script(
     _CHUNKS
     + """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-put(KEYS[2], 2, #ARGV - 1)
+each('HSET', KEYS[2], ARGV, 2)
 return 1
 """
 )
@@ -213,7 +199,7 @@ SETTLE: Final = _script(
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[2], ARGV[2])
 if ARGV[3] ~= '' then
-  put(KEYS[5], 5, #ARGV - 4)
+  each('HSET', KEYS[5], ARGV, 5)
   redis.call('MSET', KEYS[3], ARGV[3], KEYS[4], ARGV[4])
 end
 return 1
@@ -259,13 +245,13 @@ class LogEntry(msgspec.Struct, frozen=True, array_like=True):
     inputs: list[bytes] = []
 
 
-_encode_entry = msgspec.msgpack.Encoder().encode
+_pack = msgspec.msgpack.Encoder().encode
 _entry_decoder = msgspec.msgpack.Decoder(LogEntry)
 
 
 def encode_entry(commit: Commit) -> bytes:
     """Return the bytes of a commit as they stand in the log."""
-    return _encode_entry(
+    return _pack(
         LogEntry(
             commit.at_ms,
             commit.events,
@@ -312,30 +298,14 @@ def commit_call(
         commit.sent_pos,
         encode_entry(commit),
         trim_below,
-        2 * len(commit.heads),
+        _pack([part for head in commit.heads for part in head]),
     ]
-    for head in commit.heads:
-        args.extend(head)
-    puts: dict[str, list[Arg]] = {}
-    drops: dict[str, list[Arg]] = {}
-    for stream, key, raw in commit.entities:
-        if raw is None:
-            drops.setdefault(stream, []).append(key)
-            puts.setdefault(stream, [])
-        else:
-            found = puts.get(stream)
-            if found is None:
-                puts[stream] = [key, raw]
-            else:
-                found.append(key)
-                found.append(raw)
-    for stream, pairs in puts.items():
-        gone = drops.get(stream, [])
+    for stream, records in commit.entities.items():
         names.append(keys.entities(stream))
-        args.append(len(pairs))
-        args.append(len(gone))
-        args.extend(pairs)
-        args.extend(gone)
+        # As text: the library of Redis knows no binary strings of MessagePack.
+        puts = [part for key, raw in records.items() if raw is not None for part in (key, raw.decode())]
+        args.append(_pack(puts))
+        args.append(_pack([key for key, raw in records.items() if raw is None]))
     return names, args
 
 
