@@ -182,9 +182,7 @@ class _Plan:
         self._read_tasks()
         graph = Graph(self._tasks, self._omitted, self._broken, self._found)
         control = self._reading.spread(self._reading.dependencies(self._list("dependencies"), self._at("dependencies")))
-        specs, dependencies = graph.link(control)
-        for name, where in self._reading.unread:
-            graph.refers(name, where)
+        specs, dependencies = graph.link(control, self._reading.mentions)
         return record(
             LoweredPlan,
             dependencies=dependencies,

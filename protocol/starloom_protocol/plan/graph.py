@@ -6,7 +6,7 @@ are checked in about a second.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from itertools import chain
 from typing import Final
 
@@ -48,12 +48,18 @@ class Control(Edge, frozen=True, gc=False, kw_only=True):
     gate: Dependency
 
 
+class Mention(msgspec.Struct, frozen=True, gc=False):
+    """A task that a part with faults names, and where; `waiting` is who would wait for it, where that can be read."""
+
+    name: str
+    place: str
+    waiting: str | None = None
+
+
 class Graph:
     """The tasks of one plan by id; `omitted` are those that `only_if` left out, `broken` those with faults."""
 
-    def __init__(
-        self, tasks: Mapping[str, Placed], omitted: Collection[str], broken: Collection[str], found: Found
-    ) -> None:
+    def __init__(self, tasks: Mapping[str, Placed], omitted: Collection[str], broken: Set[str], found: Found) -> None:
         self._tasks = tasks
         self._omitted = omitted
         self._broken = broken
@@ -73,8 +79,13 @@ class Graph:
             self._found.add(Code.UNKNOWN_TASK, place, f"no task has the id `{name}`", hint)
         return False
 
-    def link(self, control: Iterable[Control]) -> tuple[list[TaskSpec], list[Dependency]]:
-        """Return the specs with families, and all gates: control first, then data, both in document order."""
+    def link(
+        self, control: Iterable[Control], mentions: Iterable[Mention] = ()
+    ) -> tuple[list[TaskSpec], list[Dependency]]:
+        """Return the specs with families, and all gates: control first, then data, both in document order.
+
+        `mentions` make no gate, but are looked at with the rest: one fault does not hide another.
+        """
         roots = self._families()
         specs: list[TaskSpec] = []
         data: list[Dependency] = []
@@ -91,6 +102,9 @@ class Graph:
         if len(dependencies) > DEPENDENCIES_MAX:
             reason = f"the plan has {len(dependencies)} dependencies; at most {DEPENDENCIES_MAX} are taken"
             self._found.add(Code.PLAN_TOO_BIG, "dependencies", reason)
+        for mention in mentions:
+            if self.refers(mention.name, mention.place) and mention.waiting is not None:
+                self._edges.append(Edge(mention.name, mention.waiting, mention.place))
         self._cycles()
         return specs, dependencies
 
@@ -190,13 +204,14 @@ class Graph:
         return [edge.gate for edge in kept.values()]
 
     def _cycles(self) -> None:
-        at = {name: at for at, name in enumerate(self._tasks)}
+        names = [*self._tasks, *sorted(self._broken - self._tasks.keys())]
+        at = {name: at for at, name in enumerate(names)}
         # Most documents write a task before those that wait for it, which rules out a cycle; so does an end nowhere.
         if all(at.get(edge.source, -1) < at.get(edge.target, len(at)) for edge in self._edges):
             return
-        edges = [edge for edge in self._edges if edge.source in self._tasks and edge.target in self._tasks]
+        edges = [edge for edge in self._edges if edge.source in at and edge.target in at]
         by_ends = {(edge.source, edge.target): edge for edge in edges}
-        for cycle in cycles(self._tasks, edges):
+        for cycle in cycles(names, edges):
             place = by_ends[(cycle[-2], cycle[-1])].where()
             self._found.add(Code.PLAN_CYCLE, place, f"these tasks wait for each other: {cycle_words(cycle)}")
 

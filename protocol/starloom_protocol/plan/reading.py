@@ -6,7 +6,7 @@ A plan within the plan is expanded in place: `outer: {plan: {tasks: [{id: inner}
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
 from typing import Any, Final
@@ -15,7 +15,7 @@ import msgspec
 
 from starloom_protocol.entities import Dependency, TaskSpec, dependency_id
 from starloom_protocol.plan.found import Found, joined
-from starloom_protocol.plan.graph import Control, Placed
+from starloom_protocol.plan.graph import Control, Mention, Placed
 from starloom_protocol.plan.lower import Lowering, plain_dependencies
 from starloom_protocol.plan.models import DependencyDoc, TaskDoc
 from starloom_protocol.plan.params import Params
@@ -67,7 +67,8 @@ class Scope:
 class Reading:
     """Reads tasks and control dependencies; faults are noted, what has none is in `tasks` and `dependencies`.
 
-    `omitted` are those that `only_if` left out, `broken` all that were written, `unread` what a part with faults names.
+    `omitted` are those that `only_if` left out, `broken` all that were written, `mentions` what a part with faults
+    names.
     """
 
     def __init__(self, found: Found, params: Params, lowering: Lowering) -> None:
@@ -82,7 +83,7 @@ class Reading:
         self.nested: dict[str, None] = {}
         self.omitted: set[str] = set()
         self.broken: set[str] = set()
-        self.unread: list[tuple[str, str]] = []
+        self.mentions: list[Mention] = []
 
     def read(self, items: list[Any], place: str) -> None:
         """Read the tasks of a whole document."""
@@ -117,9 +118,11 @@ class Reading:
 
     def _task(self, raw: Any, place: str, scope: Scope, plain: TaskSpec | None = None) -> None:
         name = raw.get("id") if isinstance(raw, dict) else None
+        twice = False
         if isinstance(name, str):
             name = scope.prefix + name
-            if name in self._first:
+            twice = name in self._first
+            if twice:
                 reason = f"`{name}` is the id of {self._first[name]} already"
                 self._found.add(Code.DUPLICATE_ID, joined(place, "id"), reason)
             self._first.setdefault(name, place)
@@ -138,13 +141,20 @@ class Reading:
             filled.pop("only_if", None)
         doc = self._found.validate(TaskDoc, filled, place)
         if doc is None:
-            self.unread.extend((scope.meant(name), where) for name, where in _written_references(filled, place))
+            self._mention(filled, place, scope, name if isinstance(name, str) and not twice else None)
             return
         spec = self._lowering.task(doc, place)
+        if twice:
+            # Not kept, so nothing else looks at what it names; who would wait for that is not clear either.
+            self._mention(filled, place, scope, None)
         self._note_dotted(spec, place)
         spec = self._keep(spec, place, scope)
         if isinstance(inner, dict):
             self._read_nested(inner, spec.id, joined(place, "plan"), scope)
+
+    def _mention(self, raw: Any, place: str, scope: Scope, waiting: str | None) -> None:
+        written = _written_references(raw, place)
+        self.mentions.extend(Mention(scope.meant(source), where, waiting) for source, where in written)
 
     def _keep(self, spec: TaskSpec, place: str, scope: Scope) -> TaskSpec:
         """Keep a task under the name that it has outside of its plan; the first of that name stays."""
@@ -203,7 +213,7 @@ class Reading:
                 where = f"{dependencies}[{at}]"
                 gate = plain or self._dependency(raw, where)
                 if gate is None:
-                    self.unread.extend((scope.meant(name), end) for name, end in _written_ends(raw, where))
+                    self.mentions.extend(_written_ends(raw, where, scope))
                     continue
                 written = gate.target
                 if self.nested:
@@ -256,17 +266,24 @@ class Reading:
 
 
 def _written_references(raw: Any, place: str) -> list[tuple[str, str]]:
-    """Return (id, place) of what a task with faults names, so that one fault does not hide another."""
-    inputs = raw.get("inputs") if isinstance(raw, dict) else None
+    """Return (id, place) of what a task with faults waits for."""
+    if not isinstance(raw, dict):
+        return []
+    inputs, each = raw.get("inputs"), raw.get("for_each")
     named = []
     for name, item in inputs.items() if isinstance(inputs, dict) else ():
         if isinstance(item, dict) and isinstance(item.get("from"), str):
             named.append((item["from"], joined(place, "inputs", str(name), "from")))
+    if isinstance(each, dict):
+        written = (key for key in ("from", "same") if isinstance(each.get(key), str))
+        named.extend((each[key], joined(place, "for_each", key)) for key in written)
     return named
 
 
-def _written_ends(raw: Any, place: str) -> list[tuple[str, str]]:
-    """Return (id, place) of the tasks that a dependency with faults names."""
+def _written_ends(raw: Any, place: str, scope: Scope) -> Iterator[Mention]:
+    """Yield the tasks that a dependency with faults names."""
     if not isinstance(raw, dict):
-        return []
-    return [(raw[end], joined(place, end)) for end in ("from", "to") if isinstance(raw.get(end), str)]
+        return
+    ends = {end: scope.meant(raw[end]) for end in ("from", "to") if isinstance(raw.get(end), str)}
+    for end, name in ends.items():
+        yield Mention(name, joined(place, end), ends.get("to") if end == "from" else None)

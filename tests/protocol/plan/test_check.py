@@ -430,7 +430,7 @@ def test_too_many_dependencies() -> None:
         doc = graph_faults.validate(TaskDoc, raw, f"tasks[{at}]")
         assert doc is not None
         placed[doc.id] = Placed(Lowering(graph_faults, Known()).task(doc, f"tasks[{at}]"), f"tasks[{at}]")
-    Graph(placed, (), (), graph_faults).link([])
+    Graph(placed, (), set(), graph_faults).link([])
     assert [fault.code for fault in graph_faults.faults] == [Code.PLAN_TOO_BIG]
 
 

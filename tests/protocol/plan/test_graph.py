@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from starloom_protocol.entities import Fault
 from starloom_protocol.plan import check_plan
 from starloom_protocol.vocabulary import Code
@@ -38,3 +40,31 @@ def test_each_cycle_has_its_place() -> None:
         (Code.PLAN_CYCLE, "dependencies[0]"),
         (Code.PLAN_CYCLE, "dependencies[1]"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "edges", "place"),
+    [
+        ({"colour": "red"}, {}, [{}, {}], "dependencies[1]"),
+        ({"colour": "red"}, {"need": 3}, [{}, {}], "dependencies[0]"),
+        ({}, {}, [{"when": "sucess"}, {}], "dependencies[0].from"),
+        ({"need": 3, "inputs": {"v": {"from": "b"}}}, {}, [{}], "tasks[0].inputs.v.from"),
+        ({"need": 3, "for_each": {"from": "b", "output": "/l"}}, {}, [{}], "tasks[0].for_each.from"),
+    ],
+)
+def test_a_fault_hides_no_cycle(a: dict[str, Any], b: dict[str, Any], edges: list[Any], place: str) -> None:
+    ends = [{"from": "a", "to": "b"}, {"from": "b", "to": "a"}]
+    gates = [{**end, **edge} for end, edge in zip(ends, edges, strict=False)]
+    found = _faults([{**_tool("a"), **a}, {**_tool("b"), **b}], gates)
+    assert len(found) == sum(map(bool, (a, b, *edges))) + 1
+    (cycle,) = (fault for fault in found if fault.code is Code.PLAN_CYCLE)
+    assert cycle.place == place
+    assert cycle.reason in ("these tasks wait for each other: a > b > a", "these tasks wait for each other: b > a > b")
+
+
+def test_a_second_task_of_a_name_says_what_it_names() -> None:
+    found = _faults([_tool("a"), {**_tool("a"), "inputs": {"v": {"from": "nobody"}}}], [])
+    assert {(fault.code, fault.place) for fault in found} == {
+        (Code.DUPLICATE_ID, "tasks[1].id"),
+        (Code.UNKNOWN_TASK, "tasks[1].inputs.v.from"),
+    }

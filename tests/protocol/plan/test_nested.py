@@ -115,7 +115,7 @@ def test_parameters_and_only_if_reach_inside() -> None:
             "tasks[1].plan.dependencies[0].to",
         ),
         (
-            nested("o", tool("x"), dependencies=[{"from": "x", "to": "x", "when": 1}]),
+            nested("o", tool("x"), tool("y"), dependencies=[{"from": "x", "to": "y", "when": 1}]),
             Code.PLAN_INVALID,
             "tasks[1].plan.dependencies[0].when",
         ),
