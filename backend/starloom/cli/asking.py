@@ -230,7 +230,7 @@ def _empty_view(identity: str) -> Any:
 
 
 def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
-    from starloom.cli.constellation_text import Changes, answer_text
+    from starloom.cli.constellation_text import Changes, answer_text, why_line
     from starloom.cli.screen import Screen
     from starloom.cli.watching import follow, outcome
 
@@ -255,6 +255,8 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
                     print(line, flush=True)
     if answer and view.answer is not None and view.answer.state != "none":
         _print(answer_text(view.answer, names))
+    if view.final and (asked := why_line(view)):
+        print(asked)
     code = outcome(view)
     if code is Exit.ATTENTION:
         _tell_attention(view)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
 from rich.console import Group, RenderableType
@@ -35,11 +36,11 @@ def title(view: View) -> Text:
 
 
 def progress(view: View) -> str:
-    """Return how many tasks are done of those there are."""
-    tasks = view.tasks.values()
-    done = sum(1 for task in tasks if task.state in ("succeeded", "skipped"))
-    running = sum(1 for task in tasks if task.state in ("leased", "running"))
-    return f"{done} of {len(tasks)} tasks done, {running} running"
+    """Return how many tasks are done of those there are, how many run, and what ended otherwise."""
+    count = Counter(str(task.state) for task in view.tasks.values())
+    parts = [f"{count['succeeded']} of {count.total()} tasks done", f"{count['leased'] + count['running']} running"]
+    parts += [f"{count[state]} {state}" for state in ("failed", "unknown", "cancelled", "skipped") if count[state]]
+    return ", ".join(parts)
 
 
 def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, leave_out: Collection[str] = ()) -> Table:
@@ -89,7 +90,18 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     answer = view.answer
     if with_answer and answer is not None and answer.state != "none":
         parts.append(answer_text(answer, devices))
+    if asked := why_line(view):
+        parts.append(Text(asked, style="bright_black"))
     return Group(*parts)
+
+
+def why_line(view: View) -> str:
+    """Return the line that tells more of what failed first and the way out of it; nothing where no task failed.
+
+    The sentence of an answer is short, and what a device says of a refusal may stand in it in part only.
+    """
+    failed = [(task.since_ms, name) for name, task in view.tasks.items() if task.state == "failed"]
+    return f"Why, and the way out: starloom why {min(failed)[1]} {view.constellation}" if failed else ""
 
 
 def task_name(name: str, devices: dict[str, str]) -> str:

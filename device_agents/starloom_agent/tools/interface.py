@@ -160,9 +160,10 @@ class ToolContext:
         if _inside(real, roots) or _inside(real, (self.workdir.resolve(),)):
             return real
         named = ", ".join(str(root) for root in roots) or "no folder"
+        # The first sentence says it all: an answer shows what fits of a detail, in whole sentences.
         raise ToolFailed(
             Code.POLICY_REFUSED,
-            f"{text} is outside the folders that this device allows for {grant} ({named}). "
+            f"{text} is outside the folders of {grant}. This device allows {named}. "
             f"To allow it, type on the device: {refused_line(grant, real if real.is_dir() else real.parent)}",
             effect=False,
         )
