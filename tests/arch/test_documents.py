@@ -131,6 +131,23 @@ def test_every_command_that_a_hint_or_a_document_names_exists() -> None:
     assert missing == []
 
 
+def test_every_test_and_target_that_a_document_names_exists() -> None:
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony is not None
+    known = set(phony[1].split())
+    named, missing = 0, []
+    for path in (ROOT / "README.md", *files(".md", under="docs")):
+        text = path.read_text()
+        for place, test in re.findall(r"`(?:pytest )?((?:tests|frontend/src)/[\w/.-]+)(?:::(\w+))?`", text):
+            named += 1
+            there = ROOT / place
+            if not there.exists() or (test and f"def {test}(" not in there.read_text()):
+                missing.append((path.name, place, test))
+        missing += [(path.name, "make", word) for word in re.findall(r"`make ([a-z0-9-]+)", text) if word not in known]
+    assert named
+    assert missing == []
+
+
 def test_make_help_names_every_target() -> None:
     makefile = (ROOT / "Makefile").read_text()
     done = subprocess.run(
@@ -141,5 +158,3 @@ def test_make_help_names_every_target() -> None:
     internal = {"environment", "environment-dev"}
     listed = {line.split()[0] for line in done.stdout.splitlines() if line and not line.startswith("Options")}
     assert set(phony[1].split()) - internal == listed & set(phony[1].split())
-    for target in re.findall(r"`make ([a-z-]+)", (ROOT / "README.md").read_text()):
-        assert target in phony[1].split(), target
