@@ -111,6 +111,7 @@ def test_every_fault_of_a_plan_is_told_at_once_and_nothing_begins(stack: Stack, 
         echo("b", device={"name": "nroth"}),
         echo("b"),
         echo("c"),
+        {"id": "d", "tool": "fs.stat", "args": {"path": "notes.txt"}},
         dependencies=[{"from": "a", "to": "c"}, {"from": "c", "to": "a"}],
     )
     done = starloom(stack, "submit", "-f", path, "--json")
@@ -120,11 +121,18 @@ def test_every_fault_of_a_plan_is_told_at_once_and_nothing_begins(stack: Stack, 
         ("tasks[0].colour", "unknown_field"),
         ("tasks[1].device.name", "unknown_device"),
         ("tasks[2].id", "duplicate_id"),
+        ("tasks[4].args.path", "unknown_field"),
+        ("tasks[4].args.paths", "plan_invalid"),
         ("dependencies[1]", "plan_cycle"),
     }
     said = starloom(stack, "submit", "-f", path).stderr
     assert [fault["place"] for fault in problem["errors"] if fault["place"] not in said] == []
-    for word in ("Did you mean `north`?", "these tasks wait for each other: a > c > a", "The way out:"):
+    for word in (
+        "Did you mean `north`?",
+        "Did you mean `paths`?",
+        "these tasks wait for each other: a > c > a",
+        "The way out:",
+    ):
         assert word in " ".join(said.split())
     assert count(stack) == before
 

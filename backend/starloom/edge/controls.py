@@ -60,9 +60,12 @@ class Controls:
             if undone is not None:
                 return await self._take_back(request, constellation, undone, body.reason)
             large = len(await request.body()) > THREAD_ABOVE_BYTES
-            devices, tools = known_devices(hub), known_tools(hub)
+            devices, tools, arguments = known_devices(hub), known_tools(hub), hub.fleet.arguments()
             faults, operations = await in_thread_if(
-                large, lambda: check_edit(body.operations, known_devices=devices, known_tools=tools)
+                large,
+                lambda: check_edit(
+                    body.operations, known_devices=devices, known_tools=tools, known_arguments=arguments
+                ),
             )
             if faults:
                 raise problem_of_faults(faults, more=await self._current(constellation))

@@ -27,7 +27,7 @@ from starloom.planner.matching import Match
 from starloom.planner.model.spending import MICROS
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Budget
-from starloom_protocol.plan import DocumentRefused, PlanCheck, check_plan, read_document
+from starloom_protocol.plan import Arguments, DocumentRefused, PlanCheck, check_plan, read_document
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
 
@@ -162,9 +162,9 @@ class Submit:
         hub = self._hub
         if body.plan is not None:
             document = body.plan
-            devices, tools = known_devices(hub), known_tools(hub)
+            devices, tools, arguments = known_devices(hub), known_tools(hub), hub.fleet.arguments()
             return await in_thread_if(
-                size > THREAD_ABOVE_BYTES, lambda: _lowered(document, body.params, devices, tools)
+                size > THREAD_ABOVE_BYTES, lambda: _lowered(document, body.params, devices, tools, arguments)
             )
         if body.recipe is not None:
             _planned(hub.planner.plan_recipe(body.recipe, body.params))
@@ -212,12 +212,15 @@ def _lowered(
     params: dict[str, Any],
     devices: Sequence[str],
     tools: Mapping[str, Repeatability] | None,
+    arguments: Mapping[str, Arguments],
 ) -> LoweredPlan:
     try:
         found = read_document(document) if isinstance(document, str) else document
     except DocumentRefused as refused:
         raise problem_of_faults([refused.fault]) from refused
-    checked = check_plan(found, params=params or None, known_devices=devices, known_tools=tools)
+    checked = check_plan(
+        found, params=params or None, known_devices=devices, known_tools=tools, known_arguments=arguments
+    )
     if checked.plan is None:
         raise problem_of_faults(checked.faults)
     return checked.plan

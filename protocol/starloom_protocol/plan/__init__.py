@@ -3,17 +3,20 @@
 document     text -> plain maps (JSON, or YAML without surprises)
 models       the shapes (Pydantic); found: faults with places and did-you-mean
 params       `{param: name}` and `only_if`
+arguments    which arguments a tool takes, by the schemas that devices offer
 lower        single parts -> entities; graph: what parts mean to each other
 operations   the operations of edits and rules
 check        `check_plan`, `check_edit`
 recipe       `Recipe`, `read_recipe`, `recipe_values`, `recipe_plan`; param_types: what a parameter takes
 """
 
+from starloom_protocol.plan.arguments import Arguments, taken_by
 from starloom_protocol.plan.check import PlanCheck, check_edit, check_plan, plan_hash
 from starloom_protocol.plan.document import DocumentRefused, read_document
 from starloom_protocol.plan.recipe import ParamDoc, Recipe, RecipeCheck, read_recipe, recipe_plan, recipe_values
 
 __all__ = [
+    "Arguments",
     "DocumentRefused",
     "ParamDoc",
     "PlanCheck",
@@ -26,4 +29,5 @@ __all__ = [
     "read_recipe",
     "recipe_plan",
     "recipe_values",
+    "taken_by",
 ]

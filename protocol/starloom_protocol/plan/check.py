@@ -16,6 +16,7 @@ import msgspec
 
 from starloom_protocol.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan
 from starloom_protocol.entities import Condition, Fault, Policy, ResultSpec, RuleRecord
+from starloom_protocol.plan.arguments import Arguments
 from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
 from starloom_protocol.plan.found import Found, joined, kind_word
 from starloom_protocol.plan.graph import Graph
@@ -46,19 +47,21 @@ def check_plan(
     recipe: str | None = None,
     known_devices: Sequence[str] | None = None,
     known_tools: Mapping[str, Repeatability] | None = None,
+    known_arguments: Mapping[str, Arguments] | None = None,
     place: str = "",
 ) -> PlanCheck:
     """Check a plan document (as `read_document` gives it) and lower it. Never raises for what a document holds.
 
     `params` maps every parameter there is to its value, None where it was not given; a device is a selector such as
-    `{"name": "demo-phone"}` or a name. `known_devices` are names and ids; None leaves devices or tools unchecked.
-    `place` is put before every place.
+    `{"name": "demo-phone"}` or a name. `known_devices` are names and ids; None leaves devices, tools or the
+    names of their arguments unchecked. `place` is put before every place.
     """
     found = Found()
     text = _text_of(document, found, place)
     if text is None:
         return PlanCheck(faults=found.faults)
-    plan = _Plan(document, found, _params(params, found, text), Known(known_devices, known_tools), place).lowered()
+    known = Known(known_devices, known_tools, known_arguments or {})
+    plan = _Plan(document, found, _params(params, found, text), known, place).lowered()
     if found.faults:
         return PlanCheck(faults=found.faults)
     if params:
@@ -73,6 +76,7 @@ def check_edit(
     *,
     known_devices: Sequence[str] | None = None,
     known_tools: Mapping[str, Repeatability] | None = None,
+    known_arguments: Mapping[str, Arguments] | None = None,
     task_ids: Collection[str] | None = None,
     place: str = "operations",
 ) -> tuple[list[Fault], list[EditOperation]]:
@@ -88,7 +92,7 @@ def check_edit(
     text = _text_of({"operations": operations}, found, place)
     if text is None:
         return found.faults, []
-    lowering = Lowering(found, Known(known_devices, known_tools))
+    lowering = Lowering(found, Known(known_devices, known_tools, known_arguments or {}))
     placed = Operations(found, _params(None, found, text), lowering).lower(operations, place)
     if task_ids is not None:
         _references(placed, set(task_ids), frozenset(), found)

@@ -29,6 +29,7 @@ from starloom_protocol.entities import (
     UndoCall,
     VerifyCall,
 )
+from starloom_protocol.plan.arguments import ANY, Arguments
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.models import (
     NAME,
@@ -66,11 +67,12 @@ DEFAULT_CHOICES: Final = [
 class Known:
     """What is known of the fleet when a document is checked; None means: not known, so not checked.
 
-    `devices` holds names and, where there are any, ids (`d-...`).
+    `devices` holds names and, where there are any, ids (`d-...`). A tool that `arguments` lacks takes any.
     """
 
     devices: Sequence[str] | None = None
     tools: Mapping[str, Repeatability] | None = None
+    arguments: Mapping[str, Arguments] = field(default_factory=dict)
     _devices: frozenset[str] = field(init=False)
     _ids_known: bool = field(init=False)
 
@@ -99,6 +101,7 @@ class Lowering:
         """Return the spec of a whole task; faults are noted, the spec is then of no use."""
         self._one_kind(doc, place)
         self.absence(doc, place)
+        self._takes(doc, place)
         fields = self.fields(doc, place)
         return record(TaskSpec, changed_in=FIRST_VERSION, id=doc.id, **fields)
 
@@ -120,8 +123,8 @@ class Lowering:
             yield spec
 
     def _callable(self, tool: str) -> bool:
-        tools = self.known.tools
-        return NAME.fullmatch(tool) is not None and (tools is None or tool in tools)
+        tools, takes = self.known.tools, self.known.arguments.get(tool, ANY)
+        return NAME.fullmatch(tool) is not None and (tools is None or tool in tools) and not takes.needed
 
     def fields(self, doc: TaskDoc, place: str) -> dict[str, Any]:
         """Return the fields of the spec that the document gives, but its identity, by the name they have there.
@@ -268,6 +271,22 @@ class Lowering:
         tools = self.known.tools
         if tools is not None and name not in tools:
             self.found.add(Code.UNKNOWN_TOOL, place, f"no device offers `{name}`", self.found.near(name, tools))
+
+    def _takes(self, doc: TaskDoc, place: str) -> None:
+        """Note arguments and inputs that no device's version of the tool takes, and those that each of them needs."""
+        takes = self.known.arguments.get(doc.tool) if doc.tool is not None else None
+        if takes is None:
+            return
+        names = takes.names
+        if names is not None:
+            for part, name in [("args", name) for name in doc.args] + [("inputs", name) for name in doc.inputs]:
+                if name not in names:
+                    where, reason = joined(place, part, name), f"`{doc.tool}` takes no `{name}`"
+                    self.found.add(Code.UNKNOWN_FIELD, where, reason, self.found.near(name, sorted(names)))
+        for name in sorted(takes.needed - doc.args.keys() - doc.inputs.keys()):
+            self.found.add(
+                Code.PLAN_INVALID, joined(place, "args", name), f"`{doc.tool}` needs `{name}`", "Add it, or an input."
+            )
 
     def _check(self, doc: CheckDoc, place: str) -> Check:
         if "exit_code" in doc.model_fields_set:

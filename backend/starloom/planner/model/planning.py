@@ -98,6 +98,7 @@ class Conversation:
             {**read.document, "policy": reviewed},
             known_devices=self._fleet.known_names(),
             known_tools=tools,
+            known_arguments=self._fleet.known_arguments(),
             place="plan",
         )
         faults = [*check.faults, *_beyond_a_model(read.document, check.plan)]

@@ -139,6 +139,7 @@ class ReviewTalk:
             operations,
             known_devices=self._fleet.known_names(),
             known_tools=self._fleet.known_tools(),
+            known_arguments=self._fleet.known_arguments(),
             task_ids=self._ids,
         )
 

@@ -1,0 +1,66 @@
+"""Which arguments a tool takes, read off the JSON schemas that devices offer for it.
+
+Judges names only: what a value must be is the device's to say, for only there all of it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache, reduce
+from typing import Any, Final
+
+import msgspec
+
+from starloom_protocol.values import parse
+
+_SCHEMAS_KEPT: Final = 1024
+_SAY_MORE: Final = frozenset({"allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas", "not"})
+"""Words of a schema by which names that it does not list may be allowed, or needed ones be left out."""
+
+
+class Arguments(msgspec.Struct, frozen=True):
+    """The names a tool takes, None for any, and those it cannot do without."""
+
+    names: frozenset[str] | None = None
+    needed: frozenset[str] = frozenset()
+
+
+ANY: Final = Arguments()
+
+
+def taken_by(schemas: Iterable[str]) -> Arguments:
+    """Return what a tool takes that devices offer by these schemas (texts): what any takes, and all of them need.
+
+    Devices may have different versions of it, and which one gets the task is not settled yet.
+    """
+    return reduce(_either, map(_read, dict.fromkeys(schemas)), None) or ANY
+
+
+def _either(one: Arguments | None, other: Arguments) -> Arguments:
+    if one is None:
+        return other
+    names = None if one.names is None or other.names is None else one.names | other.names
+    return Arguments(names, one.needed & other.needed)
+
+
+@lru_cache(_SCHEMAS_KEPT)
+def _read(text: str) -> Arguments:
+    whole = parse(text)
+    schema = _resolved(whole) if isinstance(whole, dict) else {}
+    properties, needed = schema.get("properties"), schema.get("required", [])
+    if not isinstance(properties, dict) or not isinstance(needed, list) or not _SAY_MORE.isdisjoint(schema):
+        return ANY
+    closed = schema.get("additionalProperties") is False
+    return Arguments(
+        frozenset(properties) if closed else None, frozenset(name for name in needed if isinstance(name, str))
+    )
+
+
+def _resolved(whole: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = whole.get("$ref")
+    if not isinstance(reference, str):
+        return whole
+    place, _, name = reference.rpartition("/")
+    definitions = whole.get("$defs") if place == "#/$defs" else None
+    found = definitions.get(name) if isinstance(definitions, dict) else None
+    return found if isinstance(found, dict) else {}
