@@ -24,6 +24,14 @@ class Arguments(msgspec.Struct, frozen=True):
     names: frozenset[str] | None = None
     needed: frozenset[str] = frozenset()
 
+    def unknown(self, given: Iterable[str]) -> list[str]:
+        """Return the given names that are not taken, in their order."""
+        return [] if self.names is None else [name for name in given if name not in self.names]
+
+    def missing(self, given: Iterable[str]) -> list[str]:
+        """Return the needed names that are not given, sorted."""
+        return sorted(self.needed.difference(given)) if self.needed else []
+
 
 ANY: Final = Arguments()
 

@@ -277,16 +277,14 @@ class Lowering:
         takes = self.known.arguments.get(doc.tool) if doc.tool is not None else None
         if takes is None:
             return
-        names = takes.names
-        if names is not None:
-            for part, name in [("args", name) for name in doc.args] + [("inputs", name) for name in doc.inputs]:
-                if name not in names:
-                    where, reason = joined(place, part, name), f"`{doc.tool}` takes no `{name}`"
-                    self.found.add(Code.UNKNOWN_FIELD, where, reason, self.found.near(name, sorted(names)))
-        for name in sorted(takes.needed - doc.args.keys() - doc.inputs.keys()):
-            self.found.add(
-                Code.PLAN_INVALID, joined(place, "args", name), f"`{doc.tool}` needs `{name}`", "Add it, or an input."
-            )
+        given = {**doc.args, **doc.inputs}
+        for name in takes.unknown(given):
+            where = joined(place, "inputs" if name in doc.inputs else "args", name)
+            hint = self.found.near(name, sorted(takes.names or ()))
+            self.found.add(Code.UNKNOWN_FIELD, where, f"`{doc.tool}` takes no `{name}`", hint)
+        for name in takes.missing(given):
+            where, reason = joined(place, "args", name), f"`{doc.tool}` needs `{name}`"
+            self.found.add(Code.PLAN_INVALID, where, reason, "Add it, or an input.")
 
     def _check(self, doc: CheckDoc, place: str) -> Check:
         if "exit_code" in doc.model_fields_set:
