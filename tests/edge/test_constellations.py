@@ -12,10 +12,7 @@ from starloom.engine.ports import Overloaded
 from starloom.planner.matching import Candidate, Match, Matched
 from starloom.store.port import Unavailable
 from starloom_protocol import frames as f
-from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.feed import decode_event
-from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Effect, Repeatability
 from tests.edge.world import Agent, NoRecipes, World, an_offer, chain, settle
 from tests.waiting import PATIENCE_S
 
@@ -106,31 +103,6 @@ async def test_all_faults_of_a_plan_are_told_at_once(world: World) -> None:
     assert {"duplicate_id", "unknown_tool", "unknown_device", "unknown_field"} <= codes
     assert all(fault["place"] and fault["reason"] and fault["hint"] for fault in problem["errors"])
     assert (await get(world, C))["items"] == []
-
-
-async def test_an_argument_that_a_tool_does_not_take_is_told_before_anything_runs(world: World) -> None:
-    schema = {"properties": {"paths": {}, "root": {}}, "required": ["paths"], "additionalProperties": False}
-    tool = ToolOffer(name="t.stat", args=canonical(schema), effects=[Effect.READ], repeatability=Repeatability.PURE)
-    agent = await world.join("one")
-    await agent.connect(world, offer=Offer(digest="d", slots=2, tools=[tool]))
-    slip = {"id": "a", "tool": "t.stat", "args": {"path": "x"}}
-    told = {
-        ("unknown_field", "args.path", "Did you mean `paths`?"),
-        ("plan_invalid", "args.paths", "Add it, or an input."),
-    }
-    async with world.client() as http:
-        refused = await http.post(C, json={"plan": {"starloom": 1, "name": "slip", "tasks": [slip]}})
-        right = {"starloom": 1, "name": "right", "tasks": [{**slip, "args": {"paths": ["x"]}}]}
-        made = (await http.post(C, json={"plan": right})).json()["id"]
-        await settle()
-        body = {"base_version": 1, "operations": [{"add_task": {**slip, "id": "b"}}], "reason": "more"}
-        edit = await http.post(f"{C}/{made}/edits", json=body)
-    for answer, place in ((refused, "tasks[0]."), (edit, "operations[0].add_task.")):
-        assert answer.status_code == 422
-        errors = answer.json()["errors"]
-        assert {(fault["code"], fault["place"].removeprefix(place), fault["hint"]) for fault in errors} == told
-    assert [item["name"] for item in (await get(world, C))["items"]] == ["right"]
-    assert (await get(world, f"{C}/{made}"))["version"] == 1
 
 
 async def test_a_cycle_and_an_oversized_plan(world: World) -> None:

@@ -21,7 +21,7 @@ import {
   tasksOf,
   textOf,
 } from "../model/rows/document.ts";
-import { hubFaults, openParams, type RowFault, schemaFaults } from "../model/rows/faults.ts";
+import { joinedFaults, openParams, type RowFault, schemaFaults } from "../model/rows/faults.ts";
 import { named } from "../model/rows/naming.ts";
 import { rowsOf } from "../model/rows/row.ts";
 import type { Sample } from "../model/rows/sample.ts";
@@ -219,17 +219,16 @@ function allFaults(
   const rows = rowsOf(draft.plan);
   // A parameter without a value is asked for once, beside the others, and not in every row that names it.
   const told = (problem?.faults ?? []).filter((fault) => fault.code !== "missing_param");
-  const found = hubFaults(draft, told);
-  rows.forEach((row, at) => {
+  const own = rows.flatMap((row, at) => {
     const tool = row.kind === "tool" ? tools.get(row.what) : undefined;
-    if (!tool) return;
+    if (!tool) return [];
     const earlier = rows.slice(0, at).flatMap((one) => {
       const sample = samples.get(one.id);
       return sample ? [{ id: one.id, at: one.at, sample }] : [];
     });
-    found.push(...schemaFaults(row, formOf(tool.schema), earlier));
+    return schemaFaults(row, formOf(tool.schema), earlier);
   });
-  return found;
+  return joinedFaults(draft, told, own);
 }
 
 function faultsWords(faults: readonly RowFault[]): string {

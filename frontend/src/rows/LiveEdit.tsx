@@ -16,7 +16,7 @@ import type { Problem } from "../link/rest.ts";
 import { type Changes, changesOf, delta, rebased } from "../model/rows/changes.ts";
 import { draftOf } from "../model/rows/document.ts";
 import { planOfStream } from "../model/rows/entities.ts";
-import { hubFaults, schemaFaults } from "../model/rows/faults.ts";
+import { joinedFaults, schemaFaults } from "../model/rows/faults.ts";
 import { rowsOf } from "../model/rows/row.ts";
 import { formOf } from "../model/rows/schema.ts";
 import { toolsOf } from "../model/rows/tools.ts";
@@ -77,13 +77,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   // The draft as a whole plan: devices, circles, names. Whether it still fits what runs is judged when it is applied.
   const stamp = useSettled(changes.operations.length ? JSON.stringify(drafting.draft.plan) : null, TYPING_MS);
   const preview = useResource<Preview>(stamp, (signal) => hub.preview({ plan: JSON.parse(stamp ?? "{}") }, signal));
-  const faults = [
-    ...(stamp && preview.problem ? hubFaults(drafting.draft, preview.problem.faults) : []),
-    ...rowsOf(drafting.draft.plan).flatMap((row) => {
-      const tool = tools.get(row.what);
-      return tool && !locked.has(row.id) ? schemaFaults(row, formOf(tool.schema), []) : [];
-    }),
-  ];
+  const own = rowsOf(drafting.draft.plan).flatMap((row) => {
+    const tool = tools.get(row.what);
+    return tool && !locked.has(row.id) ? schemaFaults(row, formOf(tool.schema), []) : [];
+  });
+  const faults = joinedFaults(drafting.draft, (stamp && preview.problem?.faults) || [], own);
   const newer = (head.version ?? 0) > base.version;
   const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
   const running = [...model.kind<TaskRecord>("task").values()].filter((one) => AT_WORK.has(one.state)).length;

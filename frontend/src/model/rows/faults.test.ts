@@ -1,7 +1,7 @@
 /** Faults find their row, and a fix mends what it says it does. */
 import { describe, expect, it } from "vitest";
 import type { Draft } from "./document.ts";
-import { hubFaults, nearest, schemaFaults, setAt, stepsOf } from "./faults.ts";
+import { hubFaults, joinedFaults, nearest, schemaFaults, setAt, stepsOf } from "./faults.ts";
 import { rowsOf } from "./row.ts";
 import { formOf } from "./schema.ts";
 
@@ -138,6 +138,24 @@ describe("what only the tool's schema knows", () => {
     );
     expect(faults.map((fault) => fault.reason)).toEqual(["limit is at most 50", "data.sort takes no limt"]);
     expect(faults[1]?.fixes.map((fix) => fix.label)).toEqual(["Call it limit", "Remove it"]);
+  });
+
+  it("is told once where the hub found it too, and the hub's other faults stay", () => {
+    const slips = { tasks: [{ id: "sort", tool: "data.sort", args: { bye: ["x"], by: 5 } }] };
+    const own = rowsOf(slips).flatMap((one) => schemaFaults(one, formOf(SORT), []));
+    const told = [
+      { code: "unknown_field", reason: "`data.sort` takes no `bye`", place: "plan.tasks[0].args.bye" },
+      { code: "plan_invalid", reason: "`data.sort` needs `rows`", place: "tasks[0].args.rows" },
+      { code: "plan_invalid", reason: "`data.sort` needs `more`", place: "tasks[0].args.more" },
+      { code: "unknown_param", reason: "no `by`", place: "tasks[0].args.by" },
+      { code: "unknown_field", reason: "no field", place: "tasks[0].bye" },
+    ];
+    const joined = joinedFaults({ head: null, plan: slips }, told, own);
+    expect(joined.map((fault) => fault.reason)).toEqual([
+      ...told.slice(2).map((fault) => fault.reason),
+      ...own.map((fault) => fault.reason),
+    ]);
+    expect(own.map((fault) => fault.field)).toEqual(["rows", "by", "bye"]);
   });
 
   it("says nothing of values that are decided later", () => {

@@ -1,6 +1,6 @@
 /**
  * Faults, each in the row that it is about, with one change that mends it where there is one. The hub finds most; what
- * only the tool's schema knows is found here, so that it shows while one types.
+ * the tool's schema says of arguments is found here too, so that it shows while one types.
  */
 import {
   type Draft,
@@ -88,6 +88,21 @@ export function hubFaults(draft: Draft, faults: readonly HubFault[]): RowFault[]
     };
   });
 }
+
+/** The hub's faults and the page's own, each told once: of an argument's name the page's, which knows more ways out. */
+export function joinedFaults(draft: Draft, told: readonly HubFault[], own: readonly RowFault[]): RowFault[] {
+  const held = new Set(own.map((fault) => `${fault.row} ${fault.field}`));
+  const hubs = told.filter((fault) => {
+    if (!OF_NAMES.has(fault.code)) return true;
+    const [part, row, within, name, ...deeper] = stepsOf((fault.place ?? "").replace(/^plan\./, ""));
+    const named = part === "tasks" && (within === "args" || within === "inputs") && deeper.length === 0;
+    return !named || !held.has(`${row} ${name}`);
+  });
+  return [...hubFaults(draft, hubs), ...own];
+}
+
+/** What the hub says of an argument that a tool does not take, and of one that it cannot do without. */
+const OF_NAMES: ReadonlySet<string> = new Set(["unknown_field", "plan_invalid"]);
 
 function located(plan: Fields, steps: readonly Step[]): { row: number | null; field: string } {
   const [part, at, ...rest] = steps;
