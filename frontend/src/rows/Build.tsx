@@ -231,12 +231,12 @@ function allFaults(
   return joinedFaults(draft, told, own);
 }
 
+/** What is wrong; what is only still to be filled in is said once nothing is. */
 function faultsWords(faults: readonly RowFault[]): string {
-  const rows = [...new Set(faults.flatMap((fault) => (fault.row === null ? [] : [fault.row + 1])))].sort(
-    (a, b) => a - b,
-  );
+  const wrong = faults.filter((fault) => !fault.open);
+  const told = wrong.length ? wrong : faults;
+  const rows = [...new Set(told.flatMap((fault) => (fault.row === null ? [] : [fault.row + 1])))].sort((a, b) => a - b);
   const where = rows.length ? ` in row ${rows.join(", ")}` : "";
-  if (faults.every((fault) => fault.open))
-    return `To fill in${where}: ${faults.map((fault) => fault.field.replaceAll("_", " ")).join(", ")}`;
-  return `${plural(faults.length, "fault")}${where}`;
+  if (wrong.length) return `${plural(wrong.length, "fault")}${where}`;
+  return `To fill in${where}: ${faults.map((fault) => fault.field.replaceAll("_", " ")).join(", ")}`;
 }

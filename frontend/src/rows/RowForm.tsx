@@ -32,6 +32,7 @@ import { type Field, type Form, labelOf } from "../model/rows/schema.ts";
 import { AGAIN, type ToolView } from "../model/rows/tools.ts";
 import { withWhere } from "../model/rows/where.ts";
 import { Button } from "../ui/parts.tsx";
+import { plain } from "../ui/Said.tsx";
 import { FieldControl } from "./FieldControl.tsx";
 import { Gates } from "./Gates.tsx";
 import { type Earlier, UsePicker } from "./pickers.tsx";
@@ -65,7 +66,10 @@ export function RowForm(props: RowFormProps) {
     onChange((held) => ({ ...held, plan: patched(held.plan, row.id, edit) }), about);
   const onPlan = (edit: (plan: Fields) => Fields, about = "") =>
     onChange((held) => ({ ...held, plan: edit(held.plan) }), about);
-  const faultOf = (name: string) => props.faults.find((fault) => fault.field === name && !fault.open)?.reason ?? null;
+  const faultOf = (name: string) => {
+    const found = props.faults.find((fault) => fault.field === name && !fault.open);
+    return found ? plain(found.reason) : null;
+  };
   const takenFrom = (name: string) => {
     const use = row.uses.find((one) => one.name === name);
     return use ? { use, number: numberOf(rows, use.from) } : null;
@@ -159,7 +163,7 @@ export function RowForm(props: RowFormProps) {
       {form?.about && (
         <details className="rowfield wide small dim">
           <summary>What {row.what} makes of these values</summary>
-          {form.about.replaceAll("`", "")}
+          {plain(form.about)}
         </details>
       )}
       {row.more.length > 0 && <p className="small dim rowfield wide">The text also sets {row.more.join(", ")}.</p>}

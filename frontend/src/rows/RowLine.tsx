@@ -10,6 +10,7 @@ import { able, againShort, type ToolView } from "../model/rows/tools.ts";
 import { fits, type Where, whereKey, whereWords } from "../model/rows/where.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
+import { plain } from "../ui/Said.tsx";
 
 export interface RowLineProps {
   row: Row;
@@ -186,7 +187,8 @@ function Check({ row, tool, faults, sample, preview, locked, trying, rows }: Row
   );
   if (locked) return show("ring", "grey", locked);
   if (trying) return show("turning_arc", "blue", "being tried");
-  if (wrong) return show(wrong.open ? "dotted_ring" : "cross", wrong.open ? "violet" : "vermilion", wrong.reason);
+  if (wrong)
+    return show(wrong.open ? "dotted_ring" : "cross", wrong.open ? "violet" : "vermilion", plain(wrong.reason));
   if (preview && preview.missing.length > 0)
     return show("hand", "violet", `needs ${preview.missing[0]?.grant} on ${preview.missing[0]?.device}`);
   if (tool && able(tool).length === 0) return show("barrier", "amber", "no device can do it now");

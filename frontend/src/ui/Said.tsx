@@ -13,3 +13,6 @@ export function Said({ text }: { text: string | null | undefined }) {
     </>
   );
 }
+
+/** The same words where only plain text goes: a tooltip, one clamped line. */
+export const plain = (text: string): string => (text.split("`").length % 2 ? text.replaceAll("`", "") : text);

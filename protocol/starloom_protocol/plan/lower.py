@@ -57,6 +57,7 @@ OFF_AFTER_S: Final = 10
 _CALL: Final = TaskSpec(changed_in=FIRST_VERSION, id="", tool="")
 _SUCCESS: Final = Gate.SUCCESS
 _AS_THEY_ARE: Final = ("optional", "person", "repeatability", "tool")
+_ADD: Final = {"inputs": "Add it, or an input.", "outputs": "Add it, or an output.", None: "Add it."}
 DEFAULT_CHOICES: Final = [
     Choice(label="Done", value="done"),
     record(Choice, fails=True, label="Cannot", value="cannot"),
@@ -101,7 +102,8 @@ class Lowering:
         """Return the spec of a whole task; faults are noted, the spec is then of no use."""
         self._one_kind(doc, place)
         self.absence(doc, place)
-        self._takes(doc, place)
+        if doc.tool is not None:
+            self._takes(doc.tool, doc.args, "inputs", doc.inputs, place)
         fields = self.fields(doc, place)
         return record(TaskSpec, changed_in=FIRST_VERSION, id=doc.id, **fields)
 
@@ -172,6 +174,7 @@ class Lowering:
 
     def _undo(self, doc: UndoDoc, place: str) -> UndoCall:
         self._tool(doc.tool, joined(place, "tool"))
+        self._takes(doc.tool, doc.args, "outputs", doc.outputs, place)
         for name in sorted(set(doc.args) & set(doc.outputs)):
             where = joined(place, "outputs", name)
             self.found.add(Code.PLAN_INVALID, where, f"`{name}` is an argument and an output", "Rename or remove one.")
@@ -181,6 +184,7 @@ class Lowering:
     def _verify(self, task: TaskDoc, doc: VerifyDoc, place: str) -> VerifyCall:
         where = joined(place, "tool")
         self._tool(doc.tool, where)
+        self._takes(doc.tool, doc.args, None, {}, place)
         if task.repeatability not in (None, Repeatability.VERIFIABLE, Repeatability.COMPENSABLE):
             reason = f"work that is {task.repeatability} is not verified"
             self.found.add(Code.PLAN_INVALID, place, reason, "Say `repeatability: verifiable`, or remove it.")
@@ -272,19 +276,24 @@ class Lowering:
         if tools is not None and name not in tools:
             self.found.add(Code.UNKNOWN_TOOL, place, f"no device offers `{name}`", self.found.near(name, tools))
 
-    def _takes(self, doc: TaskDoc, place: str) -> None:
-        """Note arguments and inputs that no device's version of the tool takes, and those that each of them needs."""
-        takes = self.known.arguments.get(doc.tool) if doc.tool is not None else None
+    def _takes(
+        self, tool: str, args: Mapping[str, Any], source: str | None, drawn: Mapping[str, Any], place: str
+    ) -> None:
+        """Note names that no device's version of the tool takes, and those that each of them needs.
+
+        `drawn` are arguments that come from elsewhere when it runs, in the field `source`.
+        """
+        takes = self.known.arguments.get(tool)
         if takes is None:
             return
-        given = {**doc.args, **doc.inputs}
+        given = {**args, **drawn}
         for name in takes.unknown(given):
-            where = joined(place, "inputs" if name in doc.inputs else "args", name)
+            where = joined(place, source if source and name in drawn else "args", name)
             hint = self.found.near(name, sorted(takes.names or ()))
-            self.found.add(Code.UNKNOWN_FIELD, where, f"`{doc.tool}` takes no `{name}`", hint)
+            self.found.add(Code.UNKNOWN_FIELD, where, f"`{tool}` takes no `{name}`", hint)
         for name in takes.missing(given):
-            where, reason = joined(place, "args", name), f"`{doc.tool}` needs `{name}`"
-            self.found.add(Code.PLAN_INVALID, where, reason, "Add it, or an input.")
+            where, reason = joined(place, "args", name), f"`{tool}` needs `{name}`"
+            self.found.add(Code.PLAN_INVALID, where, reason, _ADD[source])
 
     def _check(self, doc: CheckDoc, place: str) -> Check:
         if "exit_code" in doc.model_fields_set:

@@ -79,6 +79,22 @@ def test_an_input_gives_what_is_needed() -> None:
     assert told(first, {"id": "b", "tool": "fs.stat", "inputs": {"paths": {"from": "a"}}}) == []
 
 
+def test_the_calls_that_take_back_and_that_look_are_held_to_what_they_take_too() -> None:
+    undo = {"tool": "fs.stat", "args": {"path": "x"}, "outputs": {"roots": "/root"}}
+    verify = {"tool": "fs.stat", "args": {"root": "x"}, "expect": [{"output": "/missing", "op": "eq", "value": 0}]}
+    assert told({"id": "a", "tool": "mcp.any", "undo": undo, "verify": verify}) == [
+        ("unknown_field", "tasks[0].undo.args.path", "Did you mean `paths`?"),
+        ("unknown_field", "tasks[0].undo.outputs.roots", "Did you mean `root`?"),
+        ("plan_invalid", "tasks[0].undo.args.paths", "Add it, or an output."),
+        ("plan_invalid", "tasks[0].verify.args.paths", "Add it."),
+    ]
+    undo = {"tool": "fs.stat", "outputs": {"paths": "/paths"}}
+    assert told({"id": "a", "tool": "mcp.any", "undo": undo, "verify": {**verify, "args": {"paths": ["x"]}}}) == []
+    _, operations = check_edit([{"update_task": {"id": "a", "undo": undo}}], known_arguments=KNOWN)
+    faults, _ = check_edit([{"update_task": {"id": "a", "undo": {**undo, "args": {"x": 1}}}}], known_arguments=KNOWN)
+    assert (len(operations), [fault.place for fault in faults]) == (1, ["operations[0].update_task.undo.args.x"])
+
+
 def test_edits_and_rules_are_looked_at_alike() -> None:
     task = {"id": "b", "tool": "fs.stat", "args": {"path": "x", "paths": []}}
     faults, operations = check_edit([{"add_task": task}], known_arguments=KNOWN)
