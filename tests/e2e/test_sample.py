@@ -14,17 +14,20 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 
 def test_it_was_seen_live(sample: Seen) -> None:
-    assert sample.states[-1].startswith("Done"), sample.states
-    assert "Running" in sample.states, sample.states
-    assert sample.versions == [1, 2, 3, 4], "the plan grew, shrank and was mended under the eyes of who watched"
+    assert sorted(sample.screens) == ["phone", "wide"]
+    for shown in sample.screens.values():
+        assert shown.states[-1].startswith("Done"), shown.states
+        assert "Running" in shown.states, shown.states
+        assert "Recovered by itself: send.3" in shown.sentences[-1], shown.sentences
+        grown = [sentence for sentence in shown.sentences if re.search(r"\d+ of \d+ tasks", sentence)]
+        assert len(grown) >= 3, f"the answer grew while it ran: {shown.sentences}"
+    wide = sample.screens["wide"]
+    assert wide.versions == [1, 2, 3, 4], "the plan grew, shrank and was mended under the eyes of who watched"
     # Two that come within one frame of a busy page are drawn at once, so one of them may never be the newest.
-    assert sample.newest == sorted(sample.newest), sample.newest
-    assert (sample.newest[0], sample.newest[-1]) == (1, 4), sample.newest
-    assert len(sample.newest) >= 3, sample.newest
-    assert "Recovered by itself: send.3" in sample.sentences[-1], sample.sentences
+    assert wide.newest == sorted(wide.newest), wide.newest
+    assert (wide.newest[0], wide.newest[-1]) == (1, 4), wide.newest
+    assert len(wide.newest) >= 3, wide.newest
     assert sample.phone_lost, "Home said of the killed phone that it was out of reach"
-    grown = [sentence for sentence in sample.sentences if re.search(r"\d+ of \d+ tasks", sentence)]
-    assert len(grown) >= 3, f"the answer grew while it ran: {sample.sentences}"
 
 
 def test_its_answer_and_graph(page: Page, sample: Seen, screens: Screens, width: str) -> None:

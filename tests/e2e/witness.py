@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
@@ -17,11 +17,10 @@ from tests.e2e.screens import Screens
 from tests.e2e.stack import PHONE, Stack
 from tests.waiting import SLOWER, until
 
-T = TypeVar("T")
 WITHIN_S = 150.0 * SLOWER
 # Looks at every change of the page, because a state may be over before the next question; all as they came first.
 _WATCH = """() => {
-  const seen = (window.sampleSeen = {state: [], sentence: [], words: [], versions: [], newest: []});
+  const seen = (window.sampleSeen = {state: [], sentence: [], versions: [], newest: []});
   const note = (list, what) => list.includes(what) || list.push(what);
   const text = (selector) => [...document.querySelectorAll(selector)].map((one) => one.textContent).join(" ");
   const look = () => {
@@ -30,8 +29,6 @@ _WATCH = """() => {
     const ticks = [...document.querySelectorAll(".track .tick")].map((tick) => Number(/^v(\\d+) /.exec(tick.title)[1]));
     for (const number of ticks) note(seen.versions, number);
     if (ticks.length) note(seen.newest, Math.max(...ticks));
-    const main = document.getElementById("main")?.textContent ?? "";
-    for (const word of ["Out of reach", "Running", "Held"]) if (main.includes(word)) note(seen.words, word);
   };
   new MutationObserver(look).observe(document.body, {subtree: true, childList: true, characterData: true});
   look();
@@ -48,21 +45,29 @@ _WATCH_PHONE = """(name) => {
 
 
 @dataclass
+class Shown:
+    """What one screen showed from the first version to the end, in the order in which it was shown first.
+
+    Only the wide screen draws a tick for each version.
+    """
+
+    states: list[str]
+    sentences: list[str]
+    versions: list[int]
+    newest: list[int]
+
+    @property
+    def ended(self) -> bool:
+        return any(state.startswith(("Done", "Failed", "Partial")) for state in self.states)
+
+
+@dataclass
 class Seen:
-    """What the screens showed, in the order in which it was shown first."""
+    """What was seen of the sample: on each screen of its own page, and on Home."""
 
     constellation: str = ""
-    states: list[str] = field(default_factory=list)
-    sentences: list[str] = field(default_factory=list)
-    versions: list[int] = field(default_factory=list)
-    newest: list[int] = field(default_factory=list)
-    words: set[str] = field(default_factory=set)
+    screens: dict[str, Shown] = field(default_factory=dict)
     phone_lost: bool = False
-
-
-def _note(into: list[T], what: T) -> None:
-    if what not in into:
-        into.append(what)
 
 
 def watch_sample(stack: Stack, pages: dict[str, Page], fleet: Page, screens: Screens) -> Seen:
@@ -89,25 +94,16 @@ def watch_sample(stack: Stack, pages: dict[str, Page], fleet: Page, screens: Scr
     stack.release_sample()
     shot: set[str] = set()
     deadline = time.monotonic() + WITHIN_S
-    while True:
+    while not all(width in seen.screens and seen.screens[width].ended for width in pages):
+        assert time.monotonic() < deadline, f"the sample did not end: {seen}\n{stack.explain()}"
         for width, page in pages.items():
             found = page.evaluate(_SEEN)
-            for state in found["state"]:
-                _note(seen.states, re.sub(r"\s*\d.*", "", state).strip())
-            for sentence in found["sentence"]:
-                _note(seen.sentences, sentence)
-            for version in found["versions"]:
-                _note(seen.versions, int(version))
-            for version in found["newest"]:
-                _note(seen.newest, int(version))
-            seen.words |= set(found["words"])
+            states = list(dict.fromkeys(re.sub(r"\s*\d.*", "", state).strip() for state in found["state"]))
+            seen.screens[width] = Shown(states, found["sentence"], found["versions"], found["newest"])
             moment = _moment(found)
             if moment and f"{moment} {width}" not in shot:
                 shot.add(f"{moment} {width}")
                 screens.glimpse(page, "sample", moment, width)
-        if any(state.startswith(("Done", "Failed", "Partial")) for state in seen.states):
-            break
-        assert time.monotonic() < deadline, f"the sample did not end: {seen}\n{stack.explain()}"
         pages["wide"].wait_for_timeout(100)
     seen.phone_lost = bool(fleet.evaluate("() => window.phoneLost === true"))
     return seen
