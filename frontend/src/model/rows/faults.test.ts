@@ -148,6 +148,7 @@ describe("what only the tool's schema knows", () => {
       { code: "plan_invalid", reason: "`data.sort` needs `rows`", place: "tasks[0].args.rows" },
       { code: "plan_invalid", reason: "`data.sort` needs `more`", place: "tasks[0].args.more" },
       { code: "unknown_param", reason: "no `by`", place: "tasks[0].args.by" },
+      { code: "plan_invalid", reason: "`by` is an argument and an input", place: "tasks[0].inputs.by" },
       { code: "unknown_field", reason: "no field", place: "tasks[0].bye" },
     ];
     const joined = joinedFaults({ head: null, plan: slips }, told, own);

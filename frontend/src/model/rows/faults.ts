@@ -91,18 +91,18 @@ export function hubFaults(draft: Draft, faults: readonly HubFault[]): RowFault[]
 
 /** The hub's faults and the page's own, each told once: of an argument's name the page's, which knows more ways out. */
 export function joinedFaults(draft: Draft, told: readonly HubFault[], own: readonly RowFault[]): RowFault[] {
-  const held = new Set(own.map((fault) => `${fault.row} ${fault.field}`));
+  const held = new Set(own.map((fault) => `${fault.row} ${fault.field} ${fault.open ? MISSING : NOT_TAKEN}`));
   const hubs = told.filter((fault) => {
-    if (!OF_NAMES.has(fault.code)) return true;
     const [part, row, within, name, ...deeper] = stepsOf((fault.place ?? "").replace(/^plan\./, ""));
     const named = part === "tasks" && (within === "args" || within === "inputs") && deeper.length === 0;
-    return !named || !held.has(`${row} ${name}`);
+    return !named || !held.has(`${row} ${name} ${fault.code}`);
   });
   return [...hubFaults(draft, hubs), ...own];
 }
 
-/** What the hub says of an argument that a tool does not take, and of one that it cannot do without. */
-const OF_NAMES: ReadonlySet<string> = new Set(["unknown_field", "plan_invalid"]);
+/** The hub's codes for an argument that a tool does not take, and for one that it cannot do without. */
+const NOT_TAKEN = "unknown_field";
+const MISSING = "plan_invalid";
 
 function located(plan: Fields, steps: readonly Step[]): { row: number | null; field: string } {
   const [part, at, ...rest] = steps;
