@@ -34,22 +34,22 @@ sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500
 explore: environment-dev ## every order of a small world; FAULTS=2 STATES=1000000
 	@exec $(HERE) -m tests.sim.explorer --faults $(or $(FAULTS),2) --states $(or $(STATES),1000000)
 
-chaos: environment-dev ## real processes killed, a history checker judges what is left; SEEDS=75, PROCESSES=3
+chaos: environment-dev ## real processes killed, a history checker judges what is left; SEEDS=75, PROCESSES=3, ONLY=worker
 	@CHAOS_SEEDS='$(or $(SEEDS),2)' exec $(HERE) -m tests.chaos.report \
-		$(if $(PROCESSES),-n $(PROCESSES) --dist worksteal)
+		$(if $(PROCESSES),-n $(PROCESSES) --dist worksteal) $(if $(ONLY),-k '$(ONLY)')
 
 e2e: ## a real browser against a real stack; writes screenshots/index.html
 	@$(PYTHON) scripts/environment.py --dev --page
 	@exec $(HERE) scripts/verify.py e2e
 
-bench: environment-dev ## Starloom, its socket stack alone and Dask beside each other; writes docs/benchmarks.md
-	@exec $(HERE) -m tests.bench --write docs/benchmarks.md
+bench: environment-dev ## Starloom, its socket stack alone and Dask beside each other; writes docs/benchmarks.md; SMOKE=1
+	@exec $(HERE) -m tests.bench $(if $(SMOKE),--smoke,--write docs/benchmarks.md)
 
-guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, SEED=0
-	@FRAMES='$(FRAMES)' CASES='$(CASES)' SEED='$(SEED)' exec $(HERE) -m tests.guard.report
+guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, SEED=0, ROWS=S1,T26
+	@FRAMES='$(FRAMES)' CASES='$(CASES)' SEED='$(SEED)' ROWS='$(ROWS)' exec $(HERE) -m tests.guard.report
 
-seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each; PROCESSES=2
-	@exec $(HERE) -m tests.seeded_bugs.run --processes $(or $(PROCESSES),2)
+seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each; PROCESSES=2, BUG='words of one'
+	@exec $(HERE) -m tests.seeded_bugs.run --processes $(or $(PROCESSES),2) $(if $(BUG),'$(BUG)')
 
 demo-check: environment-dev ## the sample in a temporary home, asserted
 	@exec $(HERE) -m starloom.lab.demo_check

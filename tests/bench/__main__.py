@@ -31,6 +31,7 @@ from tests.bench.workloads import TooLate, run
 AGENTS = 8
 WHOLE_S = 3000.0
 TRIES = 4
+SMOKE_DIVIDES = 25
 APART = "\n## Measured apart\n"  # what stands in the report from here on comes from other programs and stays
 
 
@@ -45,8 +46,10 @@ class Bench:
     def __init__(self, options: argparse.Namespace, folder: Path) -> None:
         self._options = options
         self._folder = folder
-        self._fan, self._chain = fan(1000), chain(200)
-        self._layers, self._deep = layers(20, 50, options.seed), layers(200, 50, options.seed)
+        part = 1 / SMOKE_DIVIDES if options.smoke else 1
+        self._fan, self._chain = fan(round(1000 * part)), chain(round(200 * part))
+        wide = round(50 * part)
+        self._layers, self._deep = layers(20, wide, options.seed), layers(200, wide, options.seed)
         self._quiet = machine.Quiet(options.patience_s)
         self.measured = Measured()
 
@@ -68,7 +71,9 @@ class Bench:
         async with Stack(
             self._folder / "idle", 0, 1, "tests.bench.profiled_hub", {OUT: str(self._folder / "unused")}
         ) as stack:
-            self.measured.kib_per_idle_agent = await idle.kib_per_agent(stack, self._folder)
+            self.measured.kib_per_idle_agent = await idle.kib_per_agent(
+                stack, self._folder, idle.AGENTS // 8 if self._options.smoke else idle.AGENTS
+            )
         say("profile")
         return await profile.measure(self._folder / "profile", AGENTS, options.slots, self._layers)
 
@@ -139,7 +144,15 @@ def _options() -> argparse.Namespace:
         "--patience-s", type=float, default=120, help="how long to wait in all for a quiet machine (default 120)"
     )
     parser.add_argument("--write", type=Path, help="keep the report in this file")
-    return parser.parse_args()
+    parser.add_argument(
+        "--smoke", action="store_true", help=f"graphs of 1/{SMOKE_DIVIDES}, once: shows that it works, measures nothing"
+    )
+    options = parser.parse_args()
+    if options.smoke:
+        options.rounds, options.repeats, options.patience_s = 1, 1, 0
+        if options.write is not None:
+            parser.error("a smoke run measures nothing, so there is nothing to write: leave out --write")
+    return options
 
 
 async def _main(options: argparse.Namespace) -> int:

@@ -50,11 +50,11 @@ class _Idle:
         return Alive(running=[], sent_ms=int(time.monotonic() * 1000))
 
 
-async def kib_per_agent(stack: Stack, folder: Path) -> float:
+async def kib_per_agent(stack: Stack, folder: Path, agents: int = AGENTS) -> float:
     """Connect many idle agents to an idle hub and return the growth of its memory for each, in KiB."""
     client = Client(stack.address)
     try:
-        joined = [await asyncio.to_thread(_join, client, stack.url, folder, number) for number in range(AGENTS)]
+        joined = [await asyncio.to_thread(_join, client, stack.url, folder, number) for number in range(agents)]
     finally:
         client.close()
     # The first few fill caches and pools that are there once.

@@ -1,7 +1,8 @@
 """`python -m tests.seeded_bugs.run [WORDS]`: puts each bug into a copy of the code and shows that the tests catch it.
 
-Ends with one line of JSON {bugs, caught}; exit code 1 if one was not caught by the layer that must. The copy lives in
-a temporary directory and is run with a bound on time; the working tree is never touched.
+Ends with one line of JSON {bugs, caught}; exit code 1 if one was not caught by the layer that must. A bug is caught by
+a failed test or a violation, never by a copy that does not run. The copy is the whole tree, lives in a temporary
+directory and is run with a bound on time; the working tree is never touched.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import json
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -24,17 +26,8 @@ from typing import TypeVar
 from tests.seeded_bugs.bugs import BUGS, Bug
 
 _T = TypeVar("_T")
+_COUNT = re.compile(r"(\d+) (passed|failed|errors?)\b")
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = (
-    "protocol/starloom_protocol",
-    "backend/starloom",
-    "device_agents/starloom_agent",
-    "tests/core",
-    "tests/engine",
-    "tests/sim",
-    "tests/store",
-)
-FILES = ("pyproject.toml", "tests/builders.py")
 BOUND_S = 900
 COMMANDS = {
     "core": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/core"],
@@ -45,17 +38,26 @@ COMMANDS = {
 }
 
 
+class Broken(Exception):
+    """The tests of a layer did not run to a verdict, which shows nothing about the bug."""
+
+
 class Misplaced(Exception):
     """The text that a bug replaces does not stand exactly once: the bug must be written anew."""
 
 
 def copy_to(folder: Path) -> None:
-    """Copy what the core and the simulator need."""
-    ignore = shutil.ignore_patterns("__pycache__", "_web", ".hypothesis")
-    for part in PARTS:
-        shutil.copytree(ROOT / part, folder / part, ignore=ignore)
-    for name in FILES:
-        shutil.copy(ROOT / name, folder / name)
+    """Copy the working tree as it is: what git tracks, and what it neither tracks nor ignores."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, os.fsdecode(listed.stdout).split("\0")):
+        if (source := ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, folder / name)
 
 
 def put_in(bug: Bug, folder: Path) -> str:
@@ -73,7 +75,11 @@ def put_in(bug: Bug, folder: Path) -> str:
 
 
 def fails(layer: str, folder: Path) -> tuple[bool, str]:
-    """Run a layer's tests on the copy; return whether they fail, and their last words."""
+    """Run a layer's tests on the copy; return whether they fail, and their last words.
+
+    Raises:
+        Broken: if they came to no verdict.
+    """
     paths = [str(folder / part) for part in ("", "protocol", "backend", "device_agents")]
     environment = {
         **os.environ,
@@ -93,12 +99,27 @@ def fails(layer: str, folder: Path) -> tuple[bool, str]:
         )
     except subprocess.TimeoutExpired as expired:
         # A slow machine would otherwise catch every bug; a schedule that does not end says so in virtual time.
-        raise RuntimeError(f"the {layer} tests did not end within {BOUND_S} s") from expired
+        raise Broken(f"the {layer} tests did not end within {BOUND_S} s") from expired
     lines = [line for line in done.stdout.splitlines() if line.strip()]
-    # 1 is a failed test or schedule; anything else is a copy that does not run, which shows nothing.
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"the {layer} tests could not run: {done.stdout[-2000:]} {done.stderr[-2000:]}")
-    return done.returncode == 1, _last_words(lines)
+    found = found_wrong(lines[-1] if lines else "")
+    if found is None or done.returncode != int(found):
+        raise Broken(f"the {layer} tests could not run: {done.stdout[-2000:]} {done.stderr[-2000:]}")
+    return found, _last_words(lines)
+
+
+def found_wrong(verdict: str) -> bool | None:
+    """Return what the last line of a layer says: whether a test failed or a violation was found, or None.
+
+    An uncaught exception also ends a program with 1, and an error of a fixture or an import ends pytest with 1: only
+    the verdict tells a bug that was noticed from a copy that does not run.
+    """
+    if verdict.startswith("{"):
+        figures = json.loads(verdict)
+        return bool(figures.get("violations") or figures.get("different"))
+    counts = {word.rstrip("s"): int(number) for number, word in _COUNT.findall(verdict)}
+    if not counts or (counts.get("error") and not counts.get("failed")):
+        return None
+    return bool(counts.get("failed"))
 
 
 def _last_words(lines: list[str]) -> str:
@@ -117,8 +138,13 @@ def tried(bug: Bug, folder: Path) -> bool:
     except Misplaced as misplaced:
         print(f"MISPLACED  {bug.by:4} {misplaced}", flush=True)
         return False
-    noticed, words = fails(bug.by, folder)
-    (folder / bug.file).write_text(kept, encoding="utf-8")
+    try:
+        noticed, words = fails(bug.by, folder)
+    except Broken as broken:
+        print(f"BROKEN     {bug.by:4} {bug.name}: {broken}", flush=True)
+        return False
+    finally:
+        (folder / bug.file).write_text(kept, encoding="utf-8")
     verdict = "caught" if noticed else "NOT CAUGHT"
     print(f"{verdict:10} {bug.by:4} {time.monotonic() - begun:5.1f} s  {bug.name}: {words}", flush=True)
     return noticed

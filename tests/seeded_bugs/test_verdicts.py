@@ -1,0 +1,56 @@
+"""Only a failed test or a violation counts as a bug that was noticed; a copy that does not run shows nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.seeded_bugs.run import COMMANDS, ROOT, Broken, copy_to, fails, found_wrong
+
+
+@pytest.mark.parametrize(
+    ("verdict", "found"),
+    [
+        ("1 failed, 3 passed in 0.12s", True),
+        ("1 failed, 1 error in 0.12s", True),
+        ("12 passed in 0.12s", False),
+        ("1 error in 0.12s", None),
+        ("11 passed, 2 errors in 0.12s", None),
+        ('{"schedules": 3, "violations": 1}', True),
+        ('{"schedules": 3, "violations": 0}', False),
+        ('{"sequences": 3, "different": true}', True),
+        ("ModuleNotFoundError: No module named 'tests.waiting'", None),
+        ("", None),
+    ],
+)
+def test_only_failures_and_violations_count(verdict: str, found: bool | None) -> None:
+    assert found_wrong(verdict) is found
+
+
+@pytest.mark.parametrize("layer", ["core", "sim"])
+def test_a_copy_that_cannot_run_catches_nothing(tmp_path: Path, layer: str) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "__init__.py").write_text("raise ImportError('a module is missing')\n")
+    with pytest.raises(Broken):
+        fails(layer, tmp_path)
+
+
+def test_a_copy_is_the_whole_tree(tmp_path: Path) -> None:
+    copy_to(tmp_path)
+    for name in ("tests/waiting.py", "pyproject.toml", "recipes", "tests/store/twins.py"):
+        assert (tmp_path / name).exists()
+    assert not (tmp_path / ".venv").exists()
+    listed = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *layer_folders()]
+    done = subprocess.run(listed, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def layer_folders() -> list[str]:
+    """Return the folders of tests that the layers run."""
+    found = [word for command in COMMANDS.values() for word in command if word.startswith("tests/")]
+    assert found
+    assert all((ROOT / name).is_dir() for name in found)
+    return found
