@@ -76,6 +76,9 @@ GENERATED = (
 )
 """What is written by programs, and by which; `--check` fails when it is stale."""
 
+ADMINISTRATION = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+"""Where the programs of an administrator lie, also when the PATH does not lead there; `tests/conftest.py` adds them."""
+
 _installing = threading.Lock()
 _COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|deselected|xfailed|xpassed)")
 
@@ -323,7 +326,29 @@ def ensure_browser_and_ssh() -> None:
     ensure_ssh()
 
 
-NEEDS = {"processes": ensure_ssh, "e2e": ensure_browser_and_ssh}
+def ensure_useradd() -> None:
+    """Check that root can make the user under which PostgreSQL runs in the tests: it refuses to run as root.
+
+    Raises:
+        Unable: `useradd` is nowhere.
+    """
+    where = os.pathsep.join([os.environ.get("PATH", os.defpath), *ADMINISTRATION])
+    if os.geteuid() == 0 and shutil.which("useradd", path=where) is None:
+        fix = "install useradd (Debian, Ubuntu: apt-get install passwd), or run the tests as another user"
+        raise Unable("the tests with PostgreSQL need `useradd` when they run as root", fix)
+
+
+def ensure_ssh_and_useradd() -> None:
+    """Install the one where it is missing, and look for the other.
+
+    Raises:
+        Unable: one is not there and cannot be installed here.
+    """
+    ensure_useradd()
+    ensure_ssh()
+
+
+NEEDS = {"processes": ensure_ssh_and_useradd, "chaos": ensure_useradd, "e2e": ensure_browser_and_ssh}
 """What makes sure of the programs that a layer needs, right before it: the other lane works on meanwhile."""
 
 

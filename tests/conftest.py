@@ -18,6 +18,11 @@ UNTIL_S = float(os.environ.get("TESTS_UNTIL") or "inf")
 OUT_OF_TIME = 3
 """The exit code of pytest; what its own codes mean is something else."""
 
+ADMINISTRATION = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+"""Where a root without a login shell has no path to, though PostgreSQL's tests need `useradd` from there."""
+_path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+os.environ["PATH"] = os.pathsep.join([*_path, *(name for name in ADMINISTRATION if name not in _path)])
+
 SHARE = float(os.environ.get("TESTS_SHARE") or 1)
 SEED = os.environ.get("TESTS_SEED", "0")
 

@@ -1,4 +1,4 @@
-"""The hub's wheel carries what a checkout has beside the package: recipes, join.py and the built pages."""
+"""The hub's wheel carries what a checkout has beside the package: recipes, join.py, the agent and the built pages."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from hatchling.builders.wheel import WheelBuilder
 ROOT = Path(__file__).parents[2]
 
 
+DISTRIBUTIONS = {"protocol": "starloom_protocol", "device_agents": "starloom_agent", "backend": "starloom"}
+
+
 def checkout(folder: Path, *, built: bool) -> Path:
     """Return the backend of a checkout that holds one file of each kind."""
+    for place, package in DISTRIBUTIONS.items():
+        (folder / place / package).mkdir(parents=True)
+        (folder / place / package / "__init__.py").write_text('"""A package."""\n')
+        for name in ("pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(ROOT / place / name, folder / place / name)
     backend = folder / "backend"
-    (backend / "starloom").mkdir(parents=True)
-    for name in ("pyproject.toml", "hatch_build.py"):
-        shutil.copy(ROOT / "backend" / name, backend / name)
-    (backend / "starloom" / "__init__.py").write_text('"""A package."""\n')
+    shutil.copy(ROOT / "backend" / "hatch_build.py", backend)
     files = ["recipes/one.yaml", "device_agents/join.py"]
     if built:
         files += ["frontend/dist/index.html", "device_agents/browser/dist/index.html"]
@@ -34,10 +39,12 @@ def names(backend: Path, target: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def test_built_pages_recipes_and_the_joining_script_are_in_the_wheel(tmp_path: Path) -> None:
+def test_pages_recipes_join_script_and_agent_are_in_the_wheel(tmp_path: Path) -> None:
     found = names(checkout(tmp_path, built=True), tmp_path / "out")
     wanted = {"_web/index.html", "_tab/index.html", "_recipes/one.yaml", "_agent/join.py"}
     assert {f"starloom/{name}" for name in wanted} <= found
+    handed_out = {name.rpartition("/")[2].partition("-")[0] for name in found if "/_agent/wheels/" in name}
+    assert handed_out == {"starloom_protocol", "starloom_agent"}
 
 
 def test_a_checkout_whose_pages_are_not_built_makes_a_wheel_without_them(tmp_path: Path) -> None:

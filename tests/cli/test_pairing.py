@@ -21,11 +21,13 @@ MADE: dict[str, Any] = {
 }
 ASKING = {"id": "e-1", "state": "asking", "name": "box", "os": "linux", "words": "one two three four five six"}
 ENROLL = ("POST", "/enrollments")
+WHEELS = ("GET", "/agent/wheels.json")
 
 
 @pytest.fixture
 def stub() -> Iterator[StubHub]:
     made = StubHub()
+    made.answers[WHEELS] = (200, [])
     yield made
     made.close()
 
@@ -121,3 +123,10 @@ def test_a_sign_in_link_for_a_phone_is_one_that_it_can_reach(stub: StubHub) -> N
     assert "https://10.0.0.2:8471/#/sign-in/a.b" in said
     assert "127.0.0.1" not in said
     assert url in starloom(stub, "open", "--no-browser")[1]
+
+
+def test_a_hub_without_the_agent_makes_no_code(stub: StubHub) -> None:
+    stub.answers[WHEELS] = (404, {"code": "not_found", "reason": "no agent to hand out", "hint": "Install it whole."})
+    code, said = starloom(stub, "enroll", "--no-wait")
+    assert (code, "no agent to hand out" in said, "Install it whole." in said) == (2, True, True)
+    assert ENROLL not in [asked[:2] for asked in stub.asked]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import struct
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +17,16 @@ from starloom.settings import Settings, load
 from tests.compose.file import ROOT, filled, raw, variables
 
 SERVICE_KEYS = {
-    "build", "cap_drop", "command", "depends_on", "environment", "healthcheck", "image", "init", "network_mode",
-    "ports", "profiles", "read_only", "restart", "security_opt", "stop_grace_period", "tmpfs", "user", "volumes",
+    "build", "cap_add", "cap_drop", "command", "depends_on", "environment", "healthcheck", "image", "init",
+    "network_mode", "ports", "profiles", "read_only", "restart", "security_opt", "stop_grace_period", "tmpfs",
+    "user", "volumes",
 }  # fmt: skip
 HEALTH_KEYS = {"interval", "retries", "start_period", "test", "timeout"}
+CAP_NET_BIND_SERVICE = 10
 GIVEN = {"STARLOOM_NAME": "star.example", "REDIS_PASSWORD": "r" * 48, "POSTGRES_PASSWORD": "p" * 48}
 HUBS = ("hub-a", "hub-b")
+FILE_CAPABILITIES = {"caddy": ["NET_BIND_SERVICE"]}
+"""Capabilities that the image's program carries as a file, which its bounding set must have."""
 
 
 def services() -> dict[str, Any]:
@@ -45,6 +52,7 @@ def test_images_are_pinned_and_nobody_is_root() -> None:
         user = service["user"].partition(":")[0]
         assert int(user) > 0, name
         assert service["cap_drop"] == ["ALL"], name
+        assert service.get("cap_add", []) == FILE_CAPABILITIES.get(name, []), name
         assert service["security_opt"] == ["no-new-privileges:true"], name
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     stages = re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)
@@ -97,7 +105,8 @@ def test_a_hubs_environment_is_settings_that_exist(name: str, monkeypatch: pytes
 
 def test_the_hubs_differ_in_port_and_home_and_caddy_knows_both() -> None:
     ports = [services()[name]["environment"]["STARLOOM_PORT"] for name in HUBS]
-    assert len(set(ports)) == 2
+    listeners = ports + [services()[name]["environment"]["STARLOOM_LAN_PORT"] for name in HUBS]
+    assert len(set(listeners)) == 4
     caddy = (ROOT / "deploy" / "Caddyfile").read_text(encoding="utf-8")
     assert all(f"127.0.0.1:{port}" in caddy for port in ports)
     assert "health_uri /readyz" in caddy
@@ -133,3 +142,19 @@ def test_the_first_run_writes_fresh_passwords_once_and_for_one_reader(tmp_path: 
     again = run(one)
     assert (again.returncode, "left as it is" in again.stderr) == (1, True)
     assert run(tmp_path / "three", "a b;c").returncode == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only Linux's root may give a file rights")
+@pytest.mark.parametrize("added", [True, False])
+def test_a_program_with_file_rights_needs_them_added(tmp_path: Path, added: bool) -> None:
+    """Start a program as Compose starts Caddy: its user, its group, and no capability but the added ones."""
+    program = tmp_path / "program"
+    shutil.copy("/bin/true", program)
+    os.setxattr(program, "security.capability", struct.pack("<5I", 0x02000001, 1 << CAP_NET_BIND_SERVICE, 0, 0, 0))
+    caddy = services()["caddy"]
+    user, group = caddy["user"].split(":")
+    kept = "".join(f",+{name.lower()}" for name in caddy["cap_add"]) if added else ""
+    command = ["setpriv", f"--bounding-set=-all{kept}", "--no-new-privs", f"--reuid={user}", f"--regid={group}"]
+    argv = [*command, "--clear-groups", "./program"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) is added, done.stderr

@@ -191,3 +191,17 @@ def test_a_layer_whose_needs_cannot_be_met_does_not_begin_and_fails(
     said = capsys.readouterr().out
     assert "The way out: install it" in said
     assert said.splitlines()[-1] == "0 passed, 1 failed"
+
+
+def test_root_without_useradd_learns_it_before_the_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "useradd"
+    program.touch(mode=0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setattr(verify, "ADMINISTRATION", (str(tmp_path),))
+    verify.ensure_useradd()
+    monkeypatch.setattr(verify, "ADMINISTRATION", ())
+    with pytest.raises(Unable, match="useradd"):
+        verify.ensure_useradd()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    verify.ensure_useradd()

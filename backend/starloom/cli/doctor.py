@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,7 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
             reason = said.get("reason") if isinstance(said, dict) else said
             told += f" is not ready: {reason}"
         findings.append(Finding("hub", status == 200, told, "See logs/hub.log in the data folder."))
+        findings.append(_wheels(client))
         devices = client.get("/devices")["items"]
     except Problem as problem:
         findings.append(Finding("hub", False, str(problem), problem.hint))
@@ -151,3 +153,12 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
     if lacking:
         findings.append(Finding("profiles", True, ", ".join(lacking)))
     return findings
+
+
+def _wheels(client: Client) -> Finding:
+    """Say whether another machine can join: the hub must have the agent that a join line installs."""
+    status, said = client.outside("/agent/wheels.json")
+    if status == HTTPStatus.OK:
+        return Finding("agent to hand out", True, ", ".join(f"{item['name']} {item['version']}" for item in said))
+    told = said if isinstance(said, dict) else {}
+    return Finding("agent to hand out", False, str(told.get("reason") or f"HTTP {status}"), str(told.get("hint") or ""))

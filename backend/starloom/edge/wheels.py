@@ -49,11 +49,12 @@ class Wheels:
             _log.warning("the agent's wheels could not be built: %s", error)
 
     async def listing(self) -> list[dict[str, Any]]:
-        """Return `{name, version, file, sha256, bytes}` of each wheel.
+        """Return `{name, version, file, sha256, bytes}` of each wheel; in a checkout, build stale ones first.
 
         Raises:
             Problem: if the hub has none to give.
         """
+        self.prepare()
         if self._building is not None:
             await asyncio.shield(self._building)
         found = await asyncio.to_thread(self._list)
@@ -62,8 +63,9 @@ class Wheels:
         if missing:
             raise Problem(
                 Code.NOT_FOUND,
-                f"this hub has no wheel of {' and '.join(missing)} in {self._folder.name}/",
-                hint="On the hub, run `starloom doctor`; or install starloom-agent on the device yourself.",
+                f"this hub has no agent to hand out: there is no wheel of {' and '.join(missing)} in {self._folder}",
+                hint="Install the hub from its wheel or run it from a checkout, or put both wheels into that folder; "
+                "a phone's browser joins without them.",
             )
         return found
 
