@@ -77,6 +77,16 @@ async def test_a_history_behind_the_newest_migration_is_brought_up_to_date(tmp_p
         await database.close()
 
 
+async def test_a_history_of_a_newer_version_is_refused_in_words(database: Database) -> None:
+    def to_the_future(connection: Connection) -> None:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0999'")
+
+    await database.write(to_the_future)
+    with pytest.raises(Unavailable, match=r"its schema is 0999, .* up to \d{4}\. Nothing was changed"):
+        await database.migrate()
+    assert (await database.read(history.read_meta)).watermark == 0
+
+
 async def test_events_that_had_rows_of_their_own_are_found_in_their_commits(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'old.db'}")
     try:

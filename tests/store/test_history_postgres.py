@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+from starloom.store import database as database_module
 from starloom.store import history
 from starloom.store.database import PostgresDatabase, open_database
 from starloom.store.port import Unavailable
@@ -37,12 +39,19 @@ class Databases:
     def __init__(self, server: str) -> None:
         self._server = server
         self._made = 0
+        self._migrated = False
 
     async def fresh(self) -> str:
-        if not self._made:
+        if not self._migrated:
             await migrate(await self._make("migrated"))
+            self._migrated = True
         self._made += 1
         return await self._make(f"fresh_{self._made}", "TEMPLATE migrated")
+
+    async def empty(self) -> str:
+        """Return a database that no migration has touched."""
+        self._made += 1
+        return await self._make(f"empty_{self._made}")
 
     async def _make(self, name: str, how: str = "") -> str:
         connection = await asyncpg.connect(self._server)
@@ -115,5 +124,37 @@ async def test_a_server_that_does_not_answer_is_given_up(postgres_url: str, monk
     try:
         with pytest.raises(Unavailable, match="TimeoutError"):
             await database.read(lambda connection: connection.execute(text("SELECT pg_sleep(30)")))
+    finally:
+        await database.close()
+
+
+async def test_a_migration_has_no_bound_on_idle_transactions(
+    databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A starved machine leaves the server idle between two statements for longer than a hub in service may."""
+    url = await databases.empty()
+    upgrade = database_module._upgrade()
+    bounds: list[object] = []
+
+    def watched(connection: Connection) -> None:
+        bounds.append(connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar())
+        upgrade(connection)
+
+    monkeypatch.setattr(database_module, "_upgrade", lambda: watched)
+    await migrate(url)
+    assert bounds == ["0"]
+    database = open_database(url)
+    try:
+        assert await database.read(database_module.schema_of) == database_module.newest_revision()
+    finally:
+        await database.close()
+
+
+async def test_two_hubs_that_start_together_migrate_once(databases: Databases) -> None:
+    url = await databases.empty()
+    await asyncio.gather(migrate(url), migrate(url), migrate(url))
+    database = open_database(url)
+    try:
+        assert (await database.read(history.read_meta)).watermark == 0
     finally:
         await database.close()

@@ -31,6 +31,8 @@ POSTGRES_DIAL_S: Final = 5.0
 POSTGRES_ANSWER_S: Final = 20.0
 """A line that swallows everything is given up after this; the kernel would try for a quarter of an hour."""
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
+MIGRATION_LOCK: Final = 0x57A2
+"""PostgreSQL's advisory lock for migrations; the number only has to be the same in every hub."""
 
 
 class Database(Protocol):
@@ -55,7 +57,11 @@ class Database(Protocol):
         ...
 
     async def migrate(self) -> None:
-        """Bring the schema up to date; idempotent."""
+        """Bring the schema up to date; idempotent. Hubs that start together do it one after the other.
+
+        Raises:
+            Unavailable: the database failed, or a newer Starloom wrote it; nothing is changed then.
+        """
         ...
 
     async def close(self) -> None: ...
@@ -99,7 +105,8 @@ class SqliteDatabase:
         return await self._run(self._reading, self._read_engine, lambda c: work(c, *args, **kwargs))
 
     async def migrate(self) -> None:
-        await self.write(_migrate)
+        if await self.write(_is_behind):
+            await self.write(_upgrade())
 
     async def close(self) -> None:
         for pool, engine in ((self._reading, self._read_engine), (self._writing, self._write_engine)):
@@ -127,8 +134,9 @@ class PostgresDatabase:
 
         # SQLAlchemy does not wrap what is said while a connection is made: that the server is starting, or is full.
         self._faults = (SQLAlchemyError, OSError, InterfaceError, PostgresError)
+        self._url = url.set(drivername="postgresql+asyncpg")
         self._engine: AsyncEngine = create_async_engine(
-            url.set(drivername="postgresql+asyncpg"),
+            self._url,
             pool_size=READERS + 1,
             pool_pre_ping=False,
             # A hub that is stopped in the middle of a write must not keep the next owner from the history.
@@ -148,14 +156,24 @@ class PostgresDatabase:
         return await self._run("REPEATABLE READ", lambda c: work(c, *args, **kwargs))
 
     async def migrate(self) -> None:
-        await self.write(_migrate)
+        if not await self.write(_is_behind):
+            return
+        # A migration works in Python between its statements and may take minutes in one of them, so the bounds that
+        # protect the history from a hub that stands still do not hold for it.
+        engine = create_async_engine(self._url, pool_size=1, connect_args={"timeout": POSTGRES_DIAL_S})
+        try:
+            await self._run(None, _upgrade(), engine)
+        finally:
+            await engine.dispose()
 
     async def close(self) -> None:
         await self._engine.dispose()
 
-    async def _run(self, isolation: str | None, work: Callable[[Connection], T]) -> T:
+    async def _run(
+        self, isolation: str | None, work: Callable[[Connection], T], engine: AsyncEngine | None = None
+    ) -> T:
         try:
-            async with self._engine.connect() as connection:
+            async with (engine or self._engine).connect() as connection:
                 if isolation is not None:
                     await connection.execution_options(isolation_level=isolation)
                 async with connection.begin():
@@ -200,16 +218,45 @@ def newest_revision() -> str:
     return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
 
 
-def _migrate(connection: Connection) -> None:
-    if inspect(connection).has_table("alembic_version"):
-        found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all()
-        if found == [newest_revision()]:
-            return
-    # Only where there is something to do: importing it costs a start more than all that a start asks of the history.
+def schema_of(connection: Connection) -> str | None:
+    """Return the revision that a history was written with, None for an empty database.
+
+    Raises:
+        Unavailable: a newer Starloom wrote it.
+    """
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    newest = newest_revision()
+    if found is not None and found > newest:
+        raise Unavailable(
+            f"a newer Starloom wrote this history: its schema is {found}, and this version knows schemas up to "
+            f"{newest}. Nothing was changed. Install the newer version again, or put a backup from before in its place"
+        )
+    return found
+
+
+def _is_behind(connection: Connection) -> bool:
+    return schema_of(connection) != newest_revision()
+
+
+def _upgrade() -> Callable[[Connection], None]:
+    """Return the upgrade to the newest schema, with Alembic imported.
+
+    Importing it costs a start more than everything that a start asks of the history, so it is imported only where
+    there is something to do, and before the transaction begins.
+    """
     import alembic.command
     import alembic.config
 
-    config = alembic.config.Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.attributes["connection"] = connection
-    alembic.command.upgrade(config, "head")
+    def upgrade(connection: Connection) -> None:
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
+            if not _is_behind(connection):
+                return
+        config = alembic.config.Config()
+        config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, "head")
+
+    return upgrade
