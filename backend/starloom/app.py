@@ -67,12 +67,12 @@ from starloom.planner.catalogue import built_in_folder, load_catalogue
 from starloom.planner.fleet import FleetView as PlannerFleet
 from starloom.planner.service import Planning
 from starloom.settings import Settings, SettingsInvalid, load
+from starloom.store.database import DATABASE_FILE
 from starloom.store.embedded import EmbeddedRedis
 from starloom.store.opening import open_store
 from starloom.store.port import Damaged, Unavailable
 from starloom.store.redis import RedisStore
 
-DATABASE_FILE = "starloom.db"
 HUB_FILE = Path("run") / "hub.json"
 GOODBYE_S = 2.0
 FIRST_ANSWER_MS = 60_000

@@ -20,6 +20,7 @@ from starloom.store.port import Unavailable
 from tests.store.contract import StoreContract
 from tests.store.harness import RedisWorld, World, migrate
 from tests.store.old_history import moves_old_events
+from tests.store.test_dump import carried, filled, whole
 
 
 @pytest.fixture(scope="session")
@@ -158,3 +159,15 @@ async def test_two_hubs_that_start_together_migrate_once(databases: Databases) -
         assert (await database.read(history.read_meta)).watermark == 0
     finally:
         await database.close()
+
+
+async def test_a_dump_goes_between_sqlite_and_postgresql(databases: Databases, tmp_path: Path) -> None:
+    urls = [f"sqlite:///{tmp_path / 'one.db'}", await databases.empty(), f"sqlite:///{tmp_path / 'three.db'}"]
+    source = await filled(urls[0])
+    first = await source.read(whole)
+    for number, url in enumerate(urls[1:]):
+        target = await carried(source, url, tmp_path / str(number))
+        await source.close()
+        source = target
+        assert await source.read(whole) == first
+    await source.close()

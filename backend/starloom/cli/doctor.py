@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from starloom.cli.discovery import HubAddress, find
 from starloom.cli.problems import Problem
 from starloom.cli.style import size
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
+from starloom.store.database import DATABASE_FILE, Database, newest_revision, open_database, schema_of
 from starloom.store.embedded import find_server
 from starloom.store.port import Unavailable
 
@@ -79,6 +81,26 @@ def _disk(settings: Settings) -> Finding:
     return Finding("disk", free >= DISK_LOW_BYTES, told, "Free some space; history and artifacts need it.")
 
 
+def _history(settings: Settings) -> Finding:
+    file = settings.home / DATABASE_FILE
+    if settings.database_url is None and not file.exists():
+        return Finding("history", True, "none yet; `starloom up` makes it")
+    database = open_database(settings.database_url or f"sqlite:///{file}", read_only=True)
+    try:
+        schema = asyncio.run(_schema(database))
+    except Unavailable as error:
+        return Finding("history", False, str(error), "Do as it says, or see docs/backup.md.")
+    behind = schema != newest_revision()
+    return Finding("history", True, f"schema {schema or 'none'}" + (", brought up to date at the next start" * behind))
+
+
+async def _schema(database: Database) -> str | None:
+    try:
+        return await database.read(schema_of)
+    finally:
+        await database.close()
+
+
 def _redis(settings: Settings) -> Finding:
     if settings.redis_url is not None:
         return Finding("Redis", True, "your own (STARLOOM_REDIS_URL); /readyz below says whether it answers")
@@ -112,7 +134,7 @@ def _model(settings: Settings) -> Finding:
     return Finding("model", True, told)
 
 
-_LOOKS: tuple[Callable[[Settings], Finding], ...] = (_home, _disk, _redis, _page, _model)
+_LOOKS: tuple[Callable[[Settings], Finding], ...] = (_home, _disk, _history, _redis, _page, _model)
 
 
 def _hub(hub: str | None, settings: Settings | None) -> list[Finding]:

@@ -29,12 +29,12 @@ from starloom.cli.readiness import READY_S, Patience
 from starloom.cli.tunnels import Keeper
 from starloom.jobs.broker import broker_url_of
 from starloom.settings import Settings, SettingsInvalid, load
+from starloom.store.database import DATABASE_FILE
 from starloom.store.embedded import EmbeddedRedis
 from starloom.store.opening import OPENING_FILE
 from starloom.store.port import Unavailable
 from starloom_protocol.vocabulary import Profile
 
-DATABASE_FILE = "starloom.db"
 STOP_S = 8.0
 
 
@@ -67,7 +67,7 @@ def serve(wishes: Wishes) -> int:
     _check_port(settings)
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     settings.home.chmod(0o700)
-    with _only_one(settings.home):
+    with holding(settings.home):
         return asyncio.run(Service(settings, wishes).run())
 
 
@@ -106,7 +106,7 @@ def home_in_service(address: HubAddress) -> Path | None:
     return None
 
 
-class _only_one:  # noqa: N801 - reads as a statement
+class holding:  # noqa: N801 - reads as a statement
     """Holds the data folder: two services on one history would both be wrong. Gone with the process."""
 
     def __init__(self, home: Path) -> None:

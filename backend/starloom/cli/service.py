@@ -1,15 +1,20 @@
-"""What runs or examines a hub on this machine: `up`, `doctor`, `config show`."""
+"""Commands for the hub on this machine: `up`, `doctor`, `backup`, `restore`, `config show`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import usage
+from starloom.cli.style import size
+
+if TYPE_CHECKING:
+    from starloom.cli.backup import Manifest
+    from starloom.settings import Settings
 
 HomeOption = Annotated[Path | None, typer.Option("--home", help="Where the hub keeps its data (STARLOOM_HOME).")]
 
@@ -18,6 +23,8 @@ def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     hub_command(app, "up")(up)
     hub_command(app, "doctor")(doctor)
+    hub_command(app, "backup")(backup)
+    hub_command(app, "restore")(restore)
     config = typer.Typer(help="The hub's settings.", no_args_is_help=True)
     hub_command(config, "show")(config_show)
     app.add_typer(config, name="config")
@@ -83,6 +90,50 @@ def doctor(
         for finding in findings:
             print(finding.line())
     finish(Exit.SUCCEEDED if all(finding.good for finding in findings) else Exit.FAILED)
+
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.")]
+
+
+def backup(run: Invocation, file: FileArgument, home: HomeOption = None) -> None:
+    """Write history, keys and files of this computer's hub into one archive; the service may run meanwhile."""
+    from starloom.cli.backup import back_up
+
+    manifest = back_up(_settings(home), file)
+    _tell_archive(run, f"wrote {file}", manifest)
+    if not run.as_json:
+        print("It holds the hub's keys: keep it where you keep other keys.")
+
+
+def restore(run: Invocation, file: FileArgument, home: HomeOption = None) -> None:
+    """Put an archive into an empty data folder; `starloom up` goes on from there."""
+    from starloom.cli.backup import restore as put_back
+    from starloom.cli.local import holding
+
+    settings = _settings(home)
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with holding(settings.home):
+        manifest = put_back(settings, file)
+    _tell_archive(run, f"restored {settings.home}", manifest)
+
+
+def _settings(home: Path | None) -> Settings:
+    from starloom.settings import SettingsInvalid, load
+
+    try:
+        return load({"home": home} if home is not None else {}).settings
+    except SettingsInvalid as invalid:
+        raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
+
+
+def _tell_archive(run: Invocation, done: str, manifest: Manifest) -> None:
+    """Say what an archive holds."""
+    rows = sum(table.rows for table in manifest.dump.tables)
+    if run.as_json:
+        figures = {"commits": manifest.dump.watermark, "rows": rows, "files": len(manifest.files)}
+        run.emit({**figures, "bytes": manifest.bytes, "made_ms": manifest.made_ms, "schema": manifest.dump.schema})
+        return
+    print(f"{done}: {manifest.dump.watermark} commits, {len(manifest.files)} files of {size(manifest.bytes)}")
 
 
 def config_show(run: Invocation, home: HomeOption = None) -> None:

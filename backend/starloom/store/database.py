@@ -24,6 +24,8 @@ from starloom.store.port import Unavailable
 P = ParamSpec("P")
 T = TypeVar("T")
 
+DATABASE_FILE: Final = "starloom.db"
+"""The name of the SQLite file in a hub's data folder."""
 READERS: Final = 3
 SQLITE_BUSY_MS: Final = 5_000
 POSTGRES_IDLE_MS: Final = 3_000
@@ -240,6 +242,17 @@ def _is_behind(connection: Connection) -> bool:
     return schema_of(connection) != newest_revision()
 
 
+def migrate_to(connection: Connection, revision: str) -> None:
+    """Bring a schema to a revision (`head` is the newest), in the caller's transaction."""
+    import alembic.command
+    import alembic.config
+
+    config = alembic.config.Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    alembic.command.upgrade(config, revision)
+
+
 def _upgrade() -> Callable[[Connection], None]:
     """Return the upgrade to the newest schema, with Alembic imported.
 
@@ -247,16 +260,13 @@ def _upgrade() -> Callable[[Connection], None]:
     there is something to do, and before the transaction begins.
     """
     import alembic.command
-    import alembic.config
+    import alembic.config  # noqa: F401 - see above
 
     def upgrade(connection: Connection) -> None:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
             if not _is_behind(connection):
                 return
-        config = alembic.config.Config()
-        config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-        config.attributes["connection"] = connection
-        alembic.command.upgrade(config, "head")
+        migrate_to(connection, "head")
 
     return upgrade
