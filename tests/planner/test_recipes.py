@@ -199,4 +199,5 @@ def test_copy_folder_sends_only_what_differs_and_keeps_what_is_there(tmp_path: P
     assert not (fleet.machines["vps"].folder / "other").exists()
     again = Run(fleet, run.plan)
     again.all()
-    assert again.done["differ"].value["here"] == 2
+    assert again.done["differ"].value["here"] == 3
+    assert again.done["differ"].value["to_send"] == []

@@ -6,8 +6,6 @@ name in it may be a link to anywhere.
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -24,6 +22,7 @@ from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, Tool
 from starloom_agent.tools.programs import quiet_environment, run_program
 from starloom_agent.tools.refs import FileRef, media_of
 from starloom_agent.tools.variables import checked
+from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _SHOWN_BYTES = 12 * 1024
@@ -69,44 +68,40 @@ def _command(context: ToolContext, home: Path, argv: tuple[str, ...], names: Ite
         return program
     if not context.cage:
         raise ToolFailed(Code.TOOL_UNAVAILABLE, "this device has no sandbox for a program", effect=False)
+    read, write = context.caged_roots()
     cage = Cage(
         layer=Layer(context.cage),
         workdir=str(home),
         interpreter=tuple(cages.interpreter()),
-        read=tuple(map(str, context.folders.read)),
-        write=tuple(map(str, context.folders.write)),
+        read=read,
+        write=write,
         memory_bytes_max=MEMORY_BYTES_MAX,
         variables=tuple(names),
     )
     return cages.command(cage, program)
 
 
-def _is_plain(path: Path, kind: int) -> bool:
-    """Whether this is what it seems to be; a link, which may lead out of the program's directory, is not."""
-    try:
-        return stat.S_IFMT(path.lstat().st_mode) == kind
-    except FileNotFoundError:
-        return False
-
-
-def _value(home: Path) -> Any:
+def _value(context: ToolContext, home: Path) -> Any:
     path = home / "result.json"
-    if not _is_plain(path, stat.S_IFREG):
-        return None
-    if path.stat().st_size > _RESULT_BYTES_MOST:
+    with plain(path, "reading"):
+        if not context.files.is_file(path):
+            return None
+        with context.files.open(path) as file:
+            text = file.read(_RESULT_BYTES_MOST + 1)
+    if len(text) > _RESULT_BYTES_MOST:
         raise ToolFailed(Code.OUTPUT_TOO_BIG, f"result.json is larger than {_RESULT_BYTES_MOST} bytes; use out/")
     try:
-        return msgspec.json.decode(path.read_bytes())
+        return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise ToolFailed(Code.TOOL_FAILED, f"result.json is not JSON: {error}") from error
 
 
 def _files_out(context: ToolContext, root: Path) -> list[dict[str, Any]]:
-    if not _is_plain(root, stat.S_IFDIR):
-        return []
+    with plain(root, "looking at"):
+        if not context.files.is_folder(root):
+            return []
     # the walk does not follow links
-    named = [Path(folder, name) for folder, _, names in os.walk(root) for name in names]
-    found = sorted(path for path in named if _is_plain(path, stat.S_IFREG))
+    found = sorted(entry.path for entry in Walk(context.files, root, hidden=True))
     if len(found) > _FILES_MOST:
         raise ToolFailed(Code.OUTPUT_TOO_BIG, f"out/ has {len(found)} files; at most {_FILES_MOST} are taken")
     return [context.put(path, name=path.relative_to(root).as_posix(), media=media_of(path.name)) for path in found]
@@ -125,6 +120,8 @@ def run(context: ToolContext, args: Run) -> dict[str, Any]:
         kept_bytes=_SHOWN_BYTES,
         hidden=context.hidden,
     )
+    # Whatever the program left is taken without the right to follow it anywhere.
+    context.confine()
     if ran.exit_code and not args.any_exit:
         said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-800:]
         raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}: {said}")
@@ -133,7 +130,7 @@ def run(context: ToolContext, args: Run) -> dict[str, Any]:
         "stdout": ran.stdout,
         "stderr": ran.stderr,
         "lost_bytes": ran.lost_bytes,
-        "value": _value(home),
+        "value": _value(context, home),
         "files": _files_out(context, home / "out"),
     }
     if args.device_name:
