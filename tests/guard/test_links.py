@@ -12,51 +12,17 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from starloom_agent.tools.interface import ToolFailed
-from tests.device_agents.tools.conftest import Device
+from tests.guard.links import CANARY, TEXT, Place
 from tests.waiting import PATIENCE_S
-
-CANARY = "canary-27ba"
-
-
-class Place:
-    """A device with one granted folder, and a private folder beside it that no grant names."""
-
-    def __init__(self, home: Path) -> None:
-        self.device = Device(home)
-        self.docs = self.device.folder
-        self.outside = home / "private"
-        (self.outside / "sub").mkdir(parents=True)
-        for name in ("id_rsa", "app.log", "sub/rc"):
-            (self.outside / name).write_text(f"2026-11-24 10:00:00 error {CANARY}\n", encoding="utf-8")
-
-    def seen_outside(self) -> dict[str, tuple[int, int, str]]:
-        """Return all that lies outside: its kind and mode, its time of change, its contents or target."""
-        found = {}
-        for path in sorted([self.outside, *self.outside.rglob("*")]):
-            about = path.lstat()
-            text = path.read_text(encoding="utf-8") if path.is_file() else ""
-            found[str(path)] = (about.st_mode, about.st_mtime_ns, text)
-        return found
-
-    def leaked(self) -> list[str]:
-        """Return where the canary lies that is not its own place: the folder, the store, what was said."""
-        places = [*self.docs.rglob("*"), *self.device.store.folder.iterdir()]
-        plain = [path for path in places if path.is_file() and not path.is_symlink()]
-        texts = [(str(path), path.read_bytes()) for path in plain]
-        return [name for name, data in texts if CANARY.encode() in data]
-
-    def call(self, name: str, /, **args: Any) -> Any:
-        """Call a tool; its failure is an answer too."""
-        try:
-            return self.device.call(name, **args)
-        except ToolFailed as failed:
-            return failed.detail
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+    made = Place(tmp_path)
+    (made.outside / "sub").mkdir()
+    for name in ("id_rsa", "app.log", "sub/rc"):
+        (made.outside / name).write_text(TEXT, encoding="utf-8")
+    return made
 
 
 def test_copy_writes_nothing_through_a_folder_link(place: Place) -> None:

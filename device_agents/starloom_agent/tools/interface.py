@@ -176,7 +176,11 @@ class ToolContext:
             raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
         start = roots[0] if roots else self.workdir
         wanted = Path(text).expanduser()
-        real = (wanted if wanted.is_absolute() else start / wanted).resolve()
+        try:
+            real = (wanted if wanted.is_absolute() else start / wanted).resolve()
+        except (OSError, RuntimeError) as error:
+            # Links in a circle, or a link that became something else while it was read.
+            raise ToolFailed(Code.TOOL_FAILED, f"{text} cannot be followed on this device: {error}") from error
         if _inside(real, roots) or _inside(real, (self.workdir.resolve(),)):
             return real
         named = ", ".join(str(root) for root in roots) or "no folder"
