@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -19,6 +19,7 @@ from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.laying_out import names_of
 from starloom_agent.tools.programs import quiet_environment, run_program
 from starloom_agent.tools.refs import FileRef, media_of
 from starloom_agent.tools.variables import checked
@@ -28,10 +29,12 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 _SHOWN_BYTES = 12 * 1024
 _RESULT_BYTES_MOST = 8 * 1024 * 1024
 _FILES_MOST = 256
+_RESERVED = frozenset({"program.py", "input.json", "result.json", "out"})
 
 
 class Run(Args, frozen=True, kw_only=True):
-    """`code` runs with `files` in its directory and `input` as JSON in `input.json`.
+    """`code` runs with `files` in its directory and `input` as JSON in `input.json`. Files of equal names are named by
+    origin, `DEVICE - NAME`.
 
     What it writes to `result.json` is the `value`; every file that it leaves in `out/` becomes an artifact.
     `env` is for credentials: see `variables`.
@@ -52,10 +55,7 @@ def _lay_out(context: ToolContext, home: Path, args: Run) -> None:
         (home / "out").mkdir(parents=True, exist_ok=True)
         (home / "program.py").write_text(args.code, encoding="utf-8")
         (home / "input.json").write_bytes(msgspec.json.encode(args.input))
-        for file in args.files:
-            name = PurePosixPath(file.shown_name).name
-            if name in ("program.py", "input.json", "result.json", "out", "", "..") or name.startswith("."):
-                raise ToolFailed(Code.BAD_ARGUMENTS, f"a file may not be named {name!r} here", effect=False)
+        for file, name in zip(args.files, names_of(args.files, _RESERVED), strict=True):
             if not file.artifact:
                 raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} is not an artifact", effect=False)
             context.fetch(file.artifact).replace(home / name)

@@ -212,3 +212,38 @@ def test_text_is_read_in_parts_and_other_files_are_not(device: Device) -> None:
         device.call("fs.read", path="b.bin")
     rows = device.call("fs.stat", paths=["a.txt", "none"])["rows"]
     assert [(row["exists"], row.get("bytes")) for row in rows] == [(True, 10), (False, None)]
+
+
+def test_files_of_equal_names_are_laid_out_by_origin(device: Device) -> None:
+    given = [
+        {**device.store.take(text.encode(), name="2026-09.csv"), "device": name}
+        for name, text in (("one", "1"), ("two", "20"), ("three", "300"))
+    ]
+    code = (
+        "import glob, json\n"
+        "json.dump(sorted((n, open(n).read()) for n in glob.glob('*.csv')), open('result.json', 'w'))"
+    )
+    found = device.call("python.run", code=code, files=[*given, device.store.take(b"x", name="other.csv")])
+    assert found["value"] == [
+        ["one - 2026-09.csv", "1"],
+        ["other.csv", "x"],
+        ["three - 2026-09.csv", "300"],
+        ["two - 2026-09.csv", "20"],
+    ]
+
+
+def test_files_of_equal_names_of_one_device_get_their_folders(device: Device) -> None:
+    given = [
+        {**device.store.take(b"x", name="a.csv"), "device": "one", "below": "x/a.csv"},
+        {**device.store.take(b"x", name="A.csv"), "device": "one", "path": "y/A.csv"},
+    ]
+    code = "import glob, json; json.dump(sorted(glob.glob('*.csv')), open('result.json', 'w'))"
+    assert device.call("python.run", code=code, files=given)["value"] == ["one - x - a.csv", "one - y - A.csv"]
+
+
+def test_files_that_nothing_tells_apart_are_refused(device: Device) -> None:
+    given = [device.store.take(text, name="a.csv") for text in (b"1", b"2")]
+    with pytest.raises(ToolFailed, match=r"a\.csv") as failed:
+        device.call("python.run", code="pass", files=given)
+    assert (failed.value.code, failed.value.effect) == (Code.BAD_ARGUMENTS, False)
+    assert "device_name" in failed.value.detail
