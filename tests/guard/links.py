@@ -151,7 +151,7 @@ def attacks(place: Place) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return a call of every file tool, some in several ways, by a name for each."""
     ref = place.device.store.take(b"attack", name="rc")
     tar = place.device.store.take(a_tar(), name="t.tar")
-    below = {**ref, "below": "sub/rc"}
+    pair = [{**ref, "below": path} for path in ("rc", "sub/rc")]
     archives = [{"name": f"box-D-2026010{number}T000000Z.tar.gz"} for number in (1, 2, 3)]
     return {
         "list": ("fs.list", {"path": "d", "hidden": True}),
@@ -162,7 +162,10 @@ def attacks(place: Place) -> dict[str, tuple[str, dict[str, Any]]]:
         "hash": ("fs.hash", {"paths": ["d/id_rsa", "inner/a.txt"]}),
         "verify": ("fs.verify", {"under": "d", "catalogue": [{"path": "d/id_rsa", "sha256": "0" * 64}]}),
         "write-text": ("fs.write", {"path": "d/id_rsa", "text": "attack"}),
-        "write-files": ("fs.write", {"files": [{**ref, "below": "rc"}, below], "under": "e", "name_by": "path", "on_clash": "replace"}),
+        "write-files": (
+            "fs.write",
+            {"files": pair, "under": "e", "name_by": "path", "on_clash": "replace"},
+        ),
         "copy-into": ("fs.copy", {"path": "src", "to": "e/sub", "on_clash": "replace"}),
         "copy-from": ("fs.copy", {"path": "d", "to": "copied", "on_clash": "replace"}),
         "move-into": ("fs.move", {"path": "src/rc", "to": "d/moved"}),
