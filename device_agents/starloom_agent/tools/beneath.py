@@ -12,7 +12,6 @@ import contextlib
 import errno
 import functools
 import os
-import secrets
 import shutil
 import stat
 import struct
@@ -261,7 +260,7 @@ def outermost(roots: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def _part_name() -> str:
-    return f".{secrets.token_hex(_TOKEN_BYTES)}.part"
+    return f".{os.urandom(_TOKEN_BYTES).hex()}.part"
 
 
 @contextmanager
