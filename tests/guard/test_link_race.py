@@ -1,7 +1,7 @@
 """A link swapper beside every file tool: nothing outside the granted folder is read or changed (T27).
 
 Once with the door alone, by the kernel's own resolution and part by part, and once as a device runs a tool: in a
-process of its own that Landlock holds. FULL=1 goes on for minutes.
+process of its own that Landlock holds. Git opens files itself, so it is raced in its cage only. FULL=1 goes on for minutes.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
     return made
 
 
-NAMES = tuple(attacks_of for attacks_of in (
+NAMES = (
     "list", "find", "find-whole", "read", "stat", "hash", "verify", "write-text", "write-files", "copy-into",
     "copy-from", "move-into", "move-from", "trash", "restore", "put", "get", "pack", "unpack", "archive-verify",
     "rotate", "log", "image", "query", "database", "git-log", "git-archive", "git-clone",
-))  # fmt: skip
+)  # fmt: skip
 
 
 def test_the_race_knows_every_file_tool(place: Place) -> None:
@@ -70,7 +70,7 @@ def test_the_swapper_catches_an_opening_by_name(place: Place) -> None:
 
 
 @pytest.mark.parametrize("way", ["kernel", "parts"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("git-")])
 def test_no_tool_leaves_its_folder(name: str, way: str, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beneath, "kernel_resolves", lambda: way == "kernel")
     tool, args = attacks(place)[name]
@@ -110,7 +110,7 @@ def as_a_device(place: Place, connection: Path, tool: str, args: dict[str, Any],
     shutil.rmtree(work, ignore_errors=True)
     spec = CallSpec(
         args=json.dumps(args),
-        cage=str(SANDBOX.layer or "none") if TOOLS[tool].caged else "none",
+        cage=str(SANDBOX.layer or "") if TOOLS[tool].caged else "none",
         confined=TOOLS[tool].confined,
         connection_file=str(connection),
         effectless=False,

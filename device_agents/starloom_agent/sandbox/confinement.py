@@ -21,6 +21,8 @@ _NETWORK: Final = (
 _MEDIA_TYPES: Final = (
     "/etc/apache/mime.types", "/etc/apache2/mime.types", "/etc/httpd/conf/mime.types", "/etc/httpd/mime.types",
 )  # fmt: skip
+# Who `~name` is, and the folders of packages on systems that keep none of them in /usr.
+_SYSTEM: Final = ("/etc/group", "/etc/passwd", "/gnu/store", "/nix/store", "/run/current-system")
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
@@ -47,4 +49,4 @@ def confine(*, read: Iterable[str], write: Iterable[str]) -> bool:
 def _of_python() -> list[str]:
     own = (os.environ[name] for name in _CERTIFICATES if name in os.environ)
     paths = (path for path in sys.path if path)
-    return [*cages.SYSTEM, *cages.ETC, *_NETWORK, *_MEDIA_TYPES, *cages.interpreter(), *paths, *own]
+    return [*cages.SYSTEM, *cages.ETC, *_SYSTEM, *_NETWORK, *_MEDIA_TYPES, *cages.interpreter(), *paths, *own]

@@ -175,8 +175,8 @@ class ToolContext:
         if "\x00" in text:
             raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
         start = roots[0] if roots else self.workdir
-        wanted = Path(text).expanduser()
         try:
+            wanted = Path(text).expanduser()
             real = (wanted if wanted.is_absolute() else start / wanted).resolve()
         except (OSError, RuntimeError) as error:
             # Links in a circle, or a link that became something else while it was read.

@@ -28,7 +28,7 @@ def stored_name(name: str) -> str:
 def portable_name(name: str) -> str:
     """Return one part of a path as every file system can store it."""
     clean = "".join(char for char in name if ord(char) >= 32 and char not in _NOT_PORTABLE).rstrip(" .")
-    return _short(f"{clean}_" if clean.partition(".")[0].casefold() in _DEVICES else clean)
+    return _short(f"_{clean}" if clean.partition(".")[0].casefold() in _DEVICES else clean)
 
 
 def stored_path(path: str) -> str:

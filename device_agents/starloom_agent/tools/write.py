@@ -52,14 +52,14 @@ def _wanted_path(file: FileRef, args: Write) -> str:
     if args.name_by == "hash":
         return file.hash + PurePosixPath(name).suffix.lower()
     if args.name_by == "path":
-        return _inside(place_of(file, args.strip), args)
+        return _inside(place_of(file, args.strip), args) or name
     return f"{file.device} - {name}" if args.name_by == "origin" and file.device else name
 
 
 def _inside(place: str, args: Write) -> str:
     if ".." in PurePosixPath(place).parts:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{place} leads out of {args.under}", effect=False)
-    return place.lstrip("/")
+    return place.lstrip("/").removeprefix("./") if place != "." else ""
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.tools.naming import portable_name
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 
@@ -247,3 +252,34 @@ def test_files_that_nothing_tells_apart_are_refused(device: Device) -> None:
         device.call("python.run", code="pass", files=given)
     assert (failed.value.code, failed.value.effect) == (Code.BAD_ARGUMENTS, False)
     assert "device_name" in failed.value.detail
+
+
+def test_a_name_is_changed_only_where_it_cannot_be_stored(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that knows no question marks stands in for a stick with one of another kind."""
+    place = Beneath.place
+
+    def refuse(files: Beneath, source: Path, target: Path, **more: Any) -> int:
+        if "?" in os.fspath(target):
+            raise OSError(errno.EINVAL, "Invalid argument", os.fspath(target))
+        return place(files, source, target, **more)
+
+    monkeypatch.setattr(Beneath, "place", refuse)
+    given = [
+        {**device.store.take(b"x", name=".env"), "below": "proj/.env"},
+        {**device.store.take(b"y", name="what?.txt"), "below": "proj/what?.txt"},
+    ]
+    found = device.call("fs.write", files=given, under="in", name_by="path")
+    assert sorted(str(path.relative_to(device.folder)) for path in device.folder.rglob("*.*")) == [
+        "in/proj/.env",
+        "in/proj/what.txt",
+    ]
+    assert found["changed"] == [
+        {"file": "proj/what?.txt", "path": "in/proj/what.txt", "why": "this device cannot store its name"}
+    ]
+    folders = [{"path": "proj", "files": [{**ref, "bytes": 1} for ref in given]}]
+    assert device.call("fs.verify", under="in", folders=folders)["to_send"] == []
+
+
+def test_a_portable_name_is_one_that_every_system_stores() -> None:
+    names = ["a:b.txt", "CON.txt", "end. ", ".env", "x" * 300 + ".txt"]
+    assert [portable_name(name) for name in names] == ["ab.txt", "_CON.txt", "end", ".env", "x" * 251 + ".txt"]
