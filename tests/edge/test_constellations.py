@@ -32,6 +32,41 @@ async def get(world: World, path: str, **params: Any) -> Any:
     return response.json()
 
 
+async def test_a_list_over_a_group_runs_for_each_of_its_children(world: World) -> None:
+    agent = await ready_agent(world, "t.echo")
+    plan = {
+        "starloom": 1,
+        "name": "lists",
+        "tasks": [
+            {"id": "l", "tool": "t.echo", "args": {"value": [1, 2]}},
+            {
+                "id": "m",
+                "tool": "t.echo",
+                "for_each": {"from": "l", "output": "/value"},
+                "args": {"value": {"each": ""}},
+            },
+            {
+                "id": "n",
+                "tool": "t.echo",
+                "for_each": {"from": "m", "output": "/value"},
+                "args": {"value": {"each": ""}},
+            },
+        ],
+    }
+    made = await world.submit(plan)
+    echoed: dict[str, str] = {}
+    for _ in range(5):
+        dispatch = await agent.next(f.Dispatch)
+        echoed[dispatch.at.task] = json.dumps(json.loads(dispatch.args))
+        await agent.done(dispatch, dispatch.args)
+    await settle()
+    assert {name: args for name, args in echoed.items() if name.startswith("n.")} == {
+        "n.0": '{"value": 1}',
+        "n.1": '{"value": 2}',
+    }
+    assert (await get(world, f"{C}/{made['id']}"))["state"] == "succeeded"
+
+
 async def test_a_plan_is_accepted_as_a_document_and_as_its_text(world: World) -> None:
     made = await world.submit(chain("t.one"))
     assert (made["state"], made["version"]) == ("active", 1)

@@ -27,6 +27,21 @@ class Bug:
 
 BUGS = [
     Bug(
+        "a list over a group is never made",
+        "backend/starloom/core/groups.py",
+        "    elif gate_of_list is not GateState.UNDECIDED and _waiting_members(constellation, root):\n",
+        "    elif gate_of_list is not GateState.UNDECIDED and list_of(constellation, root).source not in "
+        "constellation.groups and _waiting_members(constellation, root):\n",
+        SIM,
+    ),
+    Bug(
+        "a stall is not told",
+        "backend/starloom/core/stalls.py",
+        "        if is_stalled(constellation):\n",
+        "        if False:\n",
+        CORE,
+    ),
+    Bug(
         "a result of another incarnation counts",
         "backend/starloom/core/attempts.py",
         "if attempt.incarnation != at.incarnation or attempt.end is not None or record.attempt != at.attempt:",

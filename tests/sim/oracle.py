@@ -11,7 +11,7 @@ from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom_protocol.entities import Attempt, Record, decode_entity, encode_entity
 from starloom_protocol.feed import ACCESS, FLEET, decode_event, fold, state_hash
 from starloom_protocol.frames import LeaseRef
-from starloom_protocol.vocabulary import REPEATABLE, AttemptEnd, Outcome, Repeatability
+from starloom_protocol.vocabulary import REPEATABLE, AttemptEnd, Attention, Outcome, Repeatability
 from tests.sim.agent import World
 from tests.sim.client import Told
 
@@ -42,6 +42,7 @@ def _log(shard: Shard, redis: MemoryRedis, history: MemoryHistory) -> Iterator[s
         folded = fold({}, events)
         if stream in redis.heads and folded != redis.entities.get(stream, {}):
             yield f"the history and Redis differ in {stream}"
+        yield from (f"stalled: {stream}: {event.note}" for event in events if event.about == Attention.STALLED)
         if stream not in (ACCESS, FLEET, *shard.constellations):
             continue
         found = shard.stream(stream)

@@ -36,6 +36,7 @@ from starloom.core import (
     secrets,
     silence,
     spending,
+    stalls,
     stopping,
     tidying,
     timeouts,
@@ -81,7 +82,7 @@ def step(work: Work, item: AnyInput) -> None:
     work.begin(item)
     try:
         _HANDLERS[type(item)](work, item)
-        _settle(work)
+        _settle(work, marks[1])
     except Refusal as refusal:
         work.back_to(marks)
         del work.answers[answers:]
@@ -93,10 +94,11 @@ def step(work: Work, item: AnyInput) -> None:
 
 def look(work: Work) -> None:
     """Do what any step does beside its input: an input that decides nothing still lets the queues be looked at."""
-    _settle(work)
+    _settle(work, len(work.events))
 
 
-def _settle(work: Work) -> None:
+def _settle(work: Work, first: int) -> None:
+    """Bring the agenda to rest; `first` is where this step's events begin."""
     shard = work.shard
     turns = 0
     while True:
@@ -132,6 +134,7 @@ def _settle(work: Work) -> None:
         schedules.ended(work, name)
     shard.settled.clear()
     shard.touched.clear()
+    stalls.watch(work, dict.fromkeys(event.stream for event in work.events[first:]))
 
 
 def _reconsider(work: Work, name: str, key: str) -> None:
