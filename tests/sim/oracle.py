@@ -23,6 +23,8 @@ def judge(shard: Shard, redis: MemoryRedis, history: MemoryHistory, world: World
     yield from _left(shard, redis, history)
     yield from _promises(shard, history, told)
     yield from _devices(shard, world)
+    if world.remembered:
+        yield f"a device refused work {world.remembered} times that it had begun, and no history was restored"
     for name in shard.live:
         found = shard.constellations[name]
         states = {task: f"{record.state} {record.reason or ''}" for task, record in found.tasks.items()}

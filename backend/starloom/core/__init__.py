@@ -21,6 +21,8 @@ controls     pause, resume, cancel, retry, skip, mark, hold and release; rounds
 asking       facts asked of a device after the end
 attempts     leases, reports, absence, cancel receipts
 recovery     what becomes of an attempt that did not succeed: the ladder
+remembered   attempts that a device has begun and an older log does not have
+stalls       a live constellation in which nothing can go on
 placement    which device takes a ready task, and why
 conduct      what a call may do to the world: its tool's effects, narrowed by its arguments
 waiting      ready tasks that nobody can take, and when a person should know

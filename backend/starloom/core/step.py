@@ -29,6 +29,7 @@ from starloom.core import (
     library,
     looking,
     owner_asks,
+    remembered,
     requests,
     review,
     schedules,
@@ -56,6 +57,7 @@ from starloom.core.relisting import expand_again
 from starloom.core.rules import fire_due
 from starloom.core.verifying import ENDED_IN_DOUBT
 from starloom.core.work import Refusal, Work, change_task, close_question, moved
+from starloom_protocol.frames import BEGUN
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 
 _STATE = ConstellationState
@@ -312,6 +314,13 @@ def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
     schedules.judge_rights(work)
 
 
+def _on_ledger(work: Work, item: i.LedgerReported) -> None:
+    if item.state == BEGUN:
+        remembered.on_begun(work, item)
+    else:
+        attempts.on_ledger(work, item)
+
+
 def _on_artifact(work: Work, _item: i.ArtifactReported) -> None:
     work.ignore("artifacts are known by their bytes in the store")
 
@@ -350,7 +359,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.StartedReported: attempts.on_started,
     i.ResultReported: attempts.on_result,
     i.ReceiptReported: attempts.on_receipt,
-    i.LedgerReported: attempts.on_ledger,
+    i.LedgerReported: _on_ledger,
     i.FactsReported: asking.on_facts,
     i.LeaseExpired: silence.on_lease_expired,
     i.ProposalReported: _on_proposal,

@@ -474,6 +474,7 @@ export interface Device {
   probing?: boolean;
   profile?: Profile;
   quarantined?: boolean;
+  remembers?: string;
   reports?: number;
   revoked?: boolean;
   session?: number;
@@ -1119,7 +1120,7 @@ export interface LedgerEntry {
   state: string;
 }
 
-/** The answer to `query`: an entry for each attempt asked, in the same order. */
+/** The answer to `query`: an entry for each attempt asked, in the same order; and after each welcome, `begun`. */
 export interface LedgerReport {
   t: "ledger";
   entries: LedgerEntry[];
