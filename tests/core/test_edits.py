@@ -266,3 +266,18 @@ def test_an_agent_proposes_from_within_its_own_open_attempt_only() -> None:
     driver.do(i.ProposalReported(device=dispatch.device, frame=frame, **from_agent))
     version = driver.shard.constellations["c1"].versions["2"]
     assert (version.author, version.reason, version.trigger) == (f"agent:{dispatch.device}", "found more", "a")
+
+
+def test_a_question_to_a_person_is_given_no_device() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(
+        plan(task("first"), task("ask", "x=first", person="Go on?", choices=[Choice(value="y", label="Yes")]))
+    )
+    by_name = Selector(name="one")
+    for operation in (
+        Reassign(device=by_name, id="ask"),
+        UpdateTask(changes={"device": msgspec.Raw(b'{"name":"one"}')}, id="ask"),
+    ):
+        (fault,) = edit(driver, operation).faults
+        assert (fault.code, fault.place) == (Code.PLAN_INVALID, "operations[0].device")
+        assert fault.reason == "a question to a person has no device"

@@ -241,7 +241,7 @@ def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
             draft.deps[dependency_id(edge)] = None
         for edge in data_edges(changed, draft.number):
             draft.put_dep(edge)
-    draft.put_spec(changed)
+    _put_on_device(draft, changed, f"{place}.device")
 
 
 def _same(spec: TaskSpec) -> str | None:
@@ -252,7 +252,16 @@ def _same(spec: TaskSpec) -> str | None:
 def _reassign(draft: Draft, operation: Reassign, place: str) -> None:
     spec = draft.editable(operation.id, place)
     if spec is not None:
-        draft.put_spec(replace(spec, device=operation.device))
+        _put_on_device(draft, replace(spec, device=operation.device), f"{place}.device")
+
+
+def _put_on_device(draft: Draft, spec: TaskSpec, place: str) -> None:
+    """Put a spec whose device was set, where it may have one: as a plan is checked."""
+    if spec.device is not None and (spec.person is not None or spec.nested):
+        what = "a question to a person" if spec.person is not None else "a plan within the plan"
+        draft.refuse(Code.PLAN_INVALID, f"{what} has no device", place)
+        return
+    draft.put_spec(spec)
 
 
 def _touch_target(draft: Draft, target: str, place: str) -> bool:
