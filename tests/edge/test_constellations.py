@@ -67,6 +67,32 @@ async def test_a_list_over_a_group_runs_for_each_of_its_children(world: World) -
     assert (await get(world, f"{C}/{made['id']}"))["state"] == "succeeded"
 
 
+async def test_a_key_that_stands_twice_in_a_body_is_refused(world: World) -> None:
+    bodies = {
+        b'{"plan": {"starloom": 1, "name": "x", "tasks": [], "name": "y"}}': "the key `name` stands twice",
+        b'{"request": "a", "request": "b"}': "the key `request` stands twice",
+        b'{"params": NaN}': "NaN is not a JSON number",
+        b"[" * 20_000: "is not JSON",
+    }
+    async with world.client() as http:
+        for body, words in bodies.items():
+            answer = await http.post(C, content=body, headers={"content-type": "application/json"})
+            assert (answer.status_code, answer.json()["code"]) == (422, "bad_request"), answer.text
+            assert words in answer.text
+
+
+async def test_cancelling_what_is_over_is_refused_for_a_task_and_for_the_whole(world: World) -> None:
+    agent = await ready_agent(world, "t.one")
+    made = await world.submit(chain("t.one"))
+    task = (await get(world, f"{C}/{made['id']}"))["tasks"][0]["id"]
+    await agent.done(await agent.next(f.Dispatch))
+    await settle()
+    async with world.client() as http:
+        for where in ("cancel", f"tasks/{task}/cancel", f"tasks/{task}/hold", f"tasks/{task}/release"):
+            answer = await http.post(f"{C}/{made['id']}/{where}", json={})
+            assert (answer.status_code, answer.json()["code"]) == (409, "illegal_control"), where
+
+
 async def test_a_plan_is_accepted_as_a_document_and_as_its_text(world: World) -> None:
     made = await world.submit(chain("t.one"))
     assert (made["state"], made["version"]) == ("active", 1)

@@ -45,7 +45,14 @@ from starloom_protocol.entities import (
     dependency_id,
 )
 from starloom_protocol.values import canonical, parse
-from starloom_protocol.vocabulary import Code, ConstellationState, Gate, GroupState, TaskState
+from starloom_protocol.vocabulary import (
+    FINAL_TASK_STATES,
+    Code,
+    ConstellationState,
+    Gate,
+    GroupState,
+    TaskState,
+)
 
 _FIELD_TYPES: dict[str, Any] = {
     field.encode_name: field.type
@@ -78,8 +85,8 @@ class Draft:
     def dep(self, key: str) -> Dependency | None:
         return self.deps[key] if key in self.deps else self.constellation.deps.get(key)
 
-    def refuse(self, code: Code, reason: str, place: str) -> None:
-        self.faults.append(fault(code, reason, place))
+    def refuse(self, code: Code, reason: str, place: str, hint: str = "") -> None:
+        self.faults.append(fault(code, reason, place, hint))
 
     def editable(self, task: str, place: str) -> TaskSpec | None:
         """Return a task's spec if this batch may change it, else note why not."""
@@ -95,9 +102,23 @@ class Draft:
             self.refuse(Code.EDIT_CONFLICT, reason, place)
             return None
         if started(self.constellation, task):
-            self.refuse(Code.TASK_STARTED, f"{task} has started", place)
+            self.refuse(Code.TASK_STARTED, *self._stands(task, place))
             return None
         return spec
+
+    def _stands(self, task: str, place: str) -> tuple[str, str, str]:
+        """Return where a started task stands, as reason, place and the way out."""
+        if task in self.constellation.groups:
+            state = self.constellation.groups[task].state
+            return f"{task} is {state}: its list is made", place, "Edit its items that have not started."
+        state = self.constellation.tasks[task].state
+        if state in FINAL_TASK_STATES:
+            return f"{task} is {state}", place, "Retry it to run it again, or add a task that comes after it."
+        if state is TaskState.UNKNOWN:
+            return f"{task} may have happened", place, "Mark it or retry it first."
+        if state is TaskState.CANCELLING:
+            return f"{task} is being stopped", place, "Wait until it has stopped."
+        return f"{task} has started", place, ""
 
     def put_spec(self, spec: TaskSpec) -> None:
         self.specs[spec.id] = replace(spec, changed_in=self.number)
@@ -139,7 +160,8 @@ def apply_edit(
     """
     draft = Draft(work, constellation, base_version)
     for position, operation in enumerate(operations):
-        _OPERATIONS[type(operation)](draft, operation, f"operations[{position}]")
+        word = type(operation).__struct_config__.tag
+        _OPERATIONS[type(operation)](draft, operation, f"operations[{position}].{word}")
     _check_edges(draft)
     if constellation.drafts:
         sources = [item.source for item in draft.deps.values() if item is not None]
@@ -190,7 +212,7 @@ def on_edit(work: Work, item: EditProposed) -> None:
 def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
     spec = operation.spec
     if draft.spec(spec.id) is not None:
-        draft.refuse(Code.DUPLICATE_ID, f"a task {spec.id} exists", f"{place}.task.id")
+        draft.refuse(Code.DUPLICATE_ID, f"a task {spec.id} exists", f"{place}.id")
         return
     family = spec.family
     if spec.for_each is not None:
@@ -198,9 +220,7 @@ def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
         if spec.for_each.same is not None:
             other = draft.spec(spec.for_each.same)
             if other is None or other.for_each is None:
-                draft.refuse(
-                    Code.UNKNOWN_TASK, f"there is no group {spec.for_each.same}", f"{place}.task.for_each.same"
-                )
+                draft.refuse(Code.UNKNOWN_TASK, f"there is no group {spec.for_each.same}", f"{place}.for_each.same")
                 return
             family = other.family or other.id
     draft.added[spec.id] = None
