@@ -67,6 +67,32 @@ async def test_a_list_over_a_group_runs_for_each_of_its_children(world: World) -
     assert (await get(world, f"{C}/{made['id']}"))["state"] == "succeeded"
 
 
+async def test_a_failed_task_that_another_did_ends_well(world: World) -> None:
+    agent = await ready_agent(world, "t.one", "t.two")
+    made = await world.submit(chain("t.one"))
+    task = (await get(world, f"{C}/{made['id']}"))["tasks"][0]["id"]
+    added = {"base_version": 1, "operations": [{"add_task": {"id": "wait", "tool": "t.two"}}]}
+    async with world.client() as http:
+        assert (await http.post(f"{C}/{made['id']}/edits", json=added)).status_code == 200
+        await agent.done(await agent.next(f.Dispatch), value=None, outcome="error", code="tool_failed")
+        await settle()
+        again = {
+            "base_version": 2,
+            "operations": [
+                {"add_task": {"id": "again", "tool": "t.one"}},
+                {"supersede": {"task": task, "by": "again"}},
+            ],
+        }
+        answer = await http.post(f"{C}/{made['id']}/edits", json=again)
+    assert answer.status_code == 200, answer.text
+    for _ in range(2):
+        await agent.done(await agent.next(f.Dispatch))
+    await settle()
+    found = await get(world, f"{C}/{made['id']}")
+    assert found["state"] == "succeeded"
+    assert f"{task} failed; again did its work." in found["answer"]["sentence"]
+
+
 async def test_a_key_that_stands_twice_in_a_body_is_refused(world: World) -> None:
     bodies = {
         b'{"plan": {"starloom": 1, "name": "x", "tasks": [], "name": "y"}}': "the key `name` stands twice",

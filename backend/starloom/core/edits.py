@@ -19,6 +19,7 @@ from starloom.core.groups import data_edges
 from starloom.core.inputs import EditProposed
 from starloom.core.model import Constellation
 from starloom.core.once import made_before, note_made
+from starloom.core.superseding import ended_badly
 from starloom.core.wants import ITEMS
 from starloom.core.work import Put, Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.edits import (
@@ -31,6 +32,7 @@ from starloom_protocol.edits import (
     RemoveDependency,
     RemoveTask,
     SetPolicy,
+    Supersede,
     UpdateDependency,
     UpdateTask,
 )
@@ -57,15 +59,16 @@ from starloom_protocol.vocabulary import (
 _FIELD_TYPES: dict[str, Any] = {
     field.encode_name: field.type
     for field in msgspec.structs.fields(TaskSpec)
-    if field.encode_name not in ("id", "group", "key", "family", "changed_in")
+    if field.encode_name not in ("id", "group", "key", "family", "changed_in", "superseded_by")
 }
 
 
 class Draft:
     """A batch being built over a constellation: what it would put, and every fault found on the way."""
 
-    def __init__(self, work: Work, constellation: Constellation, base_version: int | None) -> None:
+    def __init__(self, work: Work, constellation: Constellation, base_version: int | None, author: str) -> None:
         self.work = work
+        self.author = author
         self.constellation = constellation
         self.base = base_version if base_version is not None else constellation.head.version
         self.number = constellation.head.version + 1
@@ -111,12 +114,12 @@ class Draft:
         if task in self.constellation.groups:
             state = self.constellation.groups[task].state
             return f"{task} is {state}: its list is made", place, "Edit its items that have not started."
-        state = self.constellation.tasks[task].state
-        if state in FINAL_TASK_STATES:
-            return f"{task} is {state}", place, "Retry it to run it again, or add a task that comes after it."
-        if state is TaskState.UNKNOWN:
+        stands = self.constellation.tasks[task].state
+        if stands in FINAL_TASK_STATES:
+            return f"{task} is {stands}", place, "Retry it to run it again, or add a task that comes after it."
+        if stands is TaskState.UNKNOWN:
             return f"{task} may have happened", place, "Mark it or retry it first."
-        if state is TaskState.CANCELLING:
+        if stands is TaskState.CANCELLING:
             return f"{task} is being stopped", place, "Wait until it has stopped."
         return f"{task} has started", place, ""
 
@@ -158,7 +161,7 @@ def apply_edit(
     Raises:
         Refusal: with every fault; nothing of the batch is applied then.
     """
-    draft = Draft(work, constellation, base_version)
+    draft = Draft(work, constellation, base_version, author)
     for position, operation in enumerate(operations):
         word = type(operation).__struct_config__.tag
         _OPERATIONS[type(operation)](draft, operation, f"operations[{position}].{word}")
@@ -396,6 +399,48 @@ def _drop(draft: Draft, child: str) -> None:
         draft.deps[key] = None
 
 
+def _supersede(draft: Draft, operation: Supersede, place: str) -> None:
+    """Let a task that ended without success count as another; both stay in the history as they are."""
+    constellation, task, by = draft.constellation, operation.task, operation.by
+    spec = draft.spec(task)
+    if not draft.author.startswith("person:"):
+        draft.refuse(Code.FORBIDDEN, "only a person says that other work did that of a task", place)
+        return
+    if spec is None or (by is not None and draft.spec(by) is None):
+        missing, field = (task, "task") if spec is None else (by, "by")
+        draft.refuse(Code.UNKNOWN_TASK, f"{missing} does not exist", f"{place}.{field}")
+        return
+    if spec.changed_in > draft.base and task not in draft.changed:
+        reason = f"{task} was changed in version {spec.changed_in}, after version {draft.base}"
+        draft.refuse(Code.EDIT_CONFLICT, reason, f"{place}.task")
+        return
+    if by is None:
+        draft.put_spec(replace(spec, superseded_by=None))
+        return
+    record = constellation.tasks.get(task) or constellation.groups.get(task)
+    if record is None or not ended_badly(record):
+        stands = "is new" if record is None else f"is {record.state}"
+        reason = f"{task} {stands}; only what failed, was cancelled or was skipped for that is superseded"
+        draft.refuse(Code.ILLEGAL_CONTROL, reason, f"{place}.task")
+    for name, field in ((task, "task"), (by, "by")):
+        found = draft.spec(name)
+        if found is not None and found.group is not None:
+            draft.refuse(Code.BAD_REQUEST, f"{name} is part of {found.group}: name the whole group", f"{place}.{field}")
+    if _leads_to(draft, by, task):
+        draft.refuse(Code.PLAN_CYCLE, f"{by} is superseded by {task} itself", f"{place}.by")
+    draft.put_spec(replace(spec, superseded_by=by))
+
+
+def _leads_to(draft: Draft, start: str, task: str) -> bool:
+    following: str | None = start
+    for _ in range(len(draft.constellation.specs) + len(draft.added) + 1):
+        if following is None or following == task:
+            break
+        spec = draft.spec(following)
+        following = spec.superseded_by if spec is not None else None
+    return following == task
+
+
 def _set_policy(draft: Draft, operation: SetPolicy, _place: str) -> None:
     draft.policy = operation.policy
 
@@ -411,6 +456,7 @@ _OPERATIONS: dict[type, Any] = {
     Expand: _expand,
     DropItems: _drop_items,
     SetPolicy: _set_policy,
+    Supersede: _supersede,
 }
 
 

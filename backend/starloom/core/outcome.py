@@ -8,6 +8,7 @@ from starloom.core import review, wishes
 from starloom.core.gates import fact
 from starloom.core.model import Constellation, Fleet
 from starloom.core.story import called, sentence, so_far
+from starloom.core.superseding import successor
 from starloom.core.work import Work, close_questions
 from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
 from starloom_protocol.values import MISSING, canonical
@@ -79,7 +80,7 @@ def judge(constellation: Constellation) -> ConstellationState:
     for task, spec in constellation.specs.items():
         if spec.group is not None:
             continue
-        record = constellation.tasks.get(task) or constellation.groups[task]
+        record = constellation.record(successor(constellation, task) if spec.superseded_by is not None else task)
         succeeded = record.state == "succeeded"
         skipped = record.state == "skipped" and (record.reason in _CLEAN_SKIPS or record.reason is None)
         if not (succeeded or skipped or spec.optional):

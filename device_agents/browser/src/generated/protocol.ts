@@ -622,6 +622,7 @@ export interface TaskSpec {
   repeatability?: Repeatability | null;
   retry?: Retry;
   secrets?: string[];
+  superseded_by?: string | null;
   timeouts?: Timeouts;
   tool?: string | null;
   undo?: UndoCall | null;
@@ -946,6 +947,13 @@ export interface DropItems {
 export interface SetPolicy {
   op: "set_policy";
   policy: Policy;
+}
+
+/** In the outcome, `task`, which ended without success, counts as `by`; null takes that back. For people only. */
+export interface Supersede {
+  op: "supersede";
+  by: string | null;
+  task: string;
 }
 
 /** A whole plan, ready to become version 1. `hash` is what a preview shows and an approval binds. */
@@ -1282,7 +1290,7 @@ export type HubFrame = Challenge | Welcome | Refuse | Dispatch | Cancel | Renew 
 
 export type ReportFrame = Started | ResultFrame | Receipt | Propose | ArtifactReady;
 
-export type EditOperation = AddTask | RemoveTask | UpdateTask | Reassign | AddDependency | RemoveDependency | UpdateDependency | Expand | DropItems | SetPolicy;
+export type EditOperation = AddTask | RemoveTask | UpdateTask | Reassign | AddDependency | RemoveDependency | UpdateDependency | Expand | DropItems | SetPolicy | Supersede;
 
 /** The record of each kind of key, by the part before its first slash. */
 export interface EntityByKind {
