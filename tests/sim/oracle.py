@@ -23,6 +23,9 @@ def judge(shard: Shard, redis: MemoryRedis, history: MemoryHistory, world: World
     yield from _left(shard, redis, history)
     yield from _promises(shard, history, told)
     yield from _devices(shard, world)
+    for device in shard.fleet.devices.values():
+        if device.remembers:
+            yield f"{device.remembers}, and no history was restored"
     if world.remembered:
         yield f"a device refused work {world.remembered} times that it had begun, and no history was restored"
     for name in shard.live:
