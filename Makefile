@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs demo-check explore
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -33,6 +33,9 @@ sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500
 
 explore: environment-dev ## every order of a small world; FAULTS=2 STATES=1000000
 	@exec $(HERE) -m tests.sim.explorer --faults $(or $(FAULTS),2) --states $(or $(STATES),1000000)
+
+soak: environment-dev ## one agent and many small tasks: what it keeps stays bounded; TASKS=200000
+	@exec $(HERE) -m tests.chaos.soak --tasks $(or $(TASKS),200000)
 
 chaos: environment-dev ## real processes killed, a history checker judges what is left; SEEDS=75, PROCESSES=3, ONLY=worker
 	@CHAOS_SEEDS='$(or $(SEEDS),2)' exec $(HERE) -m tests.chaos.report \

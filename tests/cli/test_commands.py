@@ -15,12 +15,16 @@ from starloom.cli.commands import build
 Answer = tuple[int, Any]
 
 
+SOME_ID = "c-" + "2" * 20
+
+
 class StubHub:
     """An HTTP server that answers as told and keeps what it was asked."""
 
     def __init__(self) -> None:
         self.answers: dict[tuple[str, str], Answer] = {}
         self.asked: list[tuple[str, str, Any]] = []
+        self.urls: list[str] = []
         stub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -29,6 +33,7 @@ class StubHub:
                 body = json.loads(self.rfile.read(length)) if length else None
                 path = self.path.partition("?")[0].removeprefix("/api/v1")
                 stub.asked.append((self.command, path, body))
+                stub.urls.append(self.path)
                 missing = (404, {"title": "It does not exist", "code": "not_found", "hint": "Look again."})
                 status, document = stub.answers.get((self.command, path), missing)
                 raw = json.dumps(document).encode()
@@ -166,6 +171,14 @@ def test_a_hub_that_is_away_is_exit_5(hub: StubHub) -> None:
     code, said = starloom(hub, "ls")
     assert code == 5
     assert "the store is away" in said
+
+
+@pytest.mark.parametrize("words", [(SOME_ID,), (SOME_ID, "a"), ("a", SOME_ID)])
+def test_why_takes_a_constellation_first(hub: StubHub, words: tuple[str, ...]) -> None:
+    item = {"task": "a", "sentence": "a waits.", "candidates": [], "actions": []}
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, item)
+    assert starloom(hub, "why", *words)[0] == 0
+    assert ("task_id=a" in hub.urls[-1]) is (len(words) == 2)
 
 
 def test_why_of_one_task(hub: StubHub) -> None:

@@ -21,6 +21,7 @@ from starloom.access.limits import Limits
 from starloom.access.view import BEARER, SESSION, AccessView
 from starloom.edge.calling import Handler, directly
 from starloom.edge.problems import Problem, answer_to
+from starloom.edge.strict_json import StrictRequest
 from starloom_protocol.vocabulary import Code
 
 CSRF_HEADER = "x-starloom-csrf"
@@ -150,7 +151,7 @@ def _bounded(request: Request, body_max: int) -> Request:
                 return message
         raise Problem(Code.TOO_LARGE, f"the body is longer than {body_max} bytes")
 
-    return Request(request.scope, receive)
+    return StrictRequest(request.scope, receive)
 
 
 _NOTED = frozenset({Code.BAD_TOKEN, Code.CSRF, Code.FORBIDDEN})

@@ -394,7 +394,7 @@ export class Hub {
   closeLan = () => this.rest.post<LanDocument>("/lan/close");
   rename = (device: string, name: string) => this.rest.patch<null>(`/devices/${at(device)}`, { name });
   /** `deadlineS` belongs to a drain: when what may be repeated is moved away; 0 is at once, absent never. */
-  deviceControl = (device: string, action: "drain" | "resume" | "revoke", deadlineS?: number) =>
+  deviceControl = (device: string, action: "drain" | "resume" | "revoke" | "seen", deadlineS?: number) =>
     this.rest.post<null>(`/devices/${at(device)}/${action}`, deadlineS === undefined ? {} : { deadline_s: deadlineS });
   stopAll = (reason = "") => this.rest.post<{ constellations: string[] }>("/stop-all", reason ? { reason } : {});
 

@@ -180,6 +180,7 @@ def test_families() -> None:
         ({"from": "list", "devices": {}}, "for_each"),
         ({}, "for_each"),
         ({"devices": {}, "output": "/x"}, "for_each.output"),
+        ({"devices": {}, "flatten": True}, "for_each.flatten"),
         ({"from": "list", "need": "most"}, "for_each.need"),
         ({"from": "list", "need": {"at_least": 0}}, "for_each.need"),
         ({"from": "list", "output": "x"}, "for_each.output"),
