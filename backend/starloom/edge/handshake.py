@@ -35,6 +35,10 @@ class Refused(Exception):
         self.frame = frame
 
 
+class Alarm(ProtocolFault):
+    """A proof that somebody made on purpose: a key that is not the one of the device it names."""
+
+
 class Gone(Exception):
     """The peer went away."""
 
@@ -147,8 +151,7 @@ class Handshake:
         if key is None or not keys.verifies(key, prove.signature, proof):
             raise ProtocolFault(Code.BAD_SIGNATURE, "the signature does not prove the key that was named")
         if device_id(key) != hello.device:
-            _log.error("alarm: a connection proved a key that is not that of device %s", hello.device)
-            raise ProtocolFault(Code.BAD_SIGNATURE, f"the key that was proved is not that of device {hello.device}")
+            raise Alarm(Code.BAD_SIGNATURE, f"the key that was proved is not that of device {hello.device}")
         return Proved(self._belongs(hello), hello)
 
     def _belongs(self, hello: f.Hello) -> Device:
@@ -158,8 +161,7 @@ class Handshake:
         if known is not None and known.key == hello.key:
             return known
         if known is not None:
-            _log.error("alarm: device %s came with another key than it joined with", hello.device)
-            raise ProtocolFault(Code.BAD_SIGNATURE, f"{known.name} joined with another key")
+            raise Alarm(Code.BAD_SIGNATURE, f"{known.name} joined with another key")
         for enrollment in self._enrollments.values():
             if enrollment.device == hello.device and enrollment.state == "asking":
                 fix = f"Compare the words ({enrollment.words}) and approve it in Fleet."

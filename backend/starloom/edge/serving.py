@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -16,6 +17,8 @@ from websockets.protocol import Protocol, State
 from starloom.edge.handshake import TAKE, Taker
 from starloom.edge.heads import BoundedHttp
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
+
+WARNED_AGAIN_AFTER_S: Final = 60.0
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGISendEvent
@@ -48,6 +51,34 @@ def server_config(
     )
 
 
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class Seldom(logging.Filter):
+    """Lets through a warning of one kind at most once a minute: uvicorn writes one for each request that is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said_s: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno > logging.WARNING:
+            return True
+        said_s = self._said_s.get(str(record.msg))
+        if said_s is not None and record.created - said_s < WARNED_AGAIN_AFTER_S:
+            return False
+        self._said_s[str(record.msg)] = record.created
+        return True
+
+
+logging.getLogger("uvicorn.error").addFilter(Seldom())
+
+
 class Talk(WebSocketsSansIOProtocol):
     """A socket whose messages may be taken at once, and that may be refused by a whole answer.
 
@@ -65,6 +96,15 @@ class Talk(WebSocketsSansIOProtocol):
     def _offer(self, taker: Taker | None) -> None:
         """Give whole text messages to `taker`, which must not raise, and all others to `receive`; None: no longer."""
         self._taker = taker
+
+    def send_receive_event_to_app(self) -> None:
+        # uvicorn writes the whole story of an error for each text that is none, and anybody can send one.
+        if self.curr_msg_data_type == "text" and not _is_text(b"".join(self.frames)):
+            self.frames = []
+            self.conn.send_close(1007)
+            self.handle_parser_exception()
+            return
+        super().send_receive_event_to_app()
 
     def handle_text(self, event: Frame) -> None:
         # Behind what the application has not asked for yet nothing is taken out of its order.
