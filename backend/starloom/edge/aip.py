@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ from starloom.access.refusals import Refused as Turned
 from starloom.core import inputs
 from starloom.edge.agent_version import VERSION, is_older
 from starloom.edge.fanout import Fanout
-from starloom.edge.handshake import TAKE, Alarm, Gone, Handshake, Proved, Refused, Socket
+from starloom.edge.handshake import TAKE, Alarm, Gone, Handshake, Proved, Proving, Refused, Socket
 from starloom.edge.links import Link, Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.problems import Problem
@@ -68,47 +67,6 @@ class AipParts:
     received: Callable[[str], int]
     refusals: Refusals
     timings: AipTimings
-
-
-class Proving:
-    """The connections that prove their key now: bounded in number, and a flood of them keeps no newcomer out.
-
-    Above the bound the oldest of the address that has the most gives way. An honest device proves its key within a
-    round trip, so it is the oldest only if a bound's worth of others came in that time.
-    """
-
-    def __init__(self) -> None:
-        self._by_address: dict[str, dict[asyncio.Timeout, None]] = {}
-        self._count = 0
-
-    @asynccontextmanager
-    async def begun(self, address: str, within_s: float) -> AsyncIterator[None]:
-        """Hold a place for as long as the block takes.
-
-        Raises:
-            TimeoutError: it took longer than `within_s`, or its place was needed.
-        """
-        async with asyncio.timeout(within_s) as patience:
-            if self._count >= HANDSHAKES_MAX:
-                crowd = max(self._by_address, key=lambda held: len(self._by_address[held]))
-                oldest = next(iter(self._by_address[crowd]))
-                if not oldest.expired():
-                    oldest.reschedule(asyncio.get_running_loop().time())
-                self._leave(crowd, oldest)
-            self._by_address.setdefault(address, {})[patience] = None
-            self._count += 1
-            try:
-                yield
-            finally:
-                self._leave(address, patience)
-
-    def _leave(self, address: str, patience: asyncio.Timeout) -> None:
-        held = self._by_address.get(address, {})
-        if patience in held:
-            del held[patience]
-            self._count -= 1
-        if not held:
-            self._by_address.pop(address, None)
 
 
 class AipEndpoint:
@@ -163,7 +121,7 @@ class AipEndpoint:
         return True
 
     async def _prove(self, socket: Socket, aip: Session, address: str) -> Proved:
-        async with self._proving.begun(address, self._parts.timings.handshake_s):
+        async with self._proving.begun(address, self._parts.timings.handshake_s, HANDSHAKES_MAX):
             return await self._parts.handshake.run(socket, aip)
 
     async def _last_word(self, socket: Socket, aip: Session, last: f.Refuse | ProtocolFault) -> None:

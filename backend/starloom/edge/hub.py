@@ -17,6 +17,7 @@ from starloom.access.vault import Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import Blobs
 from starloom.blobs.logs import AttemptLogs
+from starloom.edge.connections import Places
 from starloom.edge.fanout import Fanout
 from starloom.edge.keys import HubKey
 from starloom.edge.lan import Lan, NoLan
@@ -101,5 +102,6 @@ class Hub:
     lab: LabDesk | None = None
     lan: Lan = field(default_factory=NoLan)
     peers: Peers | None = None
+    places: Places = field(default_factory=Places)
     standing: Standing | None = None
     refusals: Refusals = field(default_factory=Refusals)

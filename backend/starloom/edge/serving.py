@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -14,8 +16,8 @@ from websockets.frames import Frame
 from websockets.http11 import Request
 from websockets.protocol import Protocol, State
 
+from starloom.edge.connections import BoundedHttp, Places
 from starloom.edge.handshake import TAKE, Taker
-from starloom.edge.heads import BoundedHttp
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
 
 WARNED_AGAIN_AFTER_S: Final = 60.0
@@ -25,19 +27,30 @@ if TYPE_CHECKING:
 
 
 def server_config(
-    app: ASGIApp, *, host: str, port: int, drain_s: float, certificate: Path | None, key: Path | None
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    drain_s: float,
+    certificate: Path | None,
+    key: Path | None,
+    places: Places | None = None,
 ) -> uvicorn.Config:
-    """Return the settings of one listener; `drain_s` is how long open requests get at its end."""
+    """Return the settings of one listener; `drain_s` is how long open requests get at its end.
+
+    Listeners of one process share their `places`, or their connections are bounded one by one.
+    """
+    places = places or Places()
     return uvicorn.Config(
         app,
         host=host,
         port=port,
-        ws=Talk,
+        ws=cast(type[asyncio.Protocol], partial(Talk, places=places)),
         ws_max_size=MESSAGE_BYTES_MAX + 64 * 1024,
         ws_per_message_deflate=False,
         ws_ping_interval=20.0,
         ws_ping_timeout=20.0,
-        http=BoundedHttp,
+        http=cast(type[asyncio.Protocol], partial(BoundedHttp, places=places)),
         lifespan="off",
         access_log=False,
         server_header=False,
@@ -87,6 +100,24 @@ class Talk(WebSocketsSansIOProtocol):
     """
 
     _taker: Taker | None = None
+
+    def __init__(self, *args: Any, places: Places, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.address = ""
+        self._place = places.network
+        self._places = places
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._place = self._places.of(transport)
+        self._place.enter(self)  # in the place of the request that asked for it
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._place.leave(self)
+        super().connection_lost(exc)
+
+    def give_way(self) -> None:
+        self.transport.abort()
 
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
