@@ -166,7 +166,8 @@ def test_saving_never_leaves_the_folder(hub: StubHub, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_hub_that_is_away_is_exit_5(hub: StubHub) -> None:
+def test_a_hub_that_stays_away_is_exit_5(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starloom.cli.client.PATIENCE_S", 0.3)
     hub.answers[NEWEST] = (503, {"title": "Busy", "code": "overloaded", "reason": "the store is away"})
     code, said = starloom(hub, "ls")
     assert code == 5

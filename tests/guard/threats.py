@@ -118,7 +118,7 @@ THREATS = (
     Threat(
         "D2",
         "10,000 agents come at once",
-        "a bounded number of proofs at a time, waiting with jitter",
+        "a bounded number of proofs at a time, the oldest gives way, and agents come again with jitter",
         part="the bound is shown here; the storm itself runs in make chaos",
     ),
     Threat("D3", "a bomb of JSON, YAML or a plan", "limits of size and depth before anything is built"),

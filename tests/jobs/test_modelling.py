@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from starloom.core import inputs as i
@@ -131,10 +133,11 @@ async def test_a_model_that_only_asks_is_stopped() -> None:
     assert constellation.head.fault.code is Code.MODEL_ANSWER
 
 
-async def test_the_budget_of_the_day_outlives_the_job_and_refuses_before_dialling() -> None:
+@pytest.mark.parametrize("counts", [True, False], ids=["counted by the endpoint", "not counted there"])
+async def test_the_budget_of_the_day_outlives_the_job_and_refuses_before_dialling(counts: bool) -> None:
     hub = Hub()
     constellation: Any = hub.ask("look around")
-    async with fake_model(says(READING)) as fake:
+    async with fake_model(dataclasses.replace(says(READING), counts=counts)) as fake:
         made = models(fake, hub, STARLOOM_LLM_TOKENS_PER_DAY="100")
         await plan(hub, made)
         again = i.RequestReceived(id="r2", by="person:ann", constellation="c2", request="look again")

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 @dataclass(frozen=True)
 class Say:
     """One HTTP answer. `body` may be bytes as they are; `drip` sends so many single bytes and no more; `stall` never
-    answers."""
+    answers. `counts` False leaves out how many tokens were used."""
 
     tool: Any = None
     text: str | None = None
@@ -33,6 +33,7 @@ class Say:
     stall: bool = False
     close_after: int | None = None
     calls: int = 1
+    counts: bool = True
 
 
 def openai_body(say: Say) -> Json:
@@ -51,7 +52,7 @@ def openai_body(say: Say) -> Json:
         "created": 1_700_000_000,
         "model": "fake-1",
         "choices": [{"index": 0, "message": message, "finish_reason": stop, "logprobs": None}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+        **({"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}} if say.counts else {}),
     }
 
 
@@ -77,7 +78,7 @@ def anthropic_body(say: Say) -> Json:
         "content": content,
         "stop_reason": stop,
         "stop_sequence": None,
-        "usage": {"input_tokens": 100, "output_tokens": 20},
+        "usage": {"input_tokens": 100, "output_tokens": 20} if say.counts else {"input_tokens": 0, "output_tokens": 0},
     }
 
 

@@ -17,6 +17,8 @@ from starloom.access.vault import Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import Blobs
 from starloom.blobs.logs import AttemptLogs
+from starloom.edge.computing import Computing
+from starloom.edge.connections import Places
 from starloom.edge.fanout import Fanout
 from starloom.edge.keys import HubKey
 from starloom.edge.lan import Lan, NoLan
@@ -96,10 +98,12 @@ class Hub:
     settings: Settings
     tickets: Tickets
     vault: Vault
+    computing: Computing = field(default_factory=Computing)
     drawn: Callable[[], Awaitable[None]] = next_frame
     given: Given = field(default_factory=Given)
     lab: LabDesk | None = None
     lan: Lan = field(default_factory=NoLan)
     peers: Peers | None = None
+    places: Places = field(default_factory=Places)
     standing: Standing | None = None
     refusals: Refusals = field(default_factory=Refusals)

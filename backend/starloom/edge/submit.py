@@ -7,8 +7,8 @@ words never starts anything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -19,6 +19,7 @@ from starloom.core import inputs
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
 from starloom.edge.bodies import Asked, Create
+from starloom.edge.computing import LARGE_BYTES, LARGE_TASKS
 from starloom.edge.hub import Hub
 from starloom.edge.model import model_is_set
 from starloom.edge.problems import Problem, accepted, problem_of_faults
@@ -31,16 +32,8 @@ from starloom_protocol.plan import Arguments, DocumentRefused, PlanCheck, check_
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
 
-THREAD_ABOVE_BYTES = 64 * 1024
 WAIT_MAX_S = 300.0
-_T = TypeVar("_T")
-
 WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
-
-
-async def in_thread_if(large: bool, work: Callable[[], _T]) -> _T:
-    """Run work here, or in a thread if its input is large."""
-    return await asyncio.to_thread(work) if large else work()
 
 
 def known_devices(hub: Hub) -> Sequence[str]:
@@ -68,7 +61,7 @@ class Submit:
         """Accept a new constellation durably; with `wait_s`, wait so long for its answer."""
         hub, caller = self._hub, caller_of(request)
         raw = await request.body()
-        plan = await self._check(body, len(raw))
+        plan = await self._check(request, body, len(raw))
         key = idempotency_key(request)
         identity = "c-" + new_id()
         micros = max(1, round(body.budget * MICROS)) if body.budget is not None else 0
@@ -132,18 +125,19 @@ class Submit:
             first = found.candidates[0]
             plan = _planned(hub.planner.plan_recipe(first.recipe, first.params))
         else:
-            checked = await self._check(body, size)
+            checked = await self._check(request, body, size)
             plan = checked or _planned(hub.planner.plan_recipe(body.recipe or "", body.params))
-        shown = await in_thread_if(size > THREAD_ABOVE_BYTES, lambda: hub.planner.preview(plan))
+        large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS
+        shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan))
         return json_reply({**shown, **understood})
 
-    async def lowered(self, body: Asked, size: int) -> LoweredPlan:
+    async def lowered(self, request: Request, body: Asked, size: int) -> LoweredPlan:
         """Return the plan that this would run now, by whatever it is asked for.
 
         Raises:
             Problem: with every fault; words that fit no recipe exactly give none.
         """
-        plan = await self._check(body, size)
+        plan = await self._check(request, body, size)
         if plan is not None:
             return plan
         planner = self._hub.planner
@@ -152,7 +146,7 @@ class Submit:
         meant = planner.understand(body.request or "", body.params).candidates[0]
         return _planned(planner.plan_recipe(meant.recipe, meant.params))
 
-    async def _check(self, body: Asked, size: int) -> LoweredPlan | None:
+    async def _check(self, request: Request, body: Asked, size: int) -> LoweredPlan | None:
         """Return the lowered plan of a document; None for words and recipes, which a job plans after this check.
 
         Raises:
@@ -163,8 +157,8 @@ class Submit:
         if body.plan is not None:
             document = body.plan
             devices, tools, arguments = known_devices(hub), known_tools(hub), hub.fleet.arguments()
-            return await in_thread_if(
-                size > THREAD_ABOVE_BYTES, lambda: _lowered(document, body.params, devices, tools, arguments)
+            return await hub.computing.run(
+                request, size > LARGE_BYTES, lambda: _lowered(document, body.params, devices, tools, arguments)
             )
         if body.recipe is not None:
             _planned(hub.planner.plan_recipe(body.recipe, body.params))

@@ -10,6 +10,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -34,12 +35,16 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.usage import RequestUsage
 
 from starloom.planner.model.endpoint import Endpoint, Wire
 from starloom.planner.model.port import ModelFault, Reply, Turn
 from starloom_protocol.vocabulary import Code
 
 Resolve = Callable[[str, int], Awaitable[str]]
+
+BYTES_A_TOKEN = 3
+"""For texts whose tokens the endpoint does not count: English has four or five, code and other scripts fewer."""
 
 _MISREAD = (AttributeError, KeyError, TypeError, ValueError)
 """What the libraries raise where an endpoint sends JSON of another shape than its format promises."""
@@ -189,7 +194,8 @@ class WiredModel:
             raise self._away(_status_words(error.status_code)) from error
         except (AgentRunError, UserError, httpx2.HTTPError, _TooMuch, *_MISREAD) as error:
             raise self._away(_cause_words(error)) from error
-        return _reply(response)
+        sent = len(instructions.encode()) + sum(len(turn.text.encode()) for turn in turns)
+        return _reply(response, sent)
 
     def _away(self, why: str) -> ModelFault:
         return ModelFault(Code.MODEL_UNREACHABLE, f"the model {self._endpoint.model} at {self._endpoint.host}: {why}")
@@ -223,18 +229,30 @@ def _messages(instructions: str, turns: Sequence[Turn]) -> list[ModelMessage]:
     ]
 
 
-def _reply(response: ModelResponse) -> Reply:
+def _reply(response: ModelResponse, sent_bytes: int) -> Reply:
     calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
     # Declared a text, yet None where an endpoint sends an empty block.
     texts = [part.content or "" for part in response.parts if isinstance(part, TextPart)]
+    text = "\n".join(calls or texts)
+    # An endpoint that does not count, or says that nothing was used, must not keep the budget from filling.
+    usage = RequestUsage(
+        input_tokens=response.usage.input_tokens if response.usage.input_tokens > 0 else _tokens(sent_bytes),
+        output_tokens=response.usage.output_tokens if response.usage.output_tokens > 0 else _tokens(len(text.encode())),
+    )
+    response = replace(response, usage=usage)
     return Reply(
-        text="\n".join(calls or texts),
-        input_tokens=max(response.usage.input_tokens, 0),
-        output_tokens=max(response.usage.output_tokens, 0),
+        text=text,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
         cut=response.finish_reason == "length",
         micros=_price(response),
         refused=response.finish_reason == "content_filter",
     )
+
+
+def _tokens(size_bytes: int) -> int:
+    """Return about how many tokens a text has; rather too many than too few, at least one."""
+    return size_bytes // BYTES_A_TOKEN + 1
 
 
 def _price(response: ModelResponse) -> int:
