@@ -24,6 +24,7 @@ SMALLEST = {
     "seeded-bugs": ("PROCESSES=1", "BUG=a result of another incarnation counts"),
     "bench": ("SMOKE=1",),
     "demo-check": (),
+    "words": (),
 }
 """Each ends with one line of JSON."""
 

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from starloom.planner.brief_words import EXAMPLES, LANGUAGE
+from starloom.planner.catalogue import param_title
 from starloom.planner.fleet import FleetView
+from starloom.planner.matching import Candidate
+from starloom_protocol.plan import Recipe
 from starloom_protocol.values import canonical, parse
 
 ABOUT: Final = """\
@@ -28,8 +31,14 @@ decide nothing: your plan is checked, shown and, where it does more than read, a
 ANSWER: Final = """\
 Answer with one JSON object and nothing else:
 {"kind": "plan", "plan": {"starloom": 1, "name": ..., "tasks": [...], ...}}
+{"kind": "recipe", "recipe": NAME, "params": {NAME: value}}      # only where recipes are listed below
 {"kind": "question", "text": "one question"}
 {"kind": "cannot", "text": "why"}
+"""
+
+RECIPES: Final = """\
+These recipes may be meant, but the words do not fit them exactly. Use one only if it does all that is asked and
+nothing else; else write a plan. A device is written as {"name": NAME}.
 """
 
 TOOLS_MOST = 200
@@ -46,21 +55,54 @@ class PromptPart:
 
 
 def planning_parts(
-    words: str, params: Mapping[str, Any], fleet: FleetView, asked: Sequence[tuple[str, str]] = ()
+    words: str,
+    params: Mapping[str, Any],
+    fleet: FleetView,
+    asked: Sequence[tuple[str, str]] = (),
+    near: Sequence[tuple[Recipe, Candidate]] = (),
 ) -> list[PromptPart]:
-    """Return every part of a planning prompt; the first is the instructions. `asked` are questions with answers."""
+    """Return every part of a planning prompt; the first is the instructions.
+
+    `asked` are questions with their answers, `near` the recipes that the words may mean.
+    """
     language = "\n".join((ABOUT, LANGUAGE, "Two plans that work:", *EXAMPLES, ANSWER))
     parts = [
         PromptPart("What Starloom is and how a plan is written", language),
         PromptPart("Your devices", "DATA devices\n" + "\n".join(device_lines(fleet))),
         PromptPart("Their tools", "DATA tools\n" + "\n".join(tool_lines(fleet))),
     ]
+    if near:
+        offered = "\n".join(recipe_line(recipe, candidate) for recipe, candidate in near)
+        parts.append(PromptPart("Recipes that may be meant", f"{RECIPES}DATA recipes\n{offered}"))
     if asked:
         told = "\n".join(canonical({"answer": answer, "question": question}) for question, answer in asked)
         parts.append(PromptPart("What was asked and answered", f"DATA answers\n{told}"))
     wish = canonical({"request": words, **({"values": dict(params)} if params else {})})
     parts.append(PromptPart("Your request", f"The person asks for this:\n{wish}"))
     return parts
+
+
+def recipe_line(recipe: Recipe, candidate: Candidate) -> str:
+    """Return one line for a recipe: what it does, its parameters, and the values that the words gave."""
+    params = {
+        name: {
+            "default": param.default,
+            "many": param.takes_many if param.type == "device" else None,
+            "title": param_title(name, param),
+            "type": param.type,
+        }
+        for name, param in recipe.params.items()
+    }
+    kept = {name: {key: value for key, value in row.items() if value is not None} for name, row in params.items()}
+    lacks = {item.name: item.reason for item in candidate.missing}
+    line = {
+        "does": recipe.title,
+        "found": dict(candidate.params),
+        "lacks": lacks,
+        "params": kept,
+        "recipe": recipe.name,
+    }
+    return canonical(line)
 
 
 def device_lines(fleet: FleetView) -> list[str]:
