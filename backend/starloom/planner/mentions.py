@@ -1,8 +1,8 @@
 """Devices named in words that fit no phrase: which parameter each is for, by the word before it.
 
 *Back up to nas the pictures of my phone* fits no phrase of the recipe, and still says which device is which: its
-phrases have *of* before the source and *to* before the target. A device whose place could be either is left out; a turned
-direction is worse than an empty field. Pure.
+phrases have *of* before the source and *to* before the target. A device whose place could be either is left out: a
+turned direction is worse than an empty field. Pure.
 """
 
 from __future__ import annotations

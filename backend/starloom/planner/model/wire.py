@@ -35,6 +35,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from starloom.planner.model.answers import Stage, answer_schema
 from starloom.planner.model.endpoint import Endpoint, Wire
 from starloom.planner.model.port import ModelFault, Reply, Turn
 from starloom_protocol.vocabulary import Code
@@ -44,31 +45,17 @@ Resolve = Callable[[str, int], Awaitable[str]]
 _MISREAD = (AttributeError, KeyError, TypeError, ValueError)
 """What the libraries raise where an endpoint sends JSON of another shape than its format promises."""
 
-_ANSWER_TOOL = ToolDefinition(
-    name="answer",
-    description="Give the plan, one question, or why it cannot be done.",
-    parameters_json_schema={
-        "type": "object",
-        "properties": {
-            "kind": {"type": "string", "enum": ["plan", "edit", "question", "cannot", "no_change"]},
-            "plan": {
-                "type": "object",
-                "properties": {
-                    "starloom": {"type": "integer"},
-                    "name": {"type": "string"},
-                    "tasks": {"type": "array", "items": {"type": "object"}},
-                    "dependencies": {"type": "array", "items": {"type": "object"}},
-                    "policy": {"type": "object"},
-                    "result": {"type": "array", "items": {"type": "object"}},
-                },
-                "required": ["starloom", "tasks"],
-            },
-            "operations": {"type": "array", "items": {"type": "object"}},
-            "text": {"type": "string"},
-        },
-        "required": ["kind"],
-    },
-)
+_ASKED_FOR = {
+    Stage.PLANNING: "Give the plan, a recipe with its values, one question, or why it cannot be done.",
+    Stage.REVIEWING: "Give the edit, no change, or what a person should decide.",
+}
+
+
+def _answer_tool(stage: Stage) -> ToolDefinition:
+    # Not `strict`: that closes each object, and the arguments of a task are as its tool takes them.
+    return ToolDefinition(
+        name="answer", description=_ASKED_FOR[stage], parameters_json_schema=answer_schema(stage), strict=False
+    )
 
 
 class _TooMuch(Exception):
@@ -159,7 +146,7 @@ class WiredModel:
         self._endpoint = endpoint
         self._resolve = resolve
 
-    async def ask(self, instructions: str, turns: Sequence[Turn]) -> Reply:
+    async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
         """Return the model's reply to the last turn.
 
         Raises:
@@ -180,7 +167,7 @@ class WiredModel:
                     _messages(instructions, turns),
                     model_settings=ModelSettings(max_tokens=limits.output_tokens_most, parallel_tool_calls=False),
                     model_request_parameters=ModelRequestParameters(
-                        function_tools=[_ANSWER_TOOL], allow_text_output=True
+                        function_tools=[_answer_tool(stage)], allow_text_output=True
                     ),
                 )
         except TimeoutError as error:
@@ -189,7 +176,7 @@ class WiredModel:
             raise self._away(_status_words(error.status_code)) from error
         except (AgentRunError, UserError, httpx2.HTTPError, _TooMuch, *_MISREAD) as error:
             raise self._away(_cause_words(error)) from error
-        return _reply(response)
+        return _reply(response, priced=not self._endpoint.local)
 
     def _away(self, why: str) -> ModelFault:
         return ModelFault(Code.MODEL_UNREACHABLE, f"the model {self._endpoint.model} at {self._endpoint.host}: {why}")
@@ -223,7 +210,7 @@ def _messages(instructions: str, turns: Sequence[Turn]) -> list[ModelMessage]:
     ]
 
 
-def _reply(response: ModelResponse) -> Reply:
+def _reply(response: ModelResponse, *, priced: bool) -> Reply:
     calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
     # Declared a text, yet None where an endpoint sends an empty block.
     texts = [part.content or "" for part in response.parts if isinstance(part, TextPart)]
@@ -232,7 +219,7 @@ def _reply(response: ModelResponse) -> Reply:
         input_tokens=max(response.usage.input_tokens, 0),
         output_tokens=max(response.usage.output_tokens, 0),
         cut=response.finish_reason == "length",
-        micros=_price(response),
+        micros=_price(response) if priced else 0,
         refused=response.finish_reason == "content_filter",
     )
 
