@@ -27,6 +27,8 @@ _PRONOUNS: Final = word_set(
     "i we you he she it they them him us this these those someone somebody anyone anybody everyone everybody something"
     " anything nothing everything everywhere here there all any each both some stuff things thing"
 )
+PERSONS: Final = word_set("i we you he she they me us him her them your their")
+"""Words that a sentence has and no command."""
 _VERBS: Final = word_set(
     "is are was were be been being am has have had do does did can could will would shall should must may might goes"
     " going go get gets make makes made let tell fix delete remove print mail send"

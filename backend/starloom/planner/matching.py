@@ -7,7 +7,7 @@ what is filled and what is missing; it never starts anything. None: the nearest 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -139,8 +139,9 @@ def match(
 def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetView, given: Mapping[str, Any]) -> Matched:
     fits: list[_Fit] = []
     nears: list[Candidate] = []
+    telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
     for recipe in recipes:
-        fitting, near = _try_recipe(recipe, said, fleet, given)
+        fitting, near = _try_recipe(recipe, said, fleet, given, telling)
         fits.extend(fitting)
         if near is not None:
             nears.append(near)
@@ -154,7 +155,7 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetView, given:
     if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
         return Matched(Match.EXACT, (whole[0].candidate,))
     # A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
-    partial = sorted(fits, key=lambda fit: (len(fit.candidate.missing), -fit.literals))
+    partial = sorted(fits, key=lambda fit: (-fit.literals, len(fit.candidate.missing)))
     likely = _first_of_each([fit.candidate for fit in partial] or sorted(nears, key=lambda item: -item.score))
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * _WHOLE]
     if strong:
@@ -170,7 +171,7 @@ def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _try_recipe(
-    recipe: Recipe, said: list[Word], fleet: FleetView, given: Mapping[str, Any]
+    recipe: Recipe, said: list[Word], fleet: FleetView, given: Mapping[str, Any], telling: Collection[str]
 ) -> tuple[list[_Fit], Candidate | None]:
     """Return the whole fits, and the best partial one."""
     fits: list[_Fit] = []
@@ -190,7 +191,7 @@ def _try_recipe(
             taken = {name: taken_from(name, words) for name, words in reading.items()}
             if not phrase.telling and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
-            fit = _fit(recipe, phrase, taken, given, fleet, -number)
+            fit = _fit(recipe, phrase, taken, given, fleet, -number, telling)
             fits.append(fit)
             if fit.sure:
                 break
@@ -201,6 +202,16 @@ def _try_recipe(
     return fits, _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
 
 
+def _is_of_a_phrase(kind: str, taken: Taken, telling: Collection[str]) -> bool:
+    """Say whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program.
+
+    Written as a name - `Pictures`, `./database` - it is one.
+    """
+    if kind == "argv":
+        return taken.bare and taken.value[0] in telling
+    return kind == "path" and taken.trust is Trust.PLAIN and str(taken.value) in telling
+
+
 def _fit(
     recipe: Recipe,
     phrase: Phrase,
@@ -208,13 +219,16 @@ def _fit(
     given: Mapping[str, Any],
     fleet: FleetView,
     order: int,
+    telling: Collection[str],
 ) -> _Fit:
     candidate = _candidate(recipe, taken, given, _WHOLE, fleet)
     said = {name: item for name, item in taken.items() if name not in given}
     # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
     sure = sum(item.filled and item.trust is Trust.SURE for item in said.values())
     least = Trust.PLAIN if phrase.says + sure >= _SAYS_ENOUGH else Trust.SURE
-    trusted = all(item.trust >= least for item in said.values() if item.filled)
+    trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(
+        _is_of_a_phrase(recipe.params[name].type, item, telling) for name, item in said.items() if item.filled
+    )
     unsaid = all(not item.reason for item in candidate.missing)
     return _Fit(candidate, len(phrase.literals), order, trusted and not candidate.missing, trusted and unsaid)
 

@@ -67,11 +67,11 @@ _FOREIGN_MOST = 8
 
 @dataclass(frozen=True)
 class Word:
-    """A word as typed, and the forms it is compared in; articles have none. `comma`: one stood behind it."""
+    """A word as typed, and the forms it is compared in; articles have none. `tail` is the punctuation behind it."""
 
     text: str
     forms: tuple[str, ...]
-    comma: bool = False
+    tail: str = ""
 
 
 def words_of(text: str) -> list[Word]:
@@ -83,7 +83,7 @@ def words_of(text: str) -> list[Word]:
         if not bare or plain in _POLITE:
             continue
         forms = () if plain in _ARTICLES else _SAME.get(plain, (plain,))
-        found.append(Word(bare, forms, token[len(bare) :].startswith(",")))
+        found.append(Word(bare, forms, token[len(bare) :]))
     return found
 
 
@@ -225,7 +225,7 @@ def _read(
 
 
 def _typed(words: list[Word], forms: list[tuple[str, int]], at: int, end: int) -> str:
-    """Return the words between two forms as typed, with the articles before them and the commas between them."""
+    """Return the words between two forms as typed, with the articles before them."""
     first, last = forms[at][1], forms[end - 1][1]
     while first > 0 and not words[first - 1].forms:
         first -= 1
@@ -233,8 +233,9 @@ def _typed(words: list[Word], forms: list[tuple[str, int]], at: int, end: int) -
 
 
 def typed(words: Sequence[Word]) -> str:
-    """Return words as they were typed, without the comma behind the last."""
-    return "".join(f"{word.text}{',' if word.comma else ''} " for word in words).rstrip(", ")
+    """Return words as they were typed, without the punctuation behind the last: `ls; rm x` is no `ls rm x`."""
+    *before, last = words
+    return "".join(f"{word.text}{word.tail} " for word in before) + last.text
 
 
 def overlap(phrase: Phrase, words: list[Word]) -> float:

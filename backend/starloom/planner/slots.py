@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
-from starloom.planner.clauses import ARTICLES, names_nothing, plain_word, second_thought, word_set
+from starloom.planner.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
 from starloom.planner.fleet import DeviceSeen, FleetView, singular
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 
@@ -68,12 +68,15 @@ _FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
 _MONTHS = word_set("january february march april may june july august september october november december")
 _DOCUMENTS = word_set(
-    "agenda agreement album application archive backup bill book brochure budget calendar card catalogue certificate"
-    " contract cover cv diary diploma document draft drawing essay estimate file form guide handbook invoice key lease"
-    " letter licence license list log logo manual map memo menu minutes notebook note offer order paper passport"
-    " payslip permit picture photo plan playlist policy poster presentation profile proposal quote receipt recipe"
-    " record reference report resume roster scan schedule script sheet sketch slide song speech spreadsheet statement"
-    " summary syllabus table tax taxes template text thesis ticket timetable transcript video visa will worksheet"
+    "agenda agreement album application archive bill brochure budget calendar catalogue certificate contract cv diploma"
+    " document draft essay estimate handbook invoice letter licence license logo manual memo minutes note offer payslip"
+    " permit plan playlist policy presentation profile proposal quote receipt recipe record report resume roster scan"
+    " schedule script sketch spreadsheet statement summary syllabus tax taxes template text thesis timetable transcript"
+    " worksheet"
+)
+_SORTS = word_set(
+    "pdf picture photo image video movie song music csv spreadsheet log jpg jpeg png gif mp3 mp4 docx xlsx zip ebook"
+    " screenshot drawing slide recording backup"
 )
 _TRUE, _FALSE = frozenset({"yes", "true", "on"}), frozenset({"no", "false", "off"})
 
@@ -94,7 +97,7 @@ class Taken:
     """What a slot made of words: a value, or why there is none, with the devices to choose from.
 
     `wanted` is how many of them the words ask for (*two machines*), 0 where they do not count. `like_none` says that
-    the words resemble nothing that such a slot takes.
+    the words resemble nothing that such a slot takes, `bare` that no quotes hold a command together.
     """
 
     value: Any = None
@@ -103,6 +106,7 @@ class Taken:
     wanted: int = 0
     trust: Trust = Trust.SURE
     like_none: bool = False
+    bare: bool = False
 
     @property
     def filled(self) -> bool:
@@ -273,6 +277,8 @@ def _without_articles(text: str, *also: str) -> list[str]:
 def _take_text(text: str, fleet: FleetView) -> Taken:
     tokens = text.split()
     reason = _refusal(tokens, fleet, "a text")
+    if not reason and len(tokens) == 1 and names_nothing(tokens):
+        reason = f"{text!r} names nothing; quote it if it does"
     if reason or len(tokens) > _TEXT_WORDS_MOST:
         return Taken(reason=reason or "it is too long to be meant without quotes")
     return Taken(text, trust=Trust.PLAIN)
@@ -304,8 +310,9 @@ def _take_file(text: str, fleet: FleetView) -> Taken:
         return Taken(text, trust=Trust.DOUBTFUL)
     head = next((at for at, word in enumerate(words) if plain_word(word) in _OF), len(words))
     last = plain_word(words[head - 1]) if head else ""
-    known = singular(last) in _DOCUMENTS and not (last != singular(last) and len(words) == 1)
-    sure = known or last in _MONTHS or marked
+    # *The invoice* is one file; *invoices* and *an invoice* are any of them.
+    one = last == singular(last) and tokens[0].casefold() not in ("a", "an")
+    sure = (last in _DOCUMENTS and one) or last in _MONTHS or marked
     return Taken(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
 
@@ -317,8 +324,10 @@ def _take_files(text: str, fleet: FleetView) -> Taken:
         return Taken(reason=reason or "it names no files")
     if names_nothing(words) or not (_ELSEWHERE | _OF).isdisjoint(map(plain_word, words)):
         return Taken(reason=f"{text!r} does not look like a sort of files; quote it if it is one")
-    known = len(words) == 1 or singular(plain_word(words[-1])) in _DOCUMENTS
-    sure = known or any(_FILE_MARK.search(word) for word in words)
+    last = singular(plain_word(words[-1]))
+    if len(words) == 1 and last == "file":
+        return Taken(reason="say which files, such as PDFs, pictures or *.csv")
+    sure = last in _DOCUMENTS | _SORTS or any(_FILE_MARK.search(word) for word in words)
     return Taken(text, trust=Trust.SURE if sure else Trust.PLAIN)
 
 
@@ -407,9 +416,10 @@ def _take_bare_argv(text: str, fleet: FleetView) -> Taken:
         return taken
     words = taken.value
     reason = _refusal(words, fleet, "a command")
-    if not reason and (names_nothing(words[:1]) or any(plain_word(word) in ARTICLES for word in words)):
+    sentence = ARTICLES | PERSONS
+    if not reason and (names_nothing(words[:1]) or any(plain_word(word) in sentence for word in words)):
         reason = f"{text!r} does not look like a command; put it in backticks if it is one"
-    return replace(taken, value=None, reason=reason) if reason else taken
+    return replace(taken, value=None, reason=reason) if reason else replace(taken, bare=True)
 
 
 def _take_argv(text: str) -> Taken:

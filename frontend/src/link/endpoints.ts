@@ -33,7 +33,7 @@ export interface Candidate {
   title: string;
   score?: number;
   params: Record<string, unknown>;
-  missing: { name: string; type: string; title?: string }[];
+  missing: { name: string; type: string; title?: string; reason?: string }[];
 }
 
 export interface MissingGrant {

@@ -346,6 +346,14 @@ function CandidateForm({
           onChange={setParams}
         />
       </span>
+      {missing.map(
+        (slot) =>
+          slot.reason && (
+            <span key={slot.name} className="sub small dim">
+              {slot.title ?? slot.name}: {slot.reason}
+            </span>
+          ),
+      )}
     </form>
   );
 }
