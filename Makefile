@@ -48,6 +48,9 @@ bench: environment-dev ## Starloom, its socket stack alone and Dask beside each 
 guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, SEED=0, ROWS=S1,T26
 	@FRAMES='$(FRAMES)' CASES='$(CASES)' SEED='$(SEED)' ROWS='$(ROWS)' exec $(HERE) -m tests.guard.report
 
+words: environment-dev ## requests in words against the recipes: what is taken, offered, refused; 0 wrong takes
+	@exec $(HERE) -m tests.planner.corpus
+
 seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each; PROCESSES=2, BUG='words of one'
 	@exec $(HERE) -m tests.seeded_bugs.run --processes $(or $(PROCESSES),2) $(if $(BUG),'$(BUG)')
 
