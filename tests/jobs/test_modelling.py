@@ -112,6 +112,20 @@ async def test_near_words_reach_the_model_with_the_recipes_that_may_be_meant() -
     assert constellation.head.state is ConstellationState.ACTIVE
 
 
+async def test_a_model_starts_no_recipe_that_uses_a_secret() -> None:
+    hub = Hub()
+    constellation: Any = hub.ask("check one and tell me what is wrong")
+    task = {"id": "a", "tool": "t.pure", "device": {"param": "where"}, "args": {"x": {"secret": "mail"}}}
+    kept = read_recipe(msgspec.json.encode({**ECHO, "plan": {"starloom": 1, "tasks": [task]}})).recipe
+    assert kept is not None
+    chosen = Say(tool={"kind": "recipe", "recipe": "echo", "params": {"where": "one"}})
+    async with fake_model(chosen) as fake:
+        await plan(hub, models(fake, hub), catalogue=Catalogue([kept]))
+    assert "may not use a secret" in str(fake.asked[1])
+    assert constellation.head.state is ConstellationState.FAILED
+    assert not constellation.tasks
+
+
 async def test_a_recipe_that_was_not_offered_is_refused_and_mended() -> None:
     hub = Hub()
     constellation: Any = hub.ask("look around on one")

@@ -103,7 +103,8 @@ class Conversation:
             reason = f"there is no recipe {read.recipe[:64]!r} to choose; there is {known}"
             return [Fault(code=Code.UNKNOWN_RECIPE, place="recipe", reason=reason)]
         check = plan_recipe(recipe, read.params, self._fleet)
-        faults = [*check.faults, *_beyond_a_model(read.params, check.plan)]
+        # A recipe with a secret was written by a person, and a person starts it.
+        faults = [*check.faults, *_beyond_a_model({"params": read.params, "plan": recipe.plan}, check.plan)]
         return check.plan if check.plan is not None and not faults else faults
 
     def _checked(self, read: Wished) -> LoweredPlan | list[Fault]:
