@@ -98,7 +98,7 @@ async def test_words_without_a_recipe_become_a_running_plan() -> None:
     assert (day.calls, day.tokens) == (1, 120)
 
 
-async def test_near_words_reach_the_model_with_the_recipes_that_may_be_meant() -> None:
+async def test_near_words_reach_the_model_with_their_recipes() -> None:
     hub = Hub()
     constellation: Any = hub.ask("check one and tell me what is wrong")
     echo = read_recipe(msgspec.json.encode(ECHO)).recipe

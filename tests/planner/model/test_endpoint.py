@@ -129,7 +129,7 @@ def test_a_limit_of_a_call_that_is_none_is_refused(given: dict[str, str]) -> Non
         endpoint_from(variables(**given))
 
 
-def test_the_limits_that_are_given_hold_for_the_model_of_the_page(tmp_path: Path) -> None:
+def test_the_limits_of_a_call_hold_for_the_model_of_the_page(tmp_path: Path) -> None:
     keep(tmp_path, Kept(url="http://127.0.0.1:11434/v1", model="small"))
     given = {"STARLOOM_LLM_TIMEOUT_S": "600", "STARLOOM_LLM_OUTPUT_TOKENS": "512"}
     endpoint = endpoint_from(in_force(given, tmp_path))

@@ -27,7 +27,7 @@ def lines(words: str, needed: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     return [json.loads(line) for line in tool_lines(view, words, needed)]
 
 
-def test_the_basics_and_the_nearest_tools_stay_when_there_are_too_many() -> None:
+def test_the_basics_and_the_nearest_of_many_tools_stay() -> None:
     shown = lines("send the invoice of March")
     named = {line.get("tool") for line in shown}
     assert {"python.run", "shell.run", "system.info", "fs.find", "fs.read", "mcp.zebra.send"} <= named
