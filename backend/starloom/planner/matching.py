@@ -34,6 +34,7 @@ CANDIDATES_MOST = 3
 _WHOLE = 1000
 _NEAR_SCORE = 0.5
 _SAYS_ENOUGH = 2.5
+_TELLS_ENOUGH = 2
 _READINGS_MOST = 50
 
 
@@ -225,7 +226,8 @@ def _fit(
     said = {name: item for name, item in taken.items() if name not in given}
     # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
     sure = sum(item.filled and item.trust is Trust.SURE for item in said.values())
-    least = Trust.PLAIN if phrase.says + sure >= _SAYS_ENOUGH else Trust.SURE
+    enough = len(phrase.telling) >= _TELLS_ENOUGH or phrase.says + sure >= _SAYS_ENOUGH
+    least = Trust.PLAIN if enough else Trust.SURE
     trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(
         _is_of_a_phrase(recipe.params[name].type, item, telling) for name, item in said.items() if item.filled
     )
