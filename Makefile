@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,6 +50,9 @@ bench: environment-dev ## Starloom, its socket stack alone and Dask beside each 
 
 guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, SEED=0, FULL=1, ROWS=S1,T26
 	@FRAMES='$(FRAMES)' CASES='$(CASES)' SEED='$(SEED)' ROWS='$(ROWS)' exec $(HERE) -m tests.guard.report
+
+words: environment-dev ## requests in words against the recipes: what is taken, offered, refused; 0 wrong takes
+	@exec $(HERE) -m tests.planner.corpus
 
 seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each; PROCESSES=2, BUG='words of one'
 	@exec $(HERE) -m tests.seeded_bugs.run --processes $(or $(PROCESSES),2) $(if $(BUG),'$(BUG)')

@@ -285,3 +285,22 @@ def test_stop_all_shows_who_confirmed_and_names_who_is_away(hub: StubHub) -> Non
     hub.answers["POST", "/stop-all"] = (202, {"constellations": [], "devices": []})
     code, said = starloom(hub, "stop-all")
     assert (code, said.strip()) == (0, "Nothing runs.")
+
+
+@pytest.mark.parametrize(
+    ("understood", "expected"),
+    [
+        ({"outcome": "none", "by_model": False}, 2),
+        ({"outcome": "near", "by_model": False}, 2),
+        ({"outcome": "none", "by_model": True}, 0),
+    ],
+)
+def test_a_preview_of_words_without_a_fit_ends_as_their_run(
+    hub: StubHub, understood: dict[str, Any], expected: int
+) -> None:
+    shown = {**understood, "candidates": [], "title": "No recipe fits these words", "said": "Say it in English."}
+    hub.answers[("POST", "/constellations/preview")] = (200, {"tasks": [], "plan_hash": None, "understood": shown})
+    code, said = starloom(hub, "submit", "hello", "--preview")
+    assert code == expected
+    assert said.count("No recipe fits these words") == 1
+    assert "Say it in English." in said

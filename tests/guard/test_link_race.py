@@ -1,7 +1,7 @@
 """A link swapper beside every file tool: nothing outside the granted folder is read or changed (T27).
 
 Once with the door alone, by the kernel's own resolution and part by part, and once as a device runs a tool: in a
-process of its own that Landlock holds. Git opens files itself, so it is raced in its cage only. FULL=1 goes on for minutes.
+process of its own that Landlock holds. Git opens files itself, so it is raced in its cage only. FULL=1 takes minutes.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ class Say:
     close_after: int | None = None
     calls: int = 1
     counts: bool = True
+    model: str = "fake-1"
 
 
 def openai_body(say: Say) -> Json:
@@ -50,7 +51,7 @@ def openai_body(say: Say) -> Json:
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1_700_000_000,
-        "model": "fake-1",
+        "model": say.model,
         "choices": [{"index": 0, "message": message, "finish_reason": stop, "logprobs": None}],
         **({"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}} if say.counts else {}),
     }
@@ -74,7 +75,7 @@ def anthropic_body(say: Say) -> Json:
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
-        "model": "fake-1",
+        "model": say.model,
         "content": content,
         "stop_reason": stop,
         "stop_sequence": None,

@@ -37,7 +37,8 @@ def shown(view: FleetView, plan: LoweredPlan) -> dict[str, dict[str, Any]]:
 
 def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
     service = planning(sample())
-    check = service.plan_words(SAMPLE, {})
+    meant = service.understand(SAMPLE, {}).candidates[0]
+    check = service.plan_recipe(meant.recipe, meant.params)
     assert check.plan is not None
     found = service.preview(check.plan)
     assert canonical(found)
@@ -149,10 +150,9 @@ def test_a_fleet_without_devices_has_a_preview_that_says_so() -> None:
     ("words", "code"),
     [("back up my pictures", Code.REQUEST_AMBIGUOUS), ("make me a sandwich", Code.REQUEST_NOT_UNDERSTOOD)],
 )
-def test_words_that_are_not_exact_become_a_fault_never_a_plan(words: str, code: Code) -> None:
-    check = planning(sample()).plan_words(words, {})
-    assert check.plan is None
-    assert [fault.code for fault in check.faults] == [code]
+def test_words_that_are_not_exact_have_a_fault(words: str, code: Code) -> None:
+    service = planning(sample())
+    assert service.refused(service.understand(words, {})).code is code
 
 
 def test_faults_of_values_and_names_are_all_told() -> None:

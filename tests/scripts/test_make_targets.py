@@ -25,6 +25,7 @@ SMALLEST = {
     "bench": ("SMOKE=1",),
     "soak": ("TASKS=4000",),
     "demo-check": (),
+    "words": (),
 }
 """Each ends with one line of JSON."""
 

@@ -102,6 +102,9 @@ def submit(
             run.emit(found)
         else:
             _print(preview_text(found))
+        understood = found.get("understood") or {}
+        if not found.get("tasks") and understood.get("outcome") != "exact" and not understood.get("by_model"):
+            raise typer.Exit(int(Exit.USAGE))
         return
     if approve:
         body["plan_hash"] = approve

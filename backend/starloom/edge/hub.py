@@ -35,6 +35,7 @@ from starloom.planner.matching import Matched
 from starloom.settings import Settings
 from starloom.store.port import ReadPort
 from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Fault
 from starloom_protocol.lab_records import LabFault
 from starloom_protocol.plan import PlanCheck
 
@@ -43,6 +44,10 @@ class Planner(Protocol):
     """Recipes and matching, on the fleet as it is now."""
 
     def understand(self, words: str, params: Mapping[str, Any]) -> Matched: ...
+
+    def refused(self, found: Matched) -> Fault: ...
+
+    def examples(self) -> tuple[str, ...]: ...
 
     def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck: ...
 

@@ -24,13 +24,13 @@ from starloom.edge.hub import Hub
 from starloom.edge.model import model_is_set
 from starloom.edge.problems import Problem, accepted, problem_of_faults
 from starloom.edge.replies import body_hash, idempotency_key, json_reply
-from starloom.planner.matching import Match
+from starloom.planner.matching import Match, Matched
 from starloom.planner.model.spending import MICROS
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Budget
 from starloom_protocol.plan import Arguments, DocumentRefused, PlanCheck, check_plan, read_document
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
+from starloom_protocol.vocabulary import CODES, FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
 
 WAIT_MAX_S = 300.0
 WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
@@ -118,8 +118,7 @@ class Submit:
         if body.request is not None:
             _one_of(body)
             found = hub.planner.understand(body.request, body.params)
-            candidates = [candidate.plain() for candidate in found.candidates]
-            understood = {"understood": {"outcome": found.outcome, "candidates": candidates}}
+            understood = {"understood": self._understood(found)}
             if found.outcome is not Match.EXACT:
                 return json_reply({**understood, "plan_hash": None, "tasks": []})
             first = found.candidates[0]
@@ -131,11 +130,28 @@ class Submit:
         shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan))
         return json_reply({**shown, **understood})
 
+    def _understood(self, found: Matched) -> dict[str, Any]:
+        """Return how words were taken; for those that fit nothing exactly, what to say and who plans them."""
+        shown: dict[str, Any] = {
+            "outcome": found.outcome,
+            "candidates": [candidate.plain() for candidate in found.candidates],
+        }
+        if found.outcome is not Match.EXACT:
+            planner = self._hub.planner
+            fault = planner.refused(found)
+            shown |= {
+                "said": fault.reason,
+                "title": CODES[fault.code].title,
+                "examples": list(planner.examples()),
+                "by_model": model_is_set(self._hub.settings),
+            }
+        return shown
+
     async def lowered(self, request: Request, body: Asked, size: int) -> LoweredPlan:
         """Return the plan that this would run now, by whatever it is asked for.
 
         Raises:
-            Problem: with every fault; words that fit no recipe exactly give none.
+            Problem: with every fault; words that fit no recipe exactly are one.
         """
         plan = await self._check(request, body, size)
         if plan is not None:
@@ -143,7 +159,10 @@ class Submit:
         planner = self._hub.planner
         if body.recipe is not None:
             return _planned(planner.plan_recipe(body.recipe, body.params))
-        meant = planner.understand(body.request or "", body.params).candidates[0]
+        understood = planner.understand(body.request or "", body.params)
+        if understood.outcome is not Match.EXACT:
+            raise self._refused(understood)
+        meant = understood.candidates[0]
         return _planned(planner.plan_recipe(meant.recipe, meant.params))
 
     async def _check(self, request: Request, body: Asked, size: int) -> LoweredPlan | None:
@@ -164,22 +183,14 @@ class Submit:
             _planned(hub.planner.plan_recipe(body.recipe, body.params))
             return None
         understood = hub.planner.understand(body.request or "", body.params)
-        if understood.outcome is Match.EXACT:
+        if understood.outcome is Match.EXACT or model_is_set(hub.settings):
             return None
-        near = understood.outcome is Match.NEAR
-        if not near and model_is_set(hub.settings):
-            return None
-        titles = ", ".join(candidate.title for candidate in understood.candidates)
-        nearest = f"; nearest: {titles}" if titles else ""
-        reason = f"these words may mean: {titles}" if near else f"no recipe fits these words{nearest}"
-        if near and len(understood.candidates) == 1:
-            needed = ", ".join(item.title for item in understood.candidates[0].missing)
-            reason = f"they mean {titles!r}, which still needs: {needed}"
-        raise Problem(
-            Code.REQUEST_AMBIGUOUS if near else Code.REQUEST_NOT_UNDERSTOOD,
-            reason,
-            more={"candidates": [candidate.plain() for candidate in understood.candidates]},
-        )
+        raise self._refused(understood)
+
+    def _refused(self, understood: Matched) -> Problem:
+        fault = self._hub.planner.refused(understood)
+        candidates = [candidate.plain() for candidate in understood.candidates]
+        return Problem(fault.code, fault.reason, more={"candidates": candidates})
 
 
 def _one_of(body: Asked) -> None:

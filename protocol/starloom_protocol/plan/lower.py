@@ -240,8 +240,8 @@ class Lowering:
             self.found.add(
                 Code.PLAN_INVALID,
                 joined(place, "goal"),
-                "a goal in words needs a language model, and none is set up",
-                "Use a tool, or set STARLOOM_LLM_URL.",
+                "goals in words are not available yet",
+                "Write tasks with a `tool`, or ask for the whole in words.",
             )
         elif doc.plan is not None:
             given = doc.model_fields_set - {"id", "plan", "optional"}

@@ -250,6 +250,13 @@ def test_faulty_tasks(fields: dict[str, Any], code: Code, place: str) -> None:
     assert fault.hint
 
 
+def test_a_goal_says_that_there_are_none_yet() -> None:
+    task = {"id": "a", "goal": "find out why vm is slow"}
+    (fault,) = check_plan({"starloom": 1, "tasks": [task]}).faults
+    assert fault.reason == "goals in words are not available yet"
+    assert "model" not in fault.reason + fault.hint
+
+
 def test_known_devices_and_tools() -> None:
     document = plan(
         tool("a", device={"name": "latop"}),

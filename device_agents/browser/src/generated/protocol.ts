@@ -1353,7 +1353,7 @@ export const CODES: Record<Code, CodeInfo> = {
   missing_param: {"code_class": "permanent", "status": 422, "title": "A parameter has no value", "hint": "Give it with -p name=value."},
   not_repeatable: {"code_class": "permanent", "status": 422, "title": "This work must not be moved by itself", "hint": "Use on_absence wait or fail, or declare it idempotent."},
   unknown_recipe: {"code_class": "permanent", "status": 404, "title": "No recipe has this name", "hint": "See `starloom recipes`."},
-  request_ambiguous: {"code_class": "permanent", "status": 422, "title": "The words fit more than one recipe", "hint": "Pick a candidate and fill its missing parameters."},
+  request_ambiguous: {"code_class": "permanent", "status": 422, "title": "No recipe fits these words exactly", "hint": "Pick a candidate and fill in what it lacks, or say it another way."},
   request_not_understood: {"code_class": "permanent", "status": 422, "title": "No recipe fits these words", "hint": "Pick a recipe (`starloom recipes`), or write a plan (docs/plans.md)."},
   model_not_set: {"code_class": "permanent", "status": 422, "title": "No model is set up", "hint": "Set one (docs/models.md), or use a recipe."},
   model_unreachable: {"code_class": "transient", "status": 502, "title": "The model does not answer", "hint": "Test it in Settings > Model."},
