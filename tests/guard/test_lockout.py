@@ -21,8 +21,8 @@ from tests.edge.test_served import served
 from tests.edge.world import Agent, World, an_offer
 from tests.waiting import PATIENCE_S
 
-FLOOD = 300
-"""Failures of one kind: ten times and more what an address has at once."""
+FLOOD = 150
+"""Failures of one kind: several times what an address has at once."""
 
 STALLED = 64
 LINES_MOST = 40

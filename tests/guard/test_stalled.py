@@ -18,7 +18,7 @@ from tests.waiting import PATIENCE_S
 
 CONNECTIONS = 100
 CROWD = 60
-STALLED = 400
+STALLED = 240
 HOST = b"HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
 STALLS = {
     "a silent connection": b"",

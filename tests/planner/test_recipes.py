@@ -76,8 +76,6 @@ def ran(recipe: Recipe, home: Path) -> tuple[Fleet, Run]:
     fleet = Fleet(home, fixture_of(recipe))
     assert recipe.test is not None
     params = dict(recipe.test.params)
-    if "path" in params and recipe.name == "disk-space":
-        params["path"] = str(home / "devices")
     with a_site() as port:
         if recipe.name == "build-and-deploy":
             params["url"] = f"http://127.0.0.1:{port}/"

@@ -184,6 +184,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._place = places.network
         self._in_head = False
         self._in_body = False
+        self._body_timed = False
         self._head_bytes = 0
         self._body_bytes = 0
         self._too_late: asyncio.TimerHandle | None = None
@@ -208,15 +209,17 @@ class BoundedHttp(HttpToolsProtocol):
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        super().data_received(data)
         if self._too_late is not None:
             self._place.waits(self)
-        super().data_received(data)
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES_MAX:
                 reason = f"the head of a request has at most {HEAD_BYTES_MAX} bytes"
                 self._refuse(Problem(Code.TOO_LARGE, reason, hint="Send fewer or shorter headers.", status=431))
-        elif self._in_body and self._too_late is None:
+        elif self._in_body and not self._body_timed:
+            self._expect_no_more()
+            self._body_timed = True
             self._expect(self._place.bounds.body_s)
 
     def on_message_begin(self) -> None:
@@ -227,9 +230,9 @@ class BoundedHttp(HttpToolsProtocol):
             self._expect(self._place.bounds.head_s)
 
     def on_headers_complete(self) -> None:
-        self._in_head, self._in_body = False, True
+        # Most requests are whole at this moment: the clock of the head is left to `on_message_complete` to stop.
+        self._in_head, self._in_body, self._body_timed = False, True, False
         self._body_bytes = 0
-        self._expect_no_more()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:

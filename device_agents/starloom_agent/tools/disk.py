@@ -69,7 +69,8 @@ def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:
         real = wanted.resolve() if wanted.is_absolute() else None
     if real is not None and any(real == root or root in real.parents for root in roots):
         return real, (real,)
-    mounts = {_mount_of(root): None for root in (*roots, Path.home())}
+    # That there is a system disk is no news, and it is what people mean by `/`.
+    mounts = {_mount_of(root): None for root in (*roots, Path.home(), Path(Path.home().anchor))}
     if wanted in mounts:
         return wanted, tuple(root for root in _outermost(roots) if _mount_of(root) == wanted)
     named = ", ".join(map(str, dict.fromkeys((*roots, *mounts))))
