@@ -23,7 +23,6 @@ from starloom_protocol.frames import (
     HubFrame,
     HubMessage,
     OfferFrame,
-    Propose,
     ResultFrame,
 )
 from starloom_protocol.values import VALUE_DEPTH_MAX
@@ -165,8 +164,6 @@ def _texts(frame: Frame) -> Iterator[tuple[str, str]]:
             for part in item.parts:
                 if part.value is not None:
                     yield f"inputs[{item.name}]", part.value
-    elif isinstance(frame, Propose):
-        yield "operations", frame.operations
     elif isinstance(frame, OfferFrame):
         for tool in frame.offer.tools:
             yield f"offer.tools[{tool.name}].args", tool.args

@@ -26,6 +26,11 @@ async def refused(agent: Agent) -> f.Refuse | f.ErrorFrame:
     return frame
 
 
+async def send_unknown(agent: Agent) -> None:
+    assert agent.ws is not None
+    await agent.ws.send_json({"n": agent.session._sent + 1, "f": [{"t": "propose"}]})
+
+
 async def test_a_joined_device_is_welcomed_and_shown_online(world: World) -> None:
     agent = await world.join("laptop")
     welcome = await agent.connect(world)
@@ -301,12 +306,10 @@ async def test_a_ping_is_answered_and_a_goodbye_ends_it(world: World) -> None:
     assert world.hub.fleet.devices[agent.id].link == "offline"
 
 
-async def test_a_proposal_that_is_no_edit_ends_the_connection(world: World) -> None:
+async def test_an_unknown_frame_ends_the_connection(world: World) -> None:
     agent = await world.join("one")
     await agent.connect(world)
-    await world.submit(chain("t.one"))
-    dispatch = await agent.next(f.Dispatch)
-    await agent.send(f.Propose(at=dispatch.at, base_version=1, operations='[{"op":"nonsense"}]', reason="", report=1))
+    await send_unknown(agent)
     assert (await refused(agent)).code == "protocol_error"
 
 
@@ -319,8 +322,8 @@ async def test_what_comes_behind_the_end_of_a_connection_is_not_heard(
     await agent.connect(world)
     made = await world.submit(chain("t.one"))
     dispatch = await agent.next(f.Dispatch)
-    await agent.send(f.Propose(at=dispatch.at, base_version=1, operations='[{"op":"nonsense"}]', reason="", report=1))
-    agent.report = 1
+    await send_unknown(agent)
+    agent.session._sent += 1
     await agent.done(dispatch, '"late"')
     assert (await refused(agent)).code == "protocol_error"
     await settle()

@@ -147,7 +147,6 @@ def result(value: str | None = None, facts: dict[str, str] | None = None) -> f.R
         (result("[" * 100_000), Side.AGENT, "value"),
         (result("nothing"), Side.AGENT, "value"),
         (result(facts={"/a": "{}{"}), Side.AGENT, r"facts\[/a\]"),
-        (f.Propose(at=AT, base_version=1, operations="[", reason="", report=1), Side.AGENT, "operations"),
         (
             f.Dispatch(at=AT, args="{", fence_after_s=0, repeatability="pure", start_to_close_s=1, tool="t"),
             Side.HUB,

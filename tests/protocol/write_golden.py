@@ -47,6 +47,8 @@ def rejected() -> dict[str, dict[str, Any]]:
     deep = "[" * 40 + "]" * 40
     at = '{"attempt":1,"constellation":"c","incarnation":1,"task":"t"}'
     result = '{"n":1,"f":[{"t":"result","at":' + at + ',"outcome":"ok","report":1,"value":%s}]}'
+    proposal = '"base_version":1,"operations":"[{\\"id\\":\\"a\\",\\"op\\":\\"remove_task\\"}]","reason":"","report":1'
+    ready = '"bytes":3,"media":"image/png","name":"a.png","report":1,"sha256":"' + "cd" * 32 + '"'
     cases = {
         "empty": ("agent", ""),
         "not-json": ("agent", "hello"),
@@ -63,6 +65,9 @@ def rejected() -> dict[str, dict[str, Any]]:
         "frames-null": ("agent", '{"n":1,"f":null}'),
         "unknown-message-field": ("agent", '{"n":1,"f":[' + ping + '],"x":1}'),
         "unknown-frame": ("agent", '{"n":1,"f":[{"t":"shutdown"}]}'),
+        # Two frames of the first draft, which no agent sent and which were taken out: refused like any unknown one.
+        "removed-propose": ("agent", '{"n":1,"f":[{"t":"propose","at":' + at + "," + proposal + "}]}"),
+        "removed-artifact-ready": ("agent", '{"n":1,"f":[{"t":"artifact_ready",' + ready + "}]}"),
         "no-tag": ("agent", '{"n":1,"f":[{"at_ms":1}]}'),
         "unknown-field": ("agent", '{"n":1,"f":[{"t":"ping","at_ms":1,"x":1}]}'),
         "missing-field": ("agent", '{"n":1,"f":[{"t":"ping"}]}'),

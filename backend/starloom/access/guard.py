@@ -230,8 +230,6 @@ FRAMES: dict[type[frames.Frame], Act] = {
     frames.Started: Act.INPUT,
     frames.ResultFrame: Act.INPUT,
     frames.Receipt: Act.INPUT,
-    frames.Propose: Act.INPUT,
-    frames.ArtifactReady: Act.INPUT,
     frames.LogChunk: Act.BESIDE,
     frames.Progress: Act.BESIDE,
     frames.ConditionFrame: Act.INPUT,

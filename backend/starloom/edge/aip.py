@@ -30,7 +30,6 @@ from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.store.port import Unavailable
 from starloom_protocol import frames as f
-from starloom_protocol.edits import EditOperation
 from starloom_protocol.feed import Beside
 from starloom_protocol.session import ProtocolFault, Session, Side, State
 from starloom_protocol.vocabulary import CODES, Code
@@ -38,7 +37,6 @@ from starloom_protocol.vocabulary import CODES, Code
 HANDSHAKES_MAX = 512
 SCOPE = "device"
 _log = logging.getLogger(__name__)
-_operations = msgspec.json.Decoder(list[EditOperation])
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -165,8 +163,6 @@ class Connection:
             f.Started: self._started,
             f.ResultFrame: self._result,
             f.Receipt: self._receipt,
-            f.Propose: self._propose,
-            f.ArtifactReady: self._artifact,
             f.LogChunk: self._log_chunk,
             f.Progress: self._progress,
             f.ConditionFrame: self._condition,
@@ -299,20 +295,6 @@ class Connection:
 
     def _receipt(self, frame: f.Receipt) -> None:
         self._post(inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
-
-    def _propose(self, frame: f.Propose) -> None:
-        try:
-            operations = _operations.decode(frame.operations)
-        except msgspec.ValidationError as error:
-            raise ProtocolFault(Code.PROTOCOL_ERROR, f"`propose.operations` is not an edit: {error}") from error
-        self._post(
-            inputs.ProposalReported(
-                by=self._by, device=self._device, frame=frame, id=self._id(), operations=operations, scope=SCOPE
-            )
-        )
-
-    def _artifact(self, frame: f.ArtifactReady) -> None:
-        self._post(inputs.ArtifactReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
 
     # -- what the device says of itself
 

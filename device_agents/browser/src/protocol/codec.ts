@@ -236,9 +236,6 @@ function* textsOf(frame: Frame): Generator<[string, string]> {
         for (const part of item.parts ?? []) if (part.value != null) yield [`inputs[${item.name}]`, part.value];
       }
       return;
-    case "propose":
-      yield ["operations", frame.operations];
-      return;
     case "offer":
       for (const tool of frame.offer.tools ?? []) yield [`offer.tools[${tool.name}].args`, tool.args ?? "{}"];
   }
