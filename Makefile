@@ -45,8 +45,8 @@ e2e: ## a real browser against a real stack; writes screenshots/index.html
 bench: environment-dev ## Starloom, its socket stack alone and Dask beside each other; writes docs/benchmarks.md; SMOKE=1
 	@exec $(HERE) -m tests.bench $(if $(SMOKE),--smoke,--write docs/benchmarks.md)
 
-guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, SEED=0, ROWS=S1,T26
-	@FRAMES='$(FRAMES)' CASES='$(CASES)' SEED='$(SEED)' ROWS='$(ROWS)' exec $(HERE) -m tests.guard.report
+guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, FULL=1, SEED=0, ROWS=S1,T26
+	@FRAMES='$(FRAMES)' CASES='$(CASES)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' exec $(HERE) -m tests.guard.report
 
 seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each; PROCESSES=2, BUG='words of one'
 	@exec $(HERE) -m tests.seeded_bugs.run --processes $(or $(PROCESSES),2) $(if $(BUG),'$(BUG)')

@@ -30,6 +30,7 @@ from uvicorn import Config
 from starloom.access import sealing
 from starloom.access.limits import Limits
 from starloom.access.reach import reach_of
+from starloom.access.refusals import Refusals
 from starloom.access.tickets import Tickets
 from starloom.access.vault import Vault
 from starloom.access.view import AccessView
@@ -107,7 +108,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         ttl_ms = round(settings.owner_ttl_s * 1000)
         store = await open_store(redis_url, database_url, owner_ttl_ms=ttl_ms, home=home)
         stack.push_async_callback(store.close)
-        clock, fanout, links, given = HubClock(), Fanout(), Links(), Given()
+        clock, fanout, links, given, refusals = HubClock(), Fanout(), Links(), Given(), Refusals()
         shared = settings.shared_home
         blobs = FileBlobs(
             shared / "blobs",
@@ -146,6 +147,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
                 measure=time.perf_counter,
                 secrets=vault,
                 given=given,
+                forged=lambda device, reason: refusals.forged(clock.now_ms(), device, reason),
             )
 
         access, fleet = AccessView(clock.now_ms), FleetView()
@@ -236,6 +238,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             reads=store,
             ready=lambda: _not_ready(succession, neighbours),
             received=seat.received,
+            refusals=refusals,
             settings=settings,
             standing=neighbours,
             tickets=Tickets(time.monotonic),

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from starloom.access.limits import Limits
 from starloom.access.reach import reach_of
+from starloom.access.refusals import Refusals
 from starloom.access.sealing import Sealer
 from starloom.access.tickets import Tickets
 from starloom.access.vault import Vault
@@ -352,7 +353,7 @@ class Ws:
 async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings: Any) -> AsyncIterator[World]:
     """Open a hub; closes it at the end."""
     chosen = Settings(home=tmp_path, **settings)
-    clock, fanout, links, jobs = ManualClock(), Fanout(), Links(), Jobs()
+    clock, fanout, links, jobs, refusals = ManualClock(), Fanout(), Links(), Jobs(), Refusals()
     store = MemoryStore()
     vault = Vault(Sealer([b"k" * 32]), store.ciphertexts, clock.now_ms)
     blobs, attempt_logs = FileBlobs(tmp_path / "blobs"), AttemptLogs(tmp_path)
@@ -366,6 +367,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
         values=blobs,
         settings=EngineSettings(owner="test", check_every=1),
         secrets=vault,
+        forged=lambda device, reason: refusals.forged(clock.now_ms(), device, reason),
     )
     access, fleet = AccessView(clock.now_ms), FleetView()
     others = Others(headlines=Headlines(store), questions=QuestionsView())
@@ -394,6 +396,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
             reads=store,
             ready=lambda: [] if engine.ready else ["engine"],
             received=engine.received,
+            refusals=refusals,
             settings=chosen,
             tickets=Tickets(clock.monotonic_s),
             vault=vault,

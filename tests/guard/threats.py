@@ -167,6 +167,12 @@ THREATS = (
             "tests/device_agents/test_runtime.py::test_what_the_policy_refuses_is_never_started",
         ),
     ),
+    Threat(
+        "T26",
+        "a joined device reports on, or edits, the work of others",
+        "a report counts for the sender's own open attempt; no frame edits a plan",
+        ("tests/guard/test_evil_device.py::test_t26_a_device_changes_nothing_but_its_own_attempt",),
+    ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
 )
 OWN = {"test_matrix.py": "E3"}

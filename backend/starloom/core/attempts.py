@@ -41,6 +41,7 @@ from starloom_protocol.vocabulary import (
 
 # Agents forget what ended sixty days ago; what they do not know any more proves nothing.
 LEDGER_KEEPS_MS = 30 * 86_400_000
+_FOREIGN = "came from another device than the leased one"
 _TRIGGER_OF = {
     Outcome.OK: Trigger.FINISHED,
     Outcome.ERROR: Trigger.BROKE,
@@ -162,7 +163,9 @@ def _open(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpe
         work.ignore("names no known attempt")
         return None
     if attempt.device != device:
-        work.ignore("came from another device than the leased one")
+        # After the log of an older Redis the same number may have gone to another device: that sender is honest.
+        forged = attempt.incarnation == at.incarnation
+        (work.disown(device, _FOREIGN) if forged else work.ignore(_FOREIGN))
         return None
     record = constellation.tasks.get(at.task)
     spec = constellation.specs.get(at.task)

@@ -81,6 +81,7 @@ class Work:
         "by",
         "effects",
         "events",
+        "forged",
         "ignored",
         "item",
         "ready",
@@ -96,6 +97,7 @@ class Work:
         self.events: list[Drafted] = []
         self.effects: list[AnyEffect] = []
         self.answers: list[Answer] = []
+        self.forged: list[tuple[str, str]] = []
         self.ignored: dict[str, int] = {}
         self.rules_due: list[tuple[str, str, str]] = []
         self.ready: dict[tuple[str, str], None] = {}
@@ -135,6 +137,11 @@ class Work:
     def ignore(self, reason: str) -> None:
         """Count an input that changes nothing, by reason; never an event, never silence."""
         self.ignored[reason] = self.ignored.get(reason, 0) + 1
+
+    def disown(self, device: str, reason: str) -> None:
+        """Ignore a report on work that another device has; `forged` tells who sent it, for the log of refusals."""
+        self.ignore(reason)
+        self.forged.append((device, reason))
 
     def back_to(self, marks: tuple[int, int, int]) -> None:
         """Undo everything since `marks`; `undone` counts how often there was something, for queues keep its trace."""

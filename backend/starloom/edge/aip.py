@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -65,6 +65,11 @@ class AipParts:
     received: Callable[[str], int]
     refusals: Refusals
     timings: AipTimings
+    faults: dict[str, int] = field(default_factory=dict)
+
+    def count(self, what: str) -> None:
+        """Count a fault of a peer, by its code or reason."""
+        self.faults[what] = self.faults.get(what, 0) + 1
 
 
 class AipEndpoint:
@@ -74,7 +79,7 @@ class AipEndpoint:
         self._parts = parts
         self._handshaking = 0
         self.draining = False
-        self.faults: dict[str, int] = {}
+        self.faults = parts.faults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
@@ -86,6 +91,7 @@ class AipEndpoint:
         await send({"type": "websocket.accept"})
         socket, aip = Socket(receive, send, scope.get("extensions", {}).get(TAKE)), Session(Side.HUB)
         code, reason = 1000, ""
+        proved: Proved | None = None
         try:
             proved = await self._prove(socket, aip)
             await Connection(self._parts, socket, aip, proved).serve()
@@ -96,13 +102,13 @@ class AipEndpoint:
             self._count("handshake_timeout", address)
         except Refused as refusal:
             self._count(refusal.frame.code, address)
-            self._note(address, refusal.frame.code, refusal.frame.reason)
+            self._note(address, proved, refusal.frame.code, refusal.frame.reason)
             code, reason = 1008, refusal.frame.reason
             await self._last_word(socket, aip, refusal.frame)
         except ProtocolFault as fault:
             self._count(fault.code, address)
-            self._note(address, fault.code, fault.reason)
-            _log.warning("a device at %s: %s", address, fault)
+            self._note(address, proved, fault.code, fault.reason)
+            _log.warning("event=aip_refused from=%s who=%s reason=%r", address, _who(proved), str(fault)[:300])
             code, reason = 1008, fault.reason
             await self._last_word(socket, aip, fault)
         await socket.close(code, reason)
@@ -118,11 +124,13 @@ class AipEndpoint:
         return None
 
     def _count(self, what: str, address: str) -> None:
-        self.faults[str(what)] = self.faults.get(str(what), 0) + 1
+        self._parts.count(str(what))
         self._parts.limits.wait_s("handshake", address)
 
-    def _note(self, address: str, code: str, reason: str) -> None:
-        turned = Turned(self._parts.now_ms(), "connect", address, str(code), reason, who=reason[:100])
+    def _note(self, address: str, proved: Proved | None, code: str, reason: str) -> None:
+        device = proved.device.id if proved is not None else ""
+        who = proved.device.name if proved is not None else reason[:100]
+        turned = Turned(self._parts.now_ms(), "connect", address, str(code), reason, who=who, device=device)
         self._parts.refusals.note(turned)
 
     async def _prove(self, socket: Socket, aip: Session) -> Proved:
@@ -141,6 +149,10 @@ class AipEndpoint:
                 await socket.write(aip.send([last]).decode())
         except (ProtocolFault, Gone) as error:
             _log.debug("the peer could not be told why: %s", error)
+
+
+def _who(proved: Proved | None) -> str:
+    return f"{proved.device.name} ({proved.device.id})" if proved is not None else "unproved"
 
 
 class Connection:
@@ -362,7 +374,7 @@ class Connection:
     def _log_chunk(self, frame: f.LogChunk) -> None:
         frame = self._parts.given.log_chunk(frame)
         at = frame.at
-        if not self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
+        if not self._has(at):
             return
         self._parts.logs.append(at.constellation, at.task, at.attempt, frame.offset, frame.text)
         value = {"offset": frame.offset, "stream": frame.stream, "text": frame.text}
@@ -371,10 +383,17 @@ class Connection:
     def _progress(self, frame: f.Progress) -> None:
         frame = self._parts.given.progress(frame)
         at = frame.at
-        if not self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
+        if not self._has(at):
             return
         value = {"done_bytes": frame.done_bytes, "fraction_1000": frame.fraction_1000, "note": frame.note[:200]}
         self._beside("progress", at, value)
+
+    def _has(self, at: f.LeaseRef) -> bool:
+        """Whether this device was given the attempt; a late word on one of before the hub's start counts as not."""
+        if self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
+            return True
+        self._parts.count("not_its_attempt")
+        return False
 
     def _beside(self, kind: str, at: f.LeaseRef, value: dict[str, Any]) -> None:
         raw = msgspec.Raw(_encode(value))
