@@ -147,7 +147,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
                 measure=time.perf_counter,
                 secrets=vault,
                 given=given,
-                forged=lambda device, reason: refusals.forged(clock.now_ms(), device, reason),
+                refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
             )
 
         access, fleet = AccessView(clock.now_ms), FleetView()

@@ -367,7 +367,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
         values=blobs,
         settings=EngineSettings(owner="test", check_every=1),
         secrets=vault,
-        forged=lambda device, reason: refusals.forged(clock.now_ms(), device, reason),
+        refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
     )
     access, fleet = AccessView(clock.now_ms), FleetView()
     others = Others(headlines=Headlines(store), questions=QuestionsView())

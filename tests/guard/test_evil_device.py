@@ -26,4 +26,4 @@ async def test_t26_a_device_changes_nothing_but_its_own_attempt(world: World) ->
     assert TAGS - set(stage.tried) == set()
     assert stage.said["refused"] > 50
     assert stage.said["ignored"] > 50
-    assert {event.about for event in stage.refusals()} == {"connect", "report"}
+    assert {event.about for event in stage.refusals()} == {"connect", "offer", "report"}

@@ -173,6 +173,17 @@ THREATS = (
         "a report counts for the sender's own open attempt; no frame edits a plan",
         ("tests/guard/test_evil_device.py::test_t26_a_device_changes_nothing_but_its_own_attempt",),
     ),
+    Threat(
+        "T42",
+        "a device offers more than its join code allowed",
+        "the hub cuts each offer down to the code's profile and says so",
+        (
+            "tests/edge/test_profile_limit.py::test_an_offer_beyond_the_join_code_is_cut_down",
+            "tests/edge/test_profile_limit.py::test_a_cut_offer_stands_in_the_log_with_its_device",
+            "tests/edge/test_profile_limit.py::test_work_beyond_the_join_code_is_not_given",
+        ),
+        part="what a tool may do is the device's own word: a device that calls a tool harmless is believed",
+    ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
 )
 OWN = {"test_matrix.py": "E3"}

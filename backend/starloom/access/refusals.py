@@ -50,9 +50,9 @@ class Refusals:
         for hear in self.heard:
             hear(refused)
 
-    def forged(self, at_ms: int, device: str, reason: str) -> None:
-        """Remember a report of a proved device on work that another one has."""
-        self.note(Refused(at_ms, "report", "", Code.FORBIDDEN, reason, device=device))
+    def of_device(self, at_ms: int, device: str, door: str, reason: str) -> None:
+        """Remember what the engine did not take from a device that has proved its key."""
+        self.note(Refused(at_ms, door, "", Code.FORBIDDEN, reason, device=device))
 
     def latest(self, enrollment: str | None = None) -> list[Refused]:
         """Return them, newest first; with `enrollment` only those that brought its code."""

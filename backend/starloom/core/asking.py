@@ -64,9 +64,8 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
     if constellation is None or attempt is None or attempt.device != item.device or attempt.end is not AttemptEnd.OK:
         reason = "facts of no finished attempt of this device"
         if attempt is not None and attempt.device != item.device and attempt.incarnation == frame.at.incarnation:
-            work.disown(item.device, reason)
-        else:
-            work.ignore(reason)
+            work.refuse(item.device, "report", reason)
+        work.ignore(reason)
         return
     facts = dict(attempt.facts)
     for dependency in (constellation.deps[name] for name in constellation.unasked):

@@ -164,8 +164,9 @@ def _open(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpe
         return None
     if attempt.device != device:
         # After the log of an older Redis the same number may have gone to another device: that sender is honest.
-        forged = attempt.incarnation == at.incarnation
-        (work.disown(device, _FOREIGN) if forged else work.ignore(_FOREIGN))
+        if attempt.incarnation == at.incarnation:
+            work.refuse(device, "report", _FOREIGN)
+        work.ignore(_FOREIGN)
         return None
     record = constellation.tasks.get(at.task)
     spec = constellation.specs.get(at.task)

@@ -81,10 +81,10 @@ class Work:
         "by",
         "effects",
         "events",
-        "forged",
         "ignored",
         "item",
         "ready",
+        "refused",
         "roll",
         "rules_due",
         "shard",
@@ -97,8 +97,8 @@ class Work:
         self.events: list[Drafted] = []
         self.effects: list[AnyEffect] = []
         self.answers: list[Answer] = []
-        self.forged: list[tuple[str, str]] = []
         self.ignored: dict[str, int] = {}
+        self.refused: list[tuple[str, str, str]] = []
         self.rules_due: list[tuple[str, str, str]] = []
         self.ready: dict[tuple[str, str], None] = {}
         self.item: AnyInput | None = None
@@ -138,10 +138,9 @@ class Work:
         """Count an input that changes nothing, by reason; never an event, never silence."""
         self.ignored[reason] = self.ignored.get(reason, 0) + 1
 
-    def disown(self, device: str, reason: str) -> None:
-        """Ignore a report on work that another device has; `forged` tells who sent it, for the log of refusals."""
-        self.ignore(reason)
-        self.forged.append((device, reason))
+    def refuse(self, device: str, door: str, reason: str) -> None:
+        """Keep a refusal of what a device said, for the log of refusals, which bounds them; it decides nothing."""
+        self.refused.append((device, door, reason))
 
     def back_to(self, marks: tuple[int, int, int]) -> None:
         """Undo everything since `marks`; `undone` counts how often there was something, for queues keep its trace."""

@@ -21,6 +21,7 @@ from starloom.edge.problems import Problem, accepted
 from starloom.edge.replies import json_reply
 from starloom.edge.wheels import Wheels
 from starloom_protocol.entities import Enrollment
+from starloom_protocol.profiles import exceeds
 from starloom_protocol.session import device_id, short_words
 from starloom_protocol.vocabulary import Code, Profile
 
@@ -102,8 +103,7 @@ class Joining:
         return json_reply(self._shape(hub.fleet.enrollments[enrollment.id]), 202)
 
     def _profile(self, wanted: Profile, most: Profile) -> Profile:
-        order = list(Profile)
-        if order.index(wanted) > order.index(most):
+        if exceeds(wanted, most):
             raise Problem(
                 Code.FORBIDDEN,
                 f"this code allows the profile {most} at most; {wanted} was asked for",

@@ -470,8 +470,10 @@ export interface Device {
   link_since_ms?: number;
   name: string;
   os?: string;
+  over?: string;
   probing?: boolean;
   profile?: Profile;
+  profile_most?: Profile;
   quarantined?: boolean;
   reports?: number;
   revoked?: boolean;
