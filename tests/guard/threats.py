@@ -184,6 +184,17 @@ THREATS = (
         ),
         part="what a tool may do is the device's own word: a device that calls a tool harmless is believed",
     ),
+    Threat(
+        "T43",
+        "a device fetches what no attempt of it names",
+        "rights by attempt; an upload of known bytes has to show all of them",
+        (
+            "tests/edge/test_artifact_rights.py::test_a_known_hash_alone_opens_no_artifact",
+            "tests/edge/test_artifact_rights.py::test_an_upload_of_other_bytes_gives_no_right",
+            "tests/edge/test_artifact_rights.py::test_open_attempts_keep_their_inputs_over_a_restart",
+        ),
+        part="a hash that a device returns and a later task on it reads counts as named",
+    ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
 )
 OWN = {"test_matrix.py": "E3"}
