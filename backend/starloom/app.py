@@ -358,6 +358,7 @@ def _files(settings: Settings) -> Files:
         (path for path in (PACKAGE / "_agent" / "join.py", CHECKOUT / "device_agents" / "join.py") if path.is_file()),
         None,
     )
+    lock = script.with_name("requirements.lock") if script is not None else None
     pages = [settings.web] if settings.web else [PACKAGE / "_web", CHECKOUT / "frontend" / "dist"]
     page = next((path for path in pages if (path / "index.html").is_file()), None)
     tabs = [PACKAGE / "_tab", CHECKOUT / "device_agents" / "browser" / "dist"]
@@ -365,6 +366,7 @@ def _files(settings: Settings) -> Files:
     in_checkout = settings.wheels is None and all((source / "pyproject.toml").is_file() for source in sources)
     return Files(
         join_script=script,
+        requirements=lock if lock is not None and lock.is_file() else None,
         page=page or pages[-1],
         tab=next((path for path in tabs if (path / "index.html").is_file()), tabs[-1]),
         wheels=settings.wheels or (settings.home / "wheels" if in_checkout else PACKAGE / "_agent" / "wheels"),

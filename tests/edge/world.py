@@ -350,7 +350,9 @@ class Ws:
 
 
 @asynccontextmanager
-async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings: Any) -> AsyncIterator[World]:
+async def a_world(
+    tmp_path: Path, *, planner: Planner | None = None, requirements: Path | None = None, **settings: Any
+) -> AsyncIterator[World]:
     """Open a hub; closes it at the end."""
     chosen = Settings(home=tmp_path, **settings)
     clock, fanout, links, jobs, refusals = ManualClock(), Fanout(), Links(), Jobs(), Refusals()
@@ -405,7 +407,14 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
         )
         script = tmp_path / "join.py"
         script.write_text("print('join')\n")
-        edge = build(hub, Files(join_script=script, page=chosen.web, wheels=tmp_path / "wheels", tab=tmp_path / "tab"))
+        files = Files(
+            join_script=script,
+            page=chosen.web,
+            requirements=requirements,
+            tab=tmp_path / "tab",
+            wheels=tmp_path / "wheels",
+        )
+        edge = build(hub, files)
         token = await first_run.ensure_local_token(tmp_path, chosen.url, access, engine.inbox, clock.now_ms())
         yield World(hub, edge, engine, clock, token, jobs)
     finally:

@@ -195,6 +195,17 @@ THREATS = (
         ),
         part="a hash that a device returns and a later task on it reads counts as named",
     ),
+    Threat(
+        "T44",
+        "a package index gives a joining device something else",
+        "the hub names each package with version and hash; pip takes nothing else",
+        (
+            "tests/device_agents/test_join_packages.py::test_packages_are_installed_by_the_hash_that_the_hub_names",
+            "tests/device_agents/test_join_packages.py::test_the_pins_of_a_device_are_those_of_the_lock",
+            "tests/device_agents/test_join_packages.py::test_the_pins_name_every_package_of_the_agent",
+        ),
+        part="pip itself and the Python of the device are trusted as they are",
+    ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
 )
 OWN = {"test_matrix.py": "E3"}

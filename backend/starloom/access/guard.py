@@ -95,6 +95,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", "/agent/join"): _ANYONE,
     ("GET", "/agent/join/{enrollment}"): _ANYONE,
     ("GET", "/agent/join.py"): _ANYONE,
+    ("GET", "/agent/requirements.txt"): _ANYONE,
     ("GET", "/agent/wheels.json"): _ANYONE,
     ("GET", "/agent/wheels/{file}"): _ANYONE,
     ("GET", "/agent/authority.crt"): _ANYONE,

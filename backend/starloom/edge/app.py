@@ -59,6 +59,7 @@ class Files:
     wheels: Path
     wheel_sources: tuple[Path, ...] = ()
     tab: Path | None = None
+    requirements: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def build(
         Forks(hub, repeats, constellations),
         Approvals(hub),
         OwnerAsks(hub),
-        Joining(hub, wheels, files.join_script),
+        Joining(hub, wheels, files.join_script, files.requirements),
         LabRoutes(hub, repeats),
         LanRoutes(hub),
         ModelRoutes(hub),
