@@ -25,7 +25,7 @@ from starloom_protocol.frames import (
     OfferFrame,
     ResultFrame,
 )
-from starloom_protocol.values import VALUE_DEPTH_MAX
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, VALUE_DEPTH_MAX
 from starloom_protocol.version import FIELDS_SINCE, PROTOCOL_VERSIONS, leave_out
 from starloom_protocol.vocabulary import Code
 
@@ -114,6 +114,8 @@ def decode(data: bytes | str, side: Side, *, authenticated: bool) -> AgentMessag
     if not message.f:
         raise ProtocolFault(Code.PROTOCOL_ERROR, f"message {message.n} of the {side} carries no frame")
     for frame in message.f:
+        if isinstance(frame, ResultFrame) and frame.value is not None:
+            _limit_value(frame.value)
         for place, text in _texts(frame):
             _check_text(frame, place, text)
     return message
@@ -146,6 +148,15 @@ def _limit(data: bytes | str, *, authenticated: bool) -> None:
         raise ProtocolFault(
             Code.FRAME_TOO_LARGE, f"a message has at most {limit} bytes {when} authentication, this one {size}"
         )
+
+
+def _limit_value(text: str) -> None:
+    size = len(text)
+    if size <= INLINE_VALUE_BYTES_MAX and not text.isascii():
+        size = len(text.encode("utf-8", "surrogatepass"))
+    if size > INLINE_VALUE_BYTES_MAX:
+        reason = f"`result.value` has at most {INLINE_VALUE_BYTES_MAX} bytes, this one {size}"
+        raise ProtocolFault(Code.FRAME_TOO_LARGE, f"{reason}; a longer value is an artifact")
 
 
 def _texts(frame: Frame) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ import starloom_protocol
 from starloom_protocol import frames as f
 from starloom_protocol.codec import Side, encode, tag_of
 from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes, short_words
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
 from starloom_protocol.version import FRAMES_SINCE, knows
 from starloom_protocol.vocabulary import Code
 from tests.protocol.frames_sample import BY_SIDE, CHALLENGE, HELLO, PING, PROVE, WELCOME
@@ -90,6 +91,13 @@ def rejected() -> dict[str, dict[str, Any]]:
         "sender": "agent",
         "authenticated": False,
         "message": '{"n":1,"f":[{"t":"bye","reason":"' + "x" * 4096 + '"}]}',
+        "code": Code.FRAME_TOO_LARGE,
+    }
+    long = result % json.dumps(json.dumps("x" * (INLINE_VALUE_BYTES_MAX - 1)))
+    made["value-too-long"] = {
+        "sender": "agent",
+        "authenticated": True,
+        "message": long,
         "code": Code.FRAME_TOO_LARGE,
     }
     return made

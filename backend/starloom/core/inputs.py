@@ -275,9 +275,10 @@ class TimerFired(Input, frozen=True, kw_only=True, tag="timer"):
 
 
 class LeaseExpired(Input, frozen=True, kw_only=True, tag="lease_expired"):
-    """No `alive` named this attempt for ttl + grace: it is absent, not lost."""
+    """No `alive` named this attempt for ttl + grace: it is absent, not lost. `silent`: its device sent none at all."""
 
     at: LeaseRef
+    silent: bool = False
 
 
 # -- access
