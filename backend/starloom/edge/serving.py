@@ -78,6 +78,18 @@ class Talk(WebSocketsSansIOProtocol):
             return
         self._taker(text)
 
+    def send_receive_event_to_app(self) -> None:
+        """Give a whole message to the application, one that is no text as bytes: its endpoint knows who sent it.
+
+        uvicorn 0.54 writes a traceback for text that is no UTF-8, without a word about the peer.
+        """
+        if self.curr_msg_data_type == "text":
+            try:
+                b"".join(self.frames).decode()
+            except UnicodeDecodeError:
+                self.curr_msg_data_type = "bytes"
+        super().send_receive_event_to_app()
+
     async def send(self, message: ASGISendEvent) -> None:
         await super().send(message)
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
