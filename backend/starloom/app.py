@@ -30,6 +30,7 @@ from uvicorn import Config
 from starloom.access import sealing
 from starloom.access.limits import Limits
 from starloom.access.reach import reach_of
+from starloom.access.refusals import Refusals
 from starloom.access.tickets import Tickets
 from starloom.access.vault import Vault
 from starloom.access.view import AccessView
@@ -108,7 +109,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         ttl_ms = round(settings.owner_ttl_s * 1000)
         store = await open_store(redis_url, database_url, owner_ttl_ms=ttl_ms, home=home)
         stack.push_async_callback(store.close)
-        clock, fanout, links, given = HubClock(), Fanout(), Links(), Given()
+        clock, fanout, links, given, refusals = HubClock(), Fanout(), Links(), Given(), Refusals()
         shared = settings.shared_home
         blobs = FileBlobs(
             shared / "blobs",
@@ -147,6 +148,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
                 measure=time.perf_counter,
                 secrets=vault,
                 given=given,
+                refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
             )
 
         access, fleet = AccessView(clock.now_ms), FleetView()
@@ -239,6 +241,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             reads=store,
             ready=lambda: _not_ready(succession, neighbours),
             received=seat.received,
+            refusals=refusals,
             settings=settings,
             standing=neighbours,
             tickets=Tickets(time.monotonic),
@@ -361,6 +364,7 @@ def _files(settings: Settings) -> Files:
         (path for path in (PACKAGE / "_agent" / "join.py", CHECKOUT / "device_agents" / "join.py") if path.is_file()),
         None,
     )
+    lock = script.with_name("requirements.lock") if script is not None else None
     pages = [settings.web] if settings.web else [PACKAGE / "_web", CHECKOUT / "frontend" / "dist"]
     page = next((path for path in pages if (path / "index.html").is_file()), None)
     tabs = [PACKAGE / "_tab", CHECKOUT / "device_agents" / "browser" / "dist"]
@@ -368,6 +372,7 @@ def _files(settings: Settings) -> Files:
     in_checkout = settings.wheels is None and all((source / "pyproject.toml").is_file() for source in sources)
     return Files(
         join_script=script,
+        requirements=lock if lock is not None and lock.is_file() else None,
         page=page or pages[-1],
         tab=next((path for path in tabs if (path / "index.html").is_file()), tabs[-1]),
         wheels=settings.wheels or (settings.home / "wheels" if in_checkout else PACKAGE / "_agent" / "wheels"),

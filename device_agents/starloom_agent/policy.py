@@ -17,6 +17,7 @@ from typing import Any, Final
 from starloom_agent.commands import CommandRule, PolicyFault, word_of
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.tools.interface import Folders, Tool, refused_line
+from starloom_protocol.profiles import PROFILE_GRANTS
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Profile
 
@@ -36,14 +37,6 @@ PRIVATE: Final = (
     "device.key", "hub.json", "ledger.sqlite", "policy.toml", "policy.key", "mcp.toml", "asks", "run", "work",
 )  # fmt: skip
 
-_FILES = frozenset({FILES_READ, FILES_WRITE})
-_WORK = _FILES | {"python:run", "git:run"}
-PROFILE_GRANTS: Final[dict[Profile, frozenset[str]]] = {
-    Profile.OBSERVE: frozenset(),
-    Profile.FILES: _FILES,
-    Profile.WORK: _WORK,
-    Profile.OPERATE: _WORK | {SHELL_RUN, NET_REACH, SERVICE_RESTART, "container:read"},
-}
 PROFILE_WORDS: Final[dict[Profile, str]] = {
     Profile.OBSERVE: "read facts about this machine (disk, processes, services, logs); no files, no programs",
     Profile.FILES: "also read and write files, inside the folders you name",

@@ -139,24 +139,6 @@ class Receipt(Frame, frozen=True, kw_only=True, tag="receipt"):
     report: int
 
 
-class Propose(Frame, frozen=True, kw_only=True, tag="propose"):
-    """An edit that an agent proposes; `operations` is canonical text."""
-
-    at: LeaseRef
-    base_version: int
-    operations: str
-    reason: str
-    report: int
-
-
-class ArtifactReady(Frame, frozen=True, kw_only=True, tag="artifact_ready"):
-    bytes: int
-    media: str
-    name: str
-    report: int
-    sha256: str
-
-
 class LogChunk(Frame, frozen=True, kw_only=True, tag="log"):
     """Output of an attempt; `offset` counts bytes from its beginning, so that loss is visible."""
 
@@ -364,8 +346,6 @@ AgentFrame = (
     | Started
     | ResultFrame
     | Receipt
-    | Propose
-    | ArtifactReady
     | LogChunk
     | Progress
     | ConditionFrame
@@ -396,7 +376,7 @@ HubFrame = (
     | Pong
     | ErrorFrame
 )
-ReportFrame = Started | ResultFrame | Receipt | Propose | ArtifactReady
+ReportFrame = Started | ResultFrame | Receipt
 
 
 class AgentMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -160,10 +160,10 @@ def test_join_py_checks_the_pin_itself(served: Served, tmp_path: Path) -> None:
     assert (bad.returncode, "another key" in bad.stderr) == (1, True)
     unpinned = _join_py(url, "CODE", "--home", home)
     assert (unpinned.returncode, "does not answer" in unpinned.stderr) == (1, True)
-    assert len(served.hosts) == 1
+    assert len(served.hosts) == 2
 
 
 def test_join_py_goes_through_a_tunnel(plain: Served, tmp_path: Path) -> None:
     done = _join_py("http://127.0.0.1:8470", "-", "--home", str(tmp_path / "h"), "--via", f"127.0.0.1:{plain.port}")
     assert done.returncode == 0, done.stderr
-    assert plain.hosts == ["127.0.0.1:8470"]
+    assert plain.hosts == ["127.0.0.1:8470"] * 2

@@ -126,8 +126,9 @@ def test_join_py_is_short_and_a_dry_run_changes_nothing(hub: Hub, tmp_path: Path
         {"name": name, "version": "0", "file": f"{name}.whl", "sha256": "0" * 64}
         for name in ("starloom_protocol", "starloom_agent")
     ]
-    hub.answers = [(200, wheels)]
+    hub.answers = [(200, wheels), (200, "msgspec==1.0 --hash=sha256:0")]
     argv = [sys.executable, "-I", str(JOIN_PY), hub.url, "CODE", "--home", str(tmp_path / "home"), "--dry-run"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert "starloom_agent.whl" in done.stdout
+    assert "msgspec==1.0" in done.stdout
     assert not (tmp_path / "home").exists()

@@ -27,6 +27,11 @@ async def refused(agent: Agent) -> f.Refuse | f.ErrorFrame:
     return frame
 
 
+async def send_unknown(agent: Agent) -> None:
+    assert agent.ws is not None
+    await agent.ws.send_json({"n": agent.session._sent + 1, "f": [{"t": "propose"}]})
+
+
 async def test_a_joined_device_is_welcomed_and_shown_online(world: World) -> None:
     agent = await world.join("laptop")
     welcome = await agent.connect(world)
@@ -301,13 +306,75 @@ async def test_a_ping_is_answered_and_a_goodbye_ends_it(world: World) -> None:
     assert world.hub.fleet.devices[agent.id].link == "offline"
 
 
-async def test_a_proposal_that_is_no_edit_ends_the_connection(world: World) -> None:
+async def test_an_unknown_frame_ends_the_connection(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    await send_unknown(agent)
+    assert (await refused(agent)).code == "protocol_error"
+
+
+async def test_a_value_above_the_limit_of_a_frame_is_refused(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    made = await world.submit(chain("t.one"))
+    await agent.done(await agent.next(f.Dispatch), json.dumps("x" * 70_000))
+    frame = await refused(agent)
+    assert frame.code == "frame_too_large"
+    assert "a longer value is an artifact" in frame.reason
+    async with world.client() as http:
+        assert (await http.get(f"/api/v1/constellations/{made['id']}")).json()["state"] == "active"
+
+
+async def test_an_ok_long_after_the_timeout_is_no_success(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    task = {"id": "t0", "tool": "t.one", "timeouts": {"start_to_close_s": 2}, "retry": {"max_attempts": 1}}
+    made = await world.submit({"starloom": 1, "name": "late", "tasks": [task]})
+    dispatch = await agent.next(f.Dispatch)
+    agent.report = 1
+    await agent.send(f.Started(at=dispatch.at, report=1))
+    for _ in range(30):
+        await agent.send(f.Alive(running=[dispatch.at], sent_ms=world.clock.ms))
+        await world.clock.advance(1_000)
+    await agent.next(f.Cancel)
+    await agent.done(dispatch, '"late"')
+    await settle()
+    async with world.client() as http:
+        found = (await http.get(f"/api/v1/constellations/{made['id']}")).json()
+    assert (found["state"], found["tasks"][0]["code"]) == ("failed", "timed_out")
+
+
+async def test_a_silent_device_is_off_and_gets_no_more_work(world: World) -> None:
+    silent, other = await world.join("a-silent"), await world.join("b-other")
+    await silent.connect(world)
+    await world.submit(chain("t.one"))
+    first = await silent.next(f.Dispatch)
+    await other.connect(world)
+    for _ in range(25):
+        await other.send(f.Alive(running=[], sent_ms=world.clock.ms))
+        await world.clock.advance(1_000)
+    device = world.hub.fleet.devices[silent.id]
+    assert device.link == "offline"
+    assert silent.ws is not None
+    last = (await silent.ws.until_closed())[-1]
+    assert "silent for 20 s" in last
+    await other.done(await other.next(f.Dispatch), "1")
+    made = await world.submit(chain("t.one"))
+    second = await other.next(f.Dispatch)
+    assert second.at.constellation == made["id"] != first.at.constellation
+    await silent.connect(world)
+    assert world.hub.fleet.devices[silent.id].link == "online"
+
+
+async def test_a_device_that_talks_without_naming_its_work_stays_online(world: World) -> None:
     agent = await world.join("one")
     await agent.connect(world)
     await world.submit(chain("t.one"))
-    dispatch = await agent.next(f.Dispatch)
-    await agent.send(f.Propose(at=dispatch.at, base_version=1, operations='[{"op":"nonsense"}]', reason="", report=1))
-    assert (await refused(agent)).code == "protocol_error"
+    await agent.next(f.Dispatch)
+    for _ in range(25):
+        await agent.send(f.Alive(running=[], sent_ms=world.clock.ms))
+        await world.clock.advance(1_000)
+    assert world.hub.fleet.devices[agent.id].link == "online"
 
 
 @pytest.mark.parametrize("takes", [True, False], ids=["taken in its turn", "read"])
@@ -319,8 +386,8 @@ async def test_what_comes_behind_the_end_of_a_connection_is_not_heard(
     await agent.connect(world)
     made = await world.submit(chain("t.one"))
     dispatch = await agent.next(f.Dispatch)
-    await agent.send(f.Propose(at=dispatch.at, base_version=1, operations='[{"op":"nonsense"}]', reason="", report=1))
-    agent.report = 1
+    await send_unknown(agent)
+    agent.session._sent += 1
     await agent.done(dispatch, '"late"')
     assert (await refused(agent)).code == "protocol_error"
     await settle()

@@ -86,6 +86,7 @@ async def test_only_the_named_doors_are_open_to_anyone() -> None:
         ("POST", "/agent/join"),
         ("GET", "/agent/join/{enrollment}"),
         ("GET", "/agent/join.py"),
+        ("GET", "/agent/requirements.txt"),
         ("GET", "/agent/wheels.json"),
         ("GET", "/agent/wheels/{file}"),
         ("POST", "/api/v1/sign-in"),

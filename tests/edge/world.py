@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from starloom.access.limits import Limits
 from starloom.access.reach import reach_of
+from starloom.access.refusals import Refusals
 from starloom.access.sealing import Sealer
 from starloom.access.tickets import Tickets
 from starloom.access.vault import Vault
@@ -356,10 +357,12 @@ class Ws:
 
 
 @asynccontextmanager
-async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings: Any) -> AsyncIterator[World]:
+async def a_world(
+    tmp_path: Path, *, planner: Planner | None = None, requirements: Path | None = None, **settings: Any
+) -> AsyncIterator[World]:
     """Open a hub; closes it at the end."""
     chosen = Settings(home=tmp_path, **settings)
-    clock, fanout, links, jobs = ManualClock(), Fanout(), Links(), Jobs()
+    clock, fanout, links, jobs, refusals = ManualClock(), Fanout(), Links(), Jobs(), Refusals()
     store = MemoryStore()
     vault = Vault(Sealer([b"k" * 32]), store.ciphertexts, clock.now_ms)
     blobs, attempt_logs = FileBlobs(tmp_path / "blobs"), AttemptLogs(tmp_path)
@@ -373,6 +376,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
         values=blobs,
         settings=EngineSettings(owner="test", check_every=1),
         secrets=vault,
+        refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
     )
     access, fleet = AccessView(clock.now_ms), FleetView()
     others = Others(headlines=Headlines(store), questions=QuestionsView())
@@ -401,6 +405,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
             reads=store,
             ready=lambda: [] if engine.ready else ["engine"],
             received=engine.received,
+            refusals=refusals,
             settings=chosen,
             tickets=Tickets(clock.monotonic_s),
             vault=vault,
@@ -409,7 +414,14 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
         )
         script = tmp_path / "join.py"
         script.write_text("print('join')\n")
-        edge = build(hub, Files(join_script=script, page=chosen.web, wheels=tmp_path / "wheels", tab=tmp_path / "tab"))
+        files = Files(
+            join_script=script,
+            page=chosen.web,
+            requirements=requirements,
+            tab=tmp_path / "tab",
+            wheels=tmp_path / "wheels",
+        )
+        edge = build(hub, files)
         token = await first_run.ensure_local_token(tmp_path, chosen.url, access, engine.inbox, clock.now_ms())
         yield World(hub, edge, engine, clock, token, jobs)
     finally:

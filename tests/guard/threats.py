@@ -169,6 +169,45 @@ THREATS = (
             "tests/device_agents/test_runtime.py::test_what_the_policy_refuses_is_never_started",
         ),
     ),
+    Threat(
+        "T26",
+        "a joined device reports on, or edits, the work of others",
+        "a report counts for the sender's own open attempt; no frame edits a plan",
+        ("tests/guard/test_evil_device.py::test_t26_a_device_changes_nothing_but_its_own_attempt",),
+    ),
+    Threat(
+        "T42",
+        "a device offers more than its join code allowed",
+        "the hub cuts each offer down to the code's profile and says so",
+        (
+            "tests/edge/test_profile_limit.py::test_an_offer_beyond_the_join_code_is_cut_down",
+            "tests/edge/test_profile_limit.py::test_a_cut_offer_stands_in_the_log_with_its_device",
+            "tests/edge/test_profile_limit.py::test_work_beyond_the_join_code_is_not_given",
+        ),
+        part="what a tool may do is the device's own word: a device that calls a tool harmless is believed",
+    ),
+    Threat(
+        "T43",
+        "a device fetches what no attempt of it names",
+        "rights by attempt; an upload of known bytes has to show all of them",
+        (
+            "tests/edge/test_artifact_rights.py::test_a_known_hash_alone_opens_no_artifact",
+            "tests/edge/test_artifact_rights.py::test_an_upload_of_other_bytes_gives_no_right",
+            "tests/edge/test_artifact_rights.py::test_open_attempts_keep_their_inputs_over_a_restart",
+        ),
+        part="a hash that a device returns and a later task on it reads counts as named",
+    ),
+    Threat(
+        "T44",
+        "a package index gives a joining device something else",
+        "the hub names each package with version and hash; pip takes nothing else",
+        (
+            "tests/device_agents/test_join_packages.py::test_packages_are_installed_by_the_hash_that_the_hub_names",
+            "tests/device_agents/test_join_packages.py::test_the_pins_of_a_device_are_those_of_the_lock",
+            "tests/device_agents/test_join_packages.py::test_the_pins_name_every_package_of_the_agent",
+        ),
+        part="pip itself and the Python of the device are trusted as they are",
+    ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
     Threat(
         "T27",

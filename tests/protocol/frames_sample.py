@@ -80,8 +80,6 @@ AGENT: list[f.Frame] = [
     ),
     f.ResultFrame(at=AT, code=Code.EXIT_CODE, outcome=Outcome.ERROR, report=9, value='{"exit_code":1}'),
     f.Receipt(at=AT, effect=EffectSeen.MAYBE, known=False, report=10),
-    f.Propose(at=AT, base_version=2, operations='[{"id":"a","op":"remove_task"}]', reason="not needed", report=11),
-    f.ArtifactReady(bytes=3, media="image/png", name="a.png", report=12, sha256="cd" * 32),
     f.LogChunk(at=AT, offset=4096, stream="stdout", text="h\u00e9llo\n"),
     f.Progress(at=AT, done_bytes=10, fraction_1000=500, note="half"),
     f.ConditionFrame(facts={"battery": "80"}),

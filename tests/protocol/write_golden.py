@@ -18,6 +18,7 @@ import starloom_protocol
 from starloom_protocol import frames as f
 from starloom_protocol.codec import Side, encode, tag_of
 from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes, short_words
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
 from starloom_protocol.version import FRAMES_SINCE, knows
 from starloom_protocol.vocabulary import Code
 from tests.protocol.frames_sample import BY_SIDE, CHALLENGE, HELLO, PING, PROVE, WELCOME
@@ -47,6 +48,8 @@ def rejected() -> dict[str, dict[str, Any]]:
     deep = "[" * 40 + "]" * 40
     at = '{"attempt":1,"constellation":"c","incarnation":1,"task":"t"}'
     result = '{"n":1,"f":[{"t":"result","at":' + at + ',"outcome":"ok","report":1,"value":%s}]}'
+    proposal = '"base_version":1,"operations":"[{\\"id\\":\\"a\\",\\"op\\":\\"remove_task\\"}]","reason":"","report":1'
+    ready = '"bytes":3,"media":"image/png","name":"a.png","report":1,"sha256":"' + "cd" * 32 + '"'
     cases = {
         "empty": ("agent", ""),
         "not-json": ("agent", "hello"),
@@ -63,6 +66,9 @@ def rejected() -> dict[str, dict[str, Any]]:
         "frames-null": ("agent", '{"n":1,"f":null}'),
         "unknown-message-field": ("agent", '{"n":1,"f":[' + ping + '],"x":1}'),
         "unknown-frame": ("agent", '{"n":1,"f":[{"t":"shutdown"}]}'),
+        # Two frames of the first draft, which no agent sent and which were taken out: refused like any unknown one.
+        "removed-propose": ("agent", '{"n":1,"f":[{"t":"propose","at":' + at + "," + proposal + "}]}"),
+        "removed-artifact-ready": ("agent", '{"n":1,"f":[{"t":"artifact_ready",' + ready + "}]}"),
         "no-tag": ("agent", '{"n":1,"f":[{"at_ms":1}]}'),
         "unknown-field": ("agent", '{"n":1,"f":[{"t":"ping","at_ms":1,"x":1}]}'),
         "missing-field": ("agent", '{"n":1,"f":[{"t":"ping"}]}'),
@@ -85,6 +91,13 @@ def rejected() -> dict[str, dict[str, Any]]:
         "sender": "agent",
         "authenticated": False,
         "message": '{"n":1,"f":[{"t":"bye","reason":"' + "x" * 4096 + '"}]}',
+        "code": Code.FRAME_TOO_LARGE,
+    }
+    long = result % json.dumps(json.dumps("x" * (INLINE_VALUE_BYTES_MAX - 1)))
+    made["value-too-long"] = {
+        "sender": "agent",
+        "authenticated": True,
+        "message": long,
         "code": Code.FRAME_TOO_LARGE,
     }
     return made

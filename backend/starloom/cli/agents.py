@@ -87,7 +87,6 @@ async def join(client: Client, agent: LocalAgent) -> None:
         {
             "label": agent.name,
             "name": agent.name,
-            "profile_most": agent.profile.value,
             "preapproved": True,
             "demo": agent.demo,
         },

@@ -227,7 +227,6 @@ async def _install(client: Client, wanted: Wanted, server: remote.Server, record
     body = {
         "label": record.device,
         "name": record.device,
-        "profile_most": wanted.profile,
         "preapproved": True,
         "installs": True,
     }

@@ -7,7 +7,6 @@ under which it was let in.
 
 from __future__ import annotations
 
-from starloom.core.device_inputs import ArtifactReported as ArtifactReported
 from starloom.core.device_inputs import AsksReceived as AsksReceived
 from starloom.core.device_inputs import ConditionReceived as ConditionReceived
 from starloom.core.device_inputs import DeviceConnected as DeviceConnected
@@ -17,7 +16,6 @@ from starloom.core.device_inputs import FactsReported as FactsReported
 from starloom.core.device_inputs import LedgerReported as LedgerReported
 from starloom.core.device_inputs import OfferReceived as OfferReceived
 from starloom.core.device_inputs import OwnerAskAnswered as OwnerAskAnswered
-from starloom.core.device_inputs import ProposalReported as ProposalReported
 from starloom.core.device_inputs import ReceiptReported as ReceiptReported
 from starloom.core.device_inputs import ResultReported as ResultReported
 from starloom.core.device_inputs import StartedReported as StartedReported
@@ -277,9 +275,10 @@ class TimerFired(Input, frozen=True, kw_only=True, tag="timer"):
 
 
 class LeaseExpired(Input, frozen=True, kw_only=True, tag="lease_expired"):
-    """No `alive` named this attempt for ttl + grace: it is absent, not lost."""
+    """No `alive` named this attempt for ttl + grace: it is absent, not lost. `silent`: its device sent none at all."""
 
     at: LeaseRef
+    silent: bool = False
 
 
 # -- access
@@ -349,8 +348,6 @@ AnyInput = (
     | StartedReported
     | ResultReported
     | ReceiptReported
-    | ProposalReported
-    | ArtifactReported
     | LedgerReported
     | FactsReported
     | DeviceControlled

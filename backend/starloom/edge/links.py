@@ -11,6 +11,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 
+from starloom.edge.artifact_rights import ArtifactRights
 from starloom_protocol.codec import MESSAGE_BYTES_MAX, tag_of
 from starloom_protocol.frames import Dispatch, ErrorFrame, Frame, Goaway, HubFrame, PlanEntry, ResumePlan
 from starloom_protocol.session import ProtocolFault, Session, State
@@ -199,6 +200,7 @@ class Links:
         self._by_token: dict[str, Link] = {}
         self._granted: dict[str, OrderedDict[Ref, None]] = {}
         self._held: list[Link] = []
+        self.rights = ArtifactRights()
 
     def __len__(self) -> int:
         return sum(1 for links in self._by_device.values() for link in links if link.welcomed)
@@ -213,6 +215,7 @@ class Links:
         for frame in frames:
             if type(frame) is Dispatch:
                 self.grant(device, frame.at.constellation, frame.at.task, frame.at.attempt)
+                self.rights.dispatched(device, frame)
         if not links[-1].hold(frames):
             return False
         if not self._held:
@@ -253,6 +256,7 @@ class Links:
 
     def resume(self, link: Link, entries: Sequence[PlanEntry]) -> None:
         """Note the attempts that a resume plan leaves to a device."""
+        self.rights.resumed(link.device, [entry.at for entry in entries])
         for entry in entries:
             self.grant(link.device, entry.at.constellation, entry.at.task, entry.at.attempt)
 

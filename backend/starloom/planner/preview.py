@@ -404,8 +404,9 @@ def _missing(
         wanted += [FILES_WRITE] if spec.files_out and offer.grant != FILES_WRITE else []
         for grant in wanted:
             if grant not in given:
-                # A browser tab has switches where others have a line to type, and says itself which.
-                line = (offer.unavailable if device.os == TAB_OS else None) or grant_line(grant, spec, device)
+                # A browser tab says itself which switch it is; where a join code forbids it, no line there helps.
+                own = offer.unavailable if device.os == TAB_OS or device.over else None
+                line = own or grant_line(grant, spec, device)
                 yield MissingGrant(device.name, grant, line, spec.id)
 
 

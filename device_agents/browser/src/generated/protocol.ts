@@ -471,8 +471,10 @@ export interface Device {
   link_since_ms?: number;
   name: string;
   os?: string;
+  over?: string;
   probing?: boolean;
   profile?: Profile;
+  profile_most?: Profile;
   quarantined?: boolean;
   remembers?: string;
   reports?: number;
@@ -1072,25 +1074,6 @@ export interface Receipt {
   report: number;
 }
 
-/** An edit that an agent proposes; `operations` is canonical text. */
-export interface Propose {
-  t: "propose";
-  at: LeaseRef;
-  base_version: number;
-  operations: string;
-  reason: string;
-  report: number;
-}
-
-export interface ArtifactReady {
-  t: "artifact_ready";
-  bytes: number;
-  media: string;
-  name: string;
-  report: number;
-  sha256: string;
-}
-
 /** Output of an attempt; `offset` counts bytes from its beginning, so that loss is visible. */
 export interface LogChunk {
   t: "log";
@@ -1269,7 +1252,7 @@ export interface ErrorFrame {
 }
 
 export interface AgentMessage {
-  f: (Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | Propose | ArtifactReady | LogChunk | Progress | ConditionFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame)[];
+  f: (Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame)[];
   n: number;
 }
 
@@ -1284,11 +1267,11 @@ export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
 export type LiveFrame = LiveReady | Snapshot | Events | BesideFrame | Resync | LiveRefuse | LivePong;
 
-export type AgentFrame = Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | Propose | ArtifactReady | LogChunk | Progress | ConditionFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame;
+export type AgentFrame = Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame;
 
 export type HubFrame = Challenge | Welcome | Refuse | Dispatch | Cancel | Renew | Ack | ResumePlan | DrainFrame | Query | FetchFacts | OwnerAnswer | UpdateAvailable | Goaway | Ping | Pong | ErrorFrame;
 
-export type ReportFrame = Started | ResultFrame | Receipt | Propose | ArtifactReady;
+export type ReportFrame = Started | ResultFrame | Receipt;
 
 export type EditOperation = AddTask | RemoveTask | UpdateTask | Reassign | AddDependency | RemoveDependency | UpdateDependency | Expand | DropItems | SetPolicy | Supersede;
 
@@ -1987,8 +1970,6 @@ export const SESSION_TABLE: Record<Side, Record<string, Record<State, State | nu
     started: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     result: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     receipt: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
-    propose: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
-    artifact_ready: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     log: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     progress: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     condition: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},

@@ -147,20 +147,6 @@ export const AGENT_SHAPES: Record<string, readonly Field[]> = {
     {"name": "known", "kind": "bool", "default": true},
     {"name": "report", "kind": "int"},
   ],
-  propose: [
-    {"name": "at", "kind": {"struct": "LeaseRef"}},
-    {"name": "base_version", "kind": "int"},
-    {"name": "operations", "kind": "str"},
-    {"name": "reason", "kind": "str"},
-    {"name": "report", "kind": "int"},
-  ],
-  artifact_ready: [
-    {"name": "bytes", "kind": "int"},
-    {"name": "media", "kind": "str"},
-    {"name": "name", "kind": "str"},
-    {"name": "report", "kind": "int"},
-    {"name": "sha256", "kind": "str"},
-  ],
   log: [
     {"name": "at", "kind": {"struct": "LeaseRef"}},
     {"name": "offset", "kind": "int"},
