@@ -167,6 +167,17 @@ THREATS = (
             "tests/device_agents/test_runtime.py::test_what_the_policy_refuses_is_never_started",
         ),
     ),
+    Threat(
+        "T29",
+        "a stranger holds the hub's or a tunnel's port",
+        "the hub signs the handshake, each message is sealed, requests for artifacts are proved",
+        (
+            _AIP + "test_a_message_without_the_seal_ends_the_connection",
+            "tests/device_agents/test_artifacts.py::test_an_answer_that_is_not_the_hubs_counts_for_nothing",
+            "tests/device_agents/test_runtime.py::test_a_hub_that_knows_no_proof_is_left",
+            "tests/device_agents/test_runtime.py::test_a_refusal_before_the_proof_ends_nothing",
+        ),
+    ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
 )
 OWN = {"test_matrix.py": "E3"}
