@@ -149,9 +149,14 @@ class Connection:
             ConnectionEnded: for every way in which it ends, with the reason.
         """
         route = self.address.route
-        end: dict[str, Any] = dict(zip(("host", "port"), route.dialled, strict=True)) if route.via else {}
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):
+                end: dict[str, Any] = {}
+                if route.own_socket:
+                    end["sock"] = await asyncio.to_thread(route.open_socket, OPEN_TIMEOUT_S)
+                    end["sock"].setblocking(False)
+                elif route.via:
+                    end["host"], end["port"] = route.dialled
                 line = await connect(
                     self.address.socket,
                     ssl=route.tls(),
@@ -221,8 +226,8 @@ class Connection:
         """Seal the session if the hub has proved its key; return what this device signs.
 
         Raises:
-            ConnectionEnded: it has not. Nothing that it said counts, and it is dialled again: somebody may hold the port
-                only while the hub is down.
+            ConnectionEnded: it has not. Nothing that it said counts, and it is dialled again: the port may be a
+                stranger's only while the hub is down.
         """
         where = self.address.hub
         if challenge.hub != self.address.hub_key:

@@ -52,7 +52,7 @@ class Hello(Frame, frozen=True, kw_only=True, tag="hello"):
 
 
 class Challenge(Frame, frozen=True, kw_only=True, tag="challenge"):
-    """`hub` is the hub's key id. Since version 3 it has the hub's own key share and its signature of `channel.hub_proof`.
+    """`hub` is the hub's key id. Since version 3 it has the hub's key share and its signature of `channel.hub_proof`.
 
     The agent signs `channel.device_proof`, in version 2 `session.proof_bytes`.
     """

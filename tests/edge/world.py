@@ -466,7 +466,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
         script = tmp_path / "join.py"
         script.write_text("print('join')\n")
         edge = build(hub, Files(join_script=script, page=chosen.web, wheels=tmp_path / "wheels", tab=tmp_path / "tab"))
-        token = await first_run.ensure_local_token(tmp_path, chosen.url, access, engine.inbox, clock.now_ms())
+        token = await first_run.ensure_local_token(tmp_path, access, engine.inbox, clock.now_ms())
         yield World(hub, edge, engine, clock, token, jobs)
     finally:
         writing.cancel()

@@ -178,6 +178,18 @@ THREATS = (
             "tests/device_agents/test_runtime.py::test_a_refusal_before_the_proof_ends_nothing",
         ),
     ),
+    Threat(
+        "T30",
+        "the owner's token goes to a stranger's listener; a server's other users stand in for a tunnel",
+        "Unix sockets with the peer's user checked by both sides; TLS with the pinned key inside tunnels",
+        (
+            "tests/cli/test_own_socket.py::test_a_socket_of_another_user_is_told_nothing",
+            "tests/cli/test_tunnels.py::test_a_tunnel_ends_in_tls_with_the_hubs_key",
+            "tests/device_agents/test_dialling.py::test_a_socket_of_another_user_is_not_spoken_to",
+            "tests/edge/test_own_sockets.py::test_another_user_is_cut_off_before_it_is_heard",
+        ),
+        part="the other user is made up here: the tests run as one",
+    ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,9 +24,20 @@ if TYPE_CHECKING:
 
 
 def server_config(
-    app: ASGIApp, *, host: str, port: int, drain_s: float, certificate: Path | None, key: Path | None
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    drain_s: float,
+    certificate: Path | None,
+    key: Path | None,
+    http: type[BoundedHttp] = BoundedHttp,
+    uds: Path | None = None,
 ) -> uvicorn.Config:
-    """Return the settings of one listener; `drain_s` is how long open requests get at its end."""
+    """Return the settings of one listener; `drain_s` is how long open requests get at its end.
+
+    With `uds` it listens on that Unix socket, and host and port do not count.
+    """
     return uvicorn.Config(
         app,
         host=host,
@@ -34,7 +47,8 @@ def server_config(
         ws_per_message_deflate=False,
         ws_ping_interval=20.0,
         ws_ping_timeout=20.0,
-        http=BoundedHttp,
+        http=http,
+        uds=str(uds) if uds else None,
         lifespan="off",
         access_log=False,
         server_header=False,
@@ -100,3 +114,11 @@ class Listener(uvicorn.Server):
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()
+
+
+class SecondListener(Listener):
+    """A server beside the first one, which takes the signals."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

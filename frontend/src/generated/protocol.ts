@@ -982,7 +982,7 @@ export interface Hello {
   versions: number[];
 }
 
-/** `hub` is the hub's key id. Since version 3 it has the hub's own key share and its signature of `channel.hub_proof`. */
+/** `hub` is the hub's key id. Since version 3 it has the hub's key share and its signature of `channel.hub_proof`. */
 export interface Challenge {
   t: "challenge";
   hub: string;
