@@ -29,7 +29,10 @@ _SAID_BYTES = 8 * 1024
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One kept tunnel. `home` is the agent's folder on the server; `device` the name it joined with."""
+    """One kept tunnel. `home` is the agent's folder on the server; `device` the name it joined with.
+
+    `hub_socket` is where the hub speaks TLS for tunnels; a tunnel that was made before leads to the hub's port.
+    """
 
     destination: str
     port: int | None = None
@@ -39,6 +42,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     remote_port: int
     hub_host: str
     hub_port: int
+    hub_socket: str = ""
     home: str
     device: str
 
@@ -48,7 +52,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def forward(self) -> ssh.Forward:
-        return ssh.Forward(self.remote_port, self.hub_host, self.hub_port)
+        return ssh.Forward(self.remote_port, self.hub_host, self.hub_port, self.hub_socket)
 
 
 @dataclass
