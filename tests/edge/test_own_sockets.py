@@ -56,7 +56,7 @@ async def test_both_sockets_serve_and_are_gone_at_the_end(tmp_path: Path) -> Non
 
 async def test_what_a_killed_hub_left_is_in_nobodys_way(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
-        path = socket_path(tmp_path.resolve() / own_sockets.RUN, own_sockets.HUB_SOCKET)
+        path = socket_path(tmp_path / own_sockets.RUN, own_sockets.HUB_SOCKET)
         make_private(path.parent)
         with socket.socket(socket.AF_UNIX) as left:
             left.bind(str(path))
