@@ -173,6 +173,7 @@ THREATS = (
         "the hub signs the handshake, each message is sealed, requests for artifacts are proved",
         (
             _AIP + "test_a_message_without_the_seal_ends_the_connection",
+            "tests/device_agents/test_joining.py::test_a_false_hub_cannot_show_the_words_of_the_real_one",
             "tests/device_agents/test_artifacts.py::test_an_answer_that_is_not_the_hubs_counts_for_nothing",
             "tests/device_agents/test_runtime.py::test_a_hub_that_knows_no_proof_is_left",
             "tests/device_agents/test_runtime.py::test_a_refusal_before_the_proof_ends_nothing",
