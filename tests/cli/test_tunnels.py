@@ -252,6 +252,22 @@ async def test_a_tunnel_ends_in_tls_with_the_hubs_key(server: SshServer, tmp_pat
             await tunnel.stop()
 
 
+async def test_a_kept_tunnel_follows_the_hub_to_another_home(server: SshServer, tmp_path: Path) -> None:
+    async with served(tmp_path) as world:
+        port = world.hub.settings.port
+        tunnels.keep(tmp_path, record(server, port, hub_socket=str(tmp_path / "old" / "run" / "tunnel.sock")))
+        keeper = tunnels.Keeper(tmp_path, lambda _: None)
+        await keeper._follow()
+        own = read_local(tmp_path)
+        assert own is not None
+        assert own.own is not None
+        (kept,) = keeper._tunnels.values()
+        assert kept.record.hub_socket == str(own.own.tunnel_socket)
+        await keeper._follow()
+        assert list(keeper._tunnels.values()) == [kept]
+        await kept.stop()
+
+
 def test_a_server_is_told_the_key_of_the_tunnel(tmp_path: Path) -> None:
     own = OwnHub(tmp_path / "local.json", tmp_path / "hub.sock", tmp_path / "a:b.sock", "sha256//pin", 1, 0.0)
     client = Client(HubAddress("http://127.0.0.1:8470", "t", "test", own=own), transport=httpx.MockTransport(_nothing))
