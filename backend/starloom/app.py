@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import signal
 import socket
 import sys
@@ -48,6 +47,7 @@ from starloom.edge.lan import LanListener, LanPlace
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.neighbours import Neighbours
+from starloom.edge.own_sockets import OwnSockets
 from starloom.edge.peers import Peers, secret_of
 from starloom.edge.retained import Retained
 from starloom.edge.service import Gauge
@@ -75,7 +75,6 @@ from starloom.store.opening import open_store
 from starloom.store.port import Damaged, Unavailable
 from starloom.store.redis import RedisStore
 
-HUB_FILE = Path("run") / "hub.json"
 GOODBYE_S = 2.0
 FIRST_ANSWER_MS = 60_000
 HUB_KEY_FILE = Path("keys") / "hub.key"
@@ -281,7 +280,7 @@ async def _local_token(settings: Settings, access: AccessView, inbox: Inbox, clo
     until_ms = clock.now_ms() + FIRST_ANSWER_MS
     while True:
         try:
-            return await first_run.ensure_local_token(settings.home, settings.url, access, inbox, clock.now_ms())
+            return await first_run.ensure_local_token(settings.home, access, inbox, clock.now_ms())
         except (Overloaded, Unavailable) as error:
             if clock.now_ms() >= until_ms:
                 raise
@@ -434,13 +433,16 @@ async def serve(settings: Settings) -> None:
             key=settings.tls_key,
             places=running.hub.places,
         )
-        hub_file = settings.home / HUB_FILE
-        first_run.write_private(hub_file, {"pid": os.getpid(), "url": settings.url})
+        own = OwnSockets(settings.home, running.hub.now_ms, settings.drain_s / 2, running.hub.places)
+        local_file = settings.home / first_run.LOCAL_FILE
         try:
+            places = await own.open(running.edge.app)
+            first_run.write_local(settings.home, settings.url, running.local_token, places)
             _log.info("event=listening url=%s", settings.url)
             await _Server(config, running).serve()
         finally:
-            hub_file.unlink(missing_ok=True)
+            local_file.unlink(missing_ok=True)
+            await own.close()
 
 
 def main() -> int:

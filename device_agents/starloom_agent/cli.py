@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             return asyncio.run(_serve(home, joined, Agent(
                 home=home,
-                address=Address(options.hub or joined.hub, joined.hub_key, joined.pin, joined.via),
+                address=_address(options, joined),
                 identity=identity,
                 ledger=ledger,
                 tools=(*registry.all_tools(), *of_servers),
@@ -85,6 +85,12 @@ def _adopt(home: AgentHome) -> None:
     except PolicyFault as fault:
         # The agent runs all the same, and allows what a faulty policy allows.
         say(str(fault))
+
+
+def _address(options: argparse.Namespace, joined: Joined) -> Address:
+    # Another address is not reached by the socket of this computer's hub.
+    via = "" if options.hub and joined.via.startswith("/") else joined.via
+    return Address(options.hub or joined.hub, joined.hub_key, joined.pin, via)
 
 
 def find_sandbox() -> levels.Sandbox:
@@ -251,7 +257,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
     command.add_argument("--pin", default="", help="the public key that the hub's certificate must carry (sha256//...)")
-    command.add_argument("--via", default="", metavar="HOST:PORT", help="where a tunnel to the hub ends on this device")
+    command.add_argument("--via", default="", metavar="HOST:PORT", help="where a tunnel to the hub ends, or its socket")
     command.add_argument("--start", action="store_true", help="start the agent when it has joined")
     command.add_argument("--yes", action="store_true", help="replace the hub that this home has joined")
     command = add("run", run, "run the agent in the foreground")

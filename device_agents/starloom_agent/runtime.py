@@ -34,12 +34,10 @@ from starloom_agent.reporting import report_end, report_receipt, report_start
 from starloom_agent.running_call import RunningCall
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.tools.interface import Tool, ToolFailed
-from starloom_protocol.codec import tag_of
 from starloom_protocol.frames import (
     BEGUN,
     Ack,
     Alive,
-    AsksFrame,
     Cancel,
     Dispatch,
     DrainFrame,
@@ -59,7 +57,6 @@ from starloom_protocol.frames import (
     UpdateAvailable,
     Welcome,
 )
-from starloom_protocol.version import knows
 from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 
 _WATCH_EVERY_S: Final = 1.0
@@ -191,7 +188,7 @@ class Agent:
         if not self.outbox.connected(welcome.received):
             self._say(f"the hub knows reports up to {welcome.received} of another ledger of this device")
         to = self._address
-        token = {"hub": to.hub, "pin": to.pin, "token": welcome.http_token, "via": to.via}
+        token = {"hub": to.hub, "key": self._link.http_key, "pin": to.pin, "token": welcome.http_token, "via": to.via}
         write_private(self.home.run / "connection.json", msgspec.json.encode(token))
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
@@ -516,9 +513,8 @@ class Agent:
                 self._flushed(lazy=True)
 
     def _tell_asks(self) -> None:
-        """Tell the hub what waits for the owner here, when that changed and a hub that can read it listens."""
-        connection = self._link.connection
-        if connection is None or not knows(tag_of(AsksFrame), connection.session.version):
+        """Tell the hub what waits for the owner here, when that changed and the hub listens."""
+        if self._link.connection is None:
             return
         frame = self.allowance.asks()
         told = (frame.answers, tuple(ask.action for ask in frame.open))

@@ -26,7 +26,7 @@ from starloom_protocol.frames import (
     ResultFrame,
 )
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, VALUE_DEPTH_MAX
-from starloom_protocol.version import FIELDS_SINCE, PROTOCOL_VERSIONS, leave_out
+from starloom_protocol.version import PROTOCOL_VERSIONS, leave_out
 from starloom_protocol.vocabulary import Code
 
 UNAUTHENTICATED_BYTES_MAX: Final = 4 * 1024
@@ -89,8 +89,8 @@ def encode(
     for frame in frames:
         if type(frame) not in legal:
             raise ProtocolFault(Code.PROTOCOL_ERROR, f"the {side} never sends `{tag_of(frame)}`")
-    # No field came later yet: then there is none to look for in each frame.
-    sent = [leave_out(frame, version) for frame in frames] if FIELDS_SINCE else frames
+    # The newest version knows every field: then there is none to look for in each frame.
+    sent = frames if version == PROTOCOL_VERSIONS[-1] else [leave_out(frame, version) for frame in frames]
     data = _encoder.encode({"f": sent, "n": n})
     _limit(data, authenticated=authenticated)
     return data

@@ -38,11 +38,15 @@ class LeaseRef(Part, frozen=True, kw_only=True):
 
 
 class Hello(Frame, frozen=True, kw_only=True, tag="hello"):
-    """First frame of an agent. `next_report` is the outbox number its next report will carry."""
+    """First frame of an agent. `next_report` is the outbox number its next report will carry.
+
+    `key_share` is an X25519 public key made for this connection (base64): the agent's nonce. Since version 3.
+    """
 
     device: str
     instance: str
     key: str
+    key_share: str = ""
     ledger: str
     next_report: int
     version: str
@@ -50,10 +54,15 @@ class Hello(Frame, frozen=True, kw_only=True, tag="hello"):
 
 
 class Challenge(Frame, frozen=True, kw_only=True, tag="challenge"):
-    """`hub` is the hub's key id; the agent signs `session.proof_bytes(...)`."""
+    """`hub` is the hub's key id. Since version 3 it has the hub's key share and its signature of `channel.hub_proof`.
+
+    The agent signs `channel.device_proof`, in version 2 `session.proof_bytes`.
+    """
 
     hub: str
+    key_share: str = ""
     nonce: str
+    signature: str = ""
     version: int
 
 
@@ -64,7 +73,8 @@ class Prove(Frame, frozen=True, kw_only=True, tag="prove"):
 class Welcome(Frame, frozen=True, kw_only=True, tag="welcome"):
     """The connection counts from here; `received` is the highest report number the hub has durably.
 
-    `http_token` lets this device move artifacts over HTTP while this session lasts.
+    `http_token` names this session in requests for artifacts; since version 3 it opens nothing without the proof that
+    `channel.request_proof` makes.
     """
 
     alive_interval_s: float

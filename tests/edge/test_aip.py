@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from pathlib import Path
 
@@ -95,9 +96,35 @@ async def test_a_proof_of_another_connection_is_of_no_use(world: World) -> None:
     old = agent.prove(await agent.next(f.Challenge))
     await agent.dial(world)
     await agent.send(agent.hello())
-    await agent.next(f.Challenge)
+    agent.prove(await agent.next(f.Challenge))
     await agent.send(old)
     assert (await refused(agent)).code == "bad_signature"
+
+
+async def test_a_message_without_the_seal_ends_the_connection(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    assert agent.ws is not None
+    await agent.ws.send('{"n":4,"f":[{"t":"bye","reason":"I am another"}]}')
+    assert "does not carry the seal of the agent" in (await refused(agent)).reason
+
+
+async def test_an_agent_of_version_2_is_served_as_before(world: World) -> None:
+    agent = await world.join("one")
+    agent.versions = [1, 2]
+    welcome = await agent.connect(world)
+    assert (agent.session.version, agent.session.secured) == (2, False)
+    async with world.client(welcome.http_token) as http:
+        assert (await http.head(f"/aip/v1/artifacts/{'a' * 64}")).status_code == 404
+
+
+async def test_a_key_share_that_is_none_is_refused(world: World) -> None:
+    agent = await world.join("one")
+    for share in ("", "c2hhcmU", base64.b64encode(bytes(32)).decode()):
+        await agent.dial(world)
+        await agent.send(msgspec.structs.replace(agent.hello(), key_share=share))
+        refusal = await agent.next(f.Refuse)
+        assert "key_share" in refusal.reason
 
 
 async def test_a_device_cannot_be_named_with_another_key(world: World) -> None:
@@ -234,7 +261,7 @@ async def test_a_gap_in_the_numbers_ends_the_connection(world: World) -> None:
     agent = await world.join("one")
     await agent.connect(world)
     assert agent.ws is not None
-    await agent.ws.send('{"n":99,"f":[{"t":"ping","at_ms":1}]}')
+    await agent.ws.send(agent.sealed('{"n":99,"f":[{"t":"ping","at_ms":1}]}'))
     frame = await refused(agent)
     assert "missing" in frame.reason
 
@@ -442,8 +469,8 @@ async def test_an_old_agent_is_told_of_the_newer_one_after_its_welcome(
     world: World, version: str, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = await world.join("one")
-    hello = agent.hello()
-    monkeypatch.setattr(agent, "hello", lambda: msgspec.structs.replace(hello, version=version))
+    hello = agent.hello
+    monkeypatch.setattr(agent, "hello", lambda: msgspec.structs.replace(hello(), version=version))
     await agent.connect(world)
     await agent.send(f.Ping(at_ms=7))
     seen: list[f.Frame] = []

@@ -28,7 +28,7 @@ PLAN: dict[str, Any] = {
 async def connected(world: World, name: str, *tools: str) -> tuple[Agent, httpx.AsyncClient]:
     agent = await world.join(name)
     welcome = await agent.connect(world, offer=an_offer(*tools))
-    return agent, world.client(welcome.http_token)
+    return agent, agent.http(world, welcome)
 
 
 async def send(http: httpx.AsyncClient, sha: str, chunk: bytes, offset: int = 0, total: int = 0) -> httpx.Response:
@@ -91,8 +91,8 @@ async def test_a_device_that_has_the_bytes_may_fetch_them(world: World) -> None:
 
 async def test_an_input_names_its_artifacts(world: World) -> None:
     _, reader, _ = await begun(world)
-    token = world.hub.links._by_device[reader.id][-1].http_token
-    async with world.client(token) as http:
+    assert reader.welcome is not None
+    async with reader.http(world, reader.welcome) as http:
         assert (await http.get(PATH)).content == BYTES
 
 
@@ -101,8 +101,8 @@ async def test_a_long_input_names_artifacts_within_it(world: World) -> None:
     artifact = world.hub.artifacts.put_bytes(listed)
     _, reader, dispatch = await begun(world, "null", artifact=artifact, bytes=len(listed))
     assert SHA not in str(dispatch)
-    token = world.hub.links._by_device[reader.id][-1].http_token
-    async with world.client(token) as http:
+    assert reader.welcome is not None
+    async with reader.http(world, reader.welcome) as http:
         assert (await http.get(PATH)).content == BYTES
 
 
@@ -115,5 +115,5 @@ async def test_open_attempts_keep_their_inputs_over_a_restart(world: World) -> N
     await reader.ws.leave()
     world.hub.links.rights = ArtifactRights()
     welcome = await reader.connect(world, offer=an_offer("t.read"))
-    async with world.client(welcome.http_token) as http:
+    async with reader.http(world, welcome) as http:
         assert (await http.get(PATH)).content == BYTES

@@ -165,13 +165,13 @@ async def test_a_repeated_key_gives_the_same_token_and_another_body_a_conflict(w
 
 
 async def test_the_local_token_is_private_and_kept_over_restarts(world: World, tmp_path: Path) -> None:
-    path = tmp_path / first_run.LOCAL_FILE
+    path = tmp_path / first_run.TOKEN_FILE
     assert path.stat().st_mode & 0o777 == 0o600
     hub = world.hub
-    again = await first_run.ensure_local_token(tmp_path, URL, hub.access, hub.inbox, hub.now_ms())
+    again = await first_run.ensure_local_token(tmp_path, hub.access, hub.inbox, hub.now_ms())
     assert again == world.token
     path.unlink()
-    fresh = await first_run.ensure_local_token(tmp_path, URL, hub.access, hub.inbox, hub.now_ms())
+    fresh = await first_run.ensure_local_token(tmp_path, hub.access, hub.inbox, hub.now_ms())
     assert fresh != world.token
     await settle()
     assert len(hub.access.principals) == 1

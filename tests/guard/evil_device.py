@@ -138,7 +138,6 @@ class Stage:
     def __init__(self, world: World) -> None:
         self.world = world
         self.evil = EvilDevice("evil")
-        self.evil.versions = [1, 2]
         self.victim = Agent("victim")
         self.said: Counter[str] = Counter()
         self.tried: Counter[str] = Counter()
@@ -244,7 +243,7 @@ class Stage:
         ws = self.evil.ws
         assert ws is not None
         self.evil.session._sent += 1
-        await ws.send_json({"n": self.evil.session._sent, "f": [frame]})
+        await ws.send(self.evil.sealed(json.dumps({"n": self.evil.session._sent, "f": [frame]})))
         await settle()
         while not ws._from_app.empty():
             if ws._from_app.get_nowait()["type"] == "websocket.close":

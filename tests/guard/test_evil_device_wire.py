@@ -13,6 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from starloom.cli.client import Client
+from starloom.edge import keys
 from starloom_protocol import frames as f
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.session import Session, Side
@@ -49,7 +50,6 @@ class RealAgent(Agent):
 
     def __init__(self, name: str, client: Client, profile: str) -> None:
         super().__init__(name)
-        self.versions = [1, 2]
         self._url = client.address.url
         self._profile = profile
         made = client.post("/enrollments", {"preapproved": True, "profile_most": profile})
@@ -61,6 +61,7 @@ class RealAgent(Agent):
 
     async def dial(self, world: Any) -> None:
         self.session = Session(Side.AGENT)
+        self.share, self.channel = keys.KeyShare(), None
         self.inbox = []
         url = self._url.replace("http", "ws", 1) + "/aip/v1"
         self.ws = Line(await connect(url, max_size=2**22, proxy=None))  # type: ignore[assignment]
@@ -76,7 +77,7 @@ async def lie(agent: RealAgent, lies: Lies, seed: int) -> int:
         frame = lies.message(chance, over=False) if turn else lies.first(seed, chance)
         agent.session._sent += 1
         try:
-            await agent.ws.send(json.dumps({"n": agent.session._sent, "f": [frame]}))
+            await agent.ws.send(agent.sealed(json.dumps({"n": agent.session._sent, "f": [frame]})))
         except ConnectionClosed:
             break
         sent += 1

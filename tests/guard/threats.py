@@ -208,6 +208,30 @@ THREATS = (
         ),
         part="pip itself and the Python of the device are trusted as they are",
     ),
+    Threat(
+        "T29",
+        "a stranger holds the hub's or a tunnel's port",
+        "the hub signs the handshake, each message is sealed, requests for artifacts are proved",
+        (
+            _AIP + "test_a_message_without_the_seal_ends_the_connection",
+            "tests/device_agents/test_joining.py::test_a_false_hub_cannot_show_the_words_of_the_real_one",
+            "tests/device_agents/test_artifacts.py::test_an_answer_that_is_not_the_hubs_counts_for_nothing",
+            "tests/device_agents/test_runtime.py::test_a_hub_that_knows_no_proof_is_left",
+            "tests/device_agents/test_runtime.py::test_a_refusal_before_the_proof_ends_nothing",
+        ),
+    ),
+    Threat(
+        "T30",
+        "the owner's token goes to a stranger's listener; a server's other users stand in for a tunnel",
+        "Unix sockets with the peer's user checked by both sides; TLS with the pinned key inside tunnels",
+        (
+            "tests/cli/test_own_socket.py::test_a_socket_of_another_user_is_told_nothing",
+            "tests/cli/test_tunnels.py::test_a_tunnel_ends_in_tls_with_the_hubs_key",
+            "tests/device_agents/test_dialling.py::test_a_socket_of_another_user_is_not_spoken_to",
+            "tests/edge/test_own_sockets.py::test_another_user_is_cut_off_before_it_is_heard",
+        ),
+        part="the other user is made up here: the tests run as one",
+    ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
     Threat(
         "T27",

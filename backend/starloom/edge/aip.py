@@ -156,7 +156,7 @@ class Connection:
         self._hello = proved.hello
         self._device = proved.device.id
         self._by = f"device:{self._device}"
-        self._link = Link(self._device, aip, socket.write, socket.write_now)
+        self._link = Link(self._device, aip, socket.write, socket.write_now, proved.channel)
         self._name = f"{self._device}/{self._link.http_token[:8]}/"
         self._post = parts.inbox.post
         self._count = 0

@@ -103,7 +103,7 @@ def build(
     admission = Admission(
         hub.access,
         hub.limits,
-        hub.links.device_of,
+        hub.links.of_token,
         lambda request: sessions.cookie_name(hub.settings.port, request),
     )
     router = app.router

@@ -104,6 +104,7 @@ export const AGENT_SHAPES: Record<string, readonly Field[]> = {
     {"name": "device", "kind": "str"},
     {"name": "instance", "kind": "str"},
     {"name": "key", "kind": "str"},
+    {"name": "key_share", "kind": "str", "default": "", "since": 3},
     {"name": "ledger", "kind": "str"},
     {"name": "next_report", "kind": "int"},
     {"name": "version", "kind": "str"},
@@ -194,7 +195,9 @@ export const AGENT_SHAPES: Record<string, readonly Field[]> = {
 export const HUB_SHAPES: Record<string, readonly Field[]> = {
   challenge: [
     {"name": "hub", "kind": "str"},
+    {"name": "key_share", "kind": "str", "default": "", "since": 3},
     {"name": "nonce", "kind": "str"},
+    {"name": "signature", "kind": "str", "default": "", "since": 3},
     {"name": "version", "kind": "int"},
   ],
   welcome: [
