@@ -331,7 +331,7 @@ class Agent:
             self._ended_at_once(call, ended)
             return
         if durable:
-            effect = EffectSeen.NONE if leaves_no_trace(tool) else EffectSeen.MAYBE
+            effect = EffectSeen.NONE if leaves_no_trace(tool, dispatch) else EffectSeen.MAYBE
             self.ledger.accepted(dispatch.at, effect=effect)
             self.ledger.started(dispatch.at)
         report_start(self.outbox, dispatch.at, durable=durable)

@@ -168,5 +168,14 @@ THREATS = (
         ),
     ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
+    Threat(
+        "T31",
+        "a plan hides an effect beside its tool: files saved, an undo, a look, a rule",
+        "one judge of all that a task does, asked by approval, preview and review",
+        (
+            "tests/core/test_conduct.py",
+            "tests/device_agents/tools/test_effects.py::test_a_call_that_counts_as_read_changes_nothing",
+        ),
+    ),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -7,13 +7,15 @@ is the edge's matter; nothing but a person's own action ever does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
-from starloom.core.conduct import effects_of_call
+from starloom.core.conduct import ASKING, added_to, adds, effects_of_task, offers_in
 from starloom.core.consent import beyond, consent_to, may_run_on
 from starloom.core.controls import activate, stop_all
 from starloom.core.effects import ArmTimer
@@ -22,17 +24,34 @@ from starloom.core.model import Constellation, Fleet
 from starloom.core.work import Put, Refusal, Work, attend, fault, unattend
 from starloom_protocol.approval_records import Call, Standing
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Policy, Question, RuleRecord, TaskSpec, ToolOffer, encode_entity
+from starloom_protocol.entities import (
+    FileOut,
+    Policy,
+    Question,
+    RuleRecord,
+    TaskSpec,
+    UndoCall,
+    VerifyCall,
+    encode_entity,
+)
 from starloom_protocol.values import canonical, parse
-from starloom_protocol.vocabulary import RISKY_EFFECTS, Approval, Attention, Code, ConstellationState, Effect
+from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect
 
 KIND = "approval"
 TIMER = "approval"
 ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 CALLS_MOST = 20
 ARGS_BYTES_MOST = 4096
-_ASKING = RISKY_EFFECTS | {Effect.REACH}
 _FIRST = "approve-plan"
+_DECIDING: dict[str, Any] = {
+    "args": str,
+    "files_out": list[FileOut],
+    "secrets": list[str],
+    "tool": str,
+    "undo": UndoCall | None,
+    "verify": VerifyCall | None,
+}
+"""The fields of a task that decide what it does."""
 _STATE = ConstellationState
 
 
@@ -55,7 +74,7 @@ def action_of(tool: str, args: str) -> str:
 
 def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
     """Return what the tools of a plan, and of what its rules may add, may do to the world, as the devices declare."""
-    return _effects(fleet, [*plan.specs, *_added_by(plan.rules)])
+    return _effects(fleet, [*plan.specs, *specs_by_rules(plan.rules, plan.specs)])
 
 
 def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
@@ -65,36 +84,52 @@ def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
 
 
 class _Effects:
-    """The effects of calls over all devices, looked up once a tool where arguments do not decide."""
+    """The effects of calls over all devices, looked up once a tool where nothing but the tool decides."""
 
     def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
+        self._offers = offers_in(fleet)
         self._by_tool: dict[str, frozenset[Effect] | None] = {}
 
     def of(self, spec: TaskSpec) -> frozenset[Effect]:
         tool = spec.tool or ""
         if tool not in self._by_tool:
-            offers = self._offers(tool)
+            offers = list(self._offers(tool))
             whole = frozenset(effect for offer in offers for effect in offer.effects)
             self._by_tool[tool] = None if any(offer.effects_by for offer in offers) else whole
         known = self._by_tool[tool]
-        if known is not None:
+        if known is not None and not adds(spec):
             return known
-        return frozenset(effect for offer in self._offers(tool) for effect in effects_of_call(offer, spec))
-
-    def _offers(self, tool: str) -> list[ToolOffer]:
-        return [tools[tool] for tools in self._fleet.tools.values() if tool in tools]
+        return effects_of_task(spec, self._offers)
 
 
-def _added_by(rules: Iterable[RuleRecord]) -> list[TaskSpec]:
-    """Return the tools that rules may bring into a plan, as tasks whose arguments nobody knows yet."""
+def specs_by_rules(rules: Iterable[RuleRecord], specs: Iterable[TaskSpec]) -> list[TaskSpec]:
+    """Return the tasks that rules may add, and those of `specs` as rules may change their work."""
     found: list[TaskSpec] = []
+    by_id: dict[str, TaskSpec] = {}
     for rule in rules:
         for operation in parse(rule.operations):
-            made = operation.get("spec") or {"id": operation.get("id"), **(operation.get("changes") or {})}
-            if made.get("tool"):
-                found.append(TaskSpec(changed_in=0, id=str(made["id"]), tool=str(made["tool"])))
+            given = operation.get("spec") or operation.get("changes") or {}
+            if not any(given.get(name) for name in _DECIDING):
+                continue
+            by_id = by_id or {spec.id: spec for spec in specs}
+            name = str(given.get("id") or operation.get("id"))
+            started = by_id.get(name) if "changes" in operation else None
+            made = _with(started or TaskSpec(changed_in=0, id=name), given)
+            if made.tool:
+                found.append(made)
     return found
+
+
+def _with(spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
+    """Return a task with the work that a rule gives it; what only its firing decides counts as all that it could be."""
+    fields: dict[str, Any] = {}
+    for name, kind in _DECIDING.items():
+        if name in given:
+            try:
+                fields[name] = msgspec.convert(given[name], kind)
+            except msgspec.ValidationError:
+                fields |= {"args": "{}"} if name == "args" else {"undo": UndoCall(tool="")}
+    return replace(spec, **fields)
 
 
 def judge(
@@ -124,7 +159,7 @@ def judge(
             continue
         calls.append(call)
         because = because or late or _too_wide(call)
-    for spec in _added_by(rules):
+    for spec in specs_by_rules(rules, specs):
         if _asks(known.of(spec), asked_in_words=asked_in_words):
             calls.append(Call(task=spec.id, tool=spec.tool or ""))
             because = because or f"a rule may add {spec.id} while it runs"
@@ -144,15 +179,17 @@ def needs_approval(fleet: Fleet, plan: LoweredPlan, *, asked_in_words: bool) -> 
 
 
 def _asks(effects: frozenset[Effect], *, asked_in_words: bool) -> bool:
-    return bool(effects & _ASKING) or (asked_in_words and bool(effects - {Effect.READ}))
+    return bool(effects & ASKING) or (asked_in_words and bool(effects - {Effect.READ}))
 
 
 def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
-    """Return why the arguments of a call are not in the plan; empty if they are."""
+    """Return why a task is more than one call with arguments that are in the plan; empty if it is that."""
     root = by_id.get(spec.family or spec.id, spec)
     listed = spec.for_each is not None and (root.for_each is None or root.for_each.devices is None)
     if spec.inputs or listed:
         return f"{spec.id} takes arguments from the results of other tasks, so nobody knows them yet"
+    if adds(spec):
+        return f"{spec.id} {added_to(spec)}, which is more than one call"
     return ""
 
 
@@ -215,7 +252,7 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
     specs, rules = list(constellation.specs.values()), list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
     verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold)
-    effects = _effects(work.shard.fleet, [*specs, *_added_by(rules)])
+    effects = _effects(work.shard.fleet, [*specs, *specs_by_rules(rules, specs)])
     _ask(work, constellation, verdict, effects, action=hash_of(constellation), note=" The plan was changed since.")
 
 

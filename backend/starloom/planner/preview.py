@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from starloom.core.approvals import needs_approval
-from starloom.core.conduct import effects_of_call
+from starloom.core.approvals import needs_approval, specs_by_rules
+from starloom.core.conduct import effects_of_call, effects_of_task, offers_in
 from starloom.core.model import Access, Fleet
 from starloom.core.off_devices import REPORT, is_off
 from starloom.core.placement import Candidate, judge, selects
@@ -161,7 +161,10 @@ def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
     access = access_of(fleet.secrets)
     needs = {spec.id: set_needs(access, spec, plan.recipe) for spec in plan.specs if spec.secrets}
     tasks = tuple(_task(spec, specs, after[spec.id], placed, needs.get(spec.id)) for spec in plan.specs)
-    effects = tuple(effect for effect in Effect if any(effect in task.effects for task in tasks))
+    by_rules = [effects_of_task(spec, offers_in(placed)) for spec in specs_by_rules(plan.rules, plan.specs)]
+    effects = tuple(
+        effect for effect in Effect if any(effect in found for found in (*(task.effects for task in tasks), *by_rules))
+    )
     asks = needs_approval(placed, plan, asked_in_words=False)
     return Preview(
         plan=plan,
@@ -230,7 +233,7 @@ def _task(
             for item in looked[:_CANDIDATES_MOST]
             if item.device not in devices
         ),
-        effects=_effects(offers, spec),
+        effects=_effects(offers, spec, fleet),
         repeatability=spec.repeatability or (offers[0].repeatability if offers else None),
         grant=offers[0].grant if offers else None,
         optional=spec.optional,
@@ -326,10 +329,8 @@ def _over_devices(
     return ", ".join(device.name for device in chosen), why, [device.id for device in chosen], looked
 
 
-def _effects(offers: Iterable[ToolOffer], spec: TaskSpec) -> tuple[Effect, ...]:
-    found = {effect for offer in offers for effect in effects_of_call(offer, spec)}
-    if spec.files_out:
-        found.add(Effect.WRITE)
+def _effects(offers: Iterable[ToolOffer], spec: TaskSpec, fleet: Fleet) -> tuple[Effect, ...]:
+    found = {effect for offer in offers for effect in effects_of_call(offer, spec, offers_in(fleet))}
     return tuple(effect for effect in Effect if effect in found)
 
 
