@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 _AIP = "tests/edge/test_aip.py::"
 _PLANNING = "tests/planner/model/test_planning.py::"
+_RIGHTS = "tests/guard/test_rights.py::"
 _CAGE = "tests/device_agents/sandbox/"
 
 
@@ -176,6 +177,30 @@ THREATS = (
             "tests/core/test_conduct.py",
             "tests/device_agents/tools/test_effects.py::test_a_call_that_counts_as_read_changes_nothing",
         ),
+    ),
+    Threat(
+        "T32",
+        "an assistant names a secret, hides an effect or approves, by MCP, REST, edits, forks, schedules or recipes",
+        "the author of each input is judged in the core",
+        ("tests/recipes/test_assistants.py::test_t32_no_door_gives_an_assistant_a_secret", _RIGHTS + "test_t32_"),
+    ),
+    Threat(
+        "T33",
+        "a token gets more role or scopes, or sets an approval aside",
+        "a token has at most its issuer's rights; setting aside needs the scope approve",
+        (_RIGHTS + "test_t33_",),
+    ),
+    Threat(
+        "T34",
+        "a token or session outlives the one that made it",
+        "each has its parent, and ends with it",
+        (_RIGHTS + "test_t34_",),
+    ),
+    Threat(
+        "T35",
+        "a caller ends, reads or hides behind what belongs to another",
+        "tokens of one's own line; keys of idempotency of one's own; author and token in each event",
+        (_RIGHTS + "test_t35_",),
     ),
 )
 OWN = {"test_matrix.py": "E3"}

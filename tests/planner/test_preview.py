@@ -198,3 +198,13 @@ def test_devices_that_a_request_for_all_of_them_leaves_out_are_told_with_the_lin
     )
     named = planning(view).preview(plan_of(view, "run-everywhere", command=["uptime"], where="laptop"))
     assert not [warning for warning in named["warnings"] if "left out" in warning]
+
+
+@pytest.mark.parametrize(("tool", "waits"), [("system.info", False), ("fs.write", True)])
+def test_a_request_in_words_shows_whether_it_waits(tool: str, waits: bool) -> None:
+    view = fleet(device("box"))
+    check = check_plan({"starloom": 1, "name": "One", "tasks": [{"id": "a", "tool": tool}]})
+    assert check.plan is not None
+    service = planning(view)
+    assert service.preview(check.plan, words=True)["asks_approval"] is waits
+    assert service.preview(check.plan)["asks_approval"] is False

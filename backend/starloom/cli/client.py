@@ -34,18 +34,24 @@ _event_page = msgspec.json.Decoder(_EventPage)
 
 
 class Client:
-    """A client of one hub. Not for use by several threads."""
+    """A client of one hub. Not for use by several threads.
+
+    `acting` says for whom it asks where that is not its token's holder: `assistant` narrows what the hub allows it.
+    """
 
     def __init__(
         self,
         address: HubAddress,
         *,
+        acting: str = "",
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         headers = {"Accept": "application/json", "User-Agent": "starloom-cli"}
         if address.token:
             headers["Authorization"] = f"Bearer {address.token}"
+        if acting:
+            headers["X-Starloom-Acting"] = acting
         self.address = address
         self._sleep = sleep
         self._http = httpx.Client(

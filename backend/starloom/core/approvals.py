@@ -7,15 +7,13 @@ is the edge's matter; nothing but a person's own action ever does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
-from starloom.core.conduct import ASKING, added_to, adds, effects_of_task, offers_in
+from starloom.core.conduct import ASKING, added_to, adds, effects_of_task, offers_in, specs_by_rules
 from starloom.core.consent import beyond, consent_to, may_run_on
 from starloom.core.controls import activate, stop_all
 from starloom.core.effects import ArmTimer
@@ -23,15 +21,13 @@ from starloom.core.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.model import Constellation, Fleet
 from starloom.core.work import Put, Refusal, Work, attend, fault, unattend
 from starloom_protocol.approval_records import Call, Standing
+from starloom_protocol.authors import is_model
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import (
-    FileOut,
     Policy,
     Question,
     RuleRecord,
     TaskSpec,
-    UndoCall,
-    VerifyCall,
     encode_entity,
 )
 from starloom_protocol.values import canonical, parse
@@ -43,15 +39,6 @@ ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 CALLS_MOST = 20
 ARGS_BYTES_MOST = 4096
 _FIRST = "approve-plan"
-_DECIDING: dict[str, Any] = {
-    "args": str,
-    "files_out": list[FileOut],
-    "secrets": list[str],
-    "tool": str,
-    "undo": UndoCall | None,
-    "verify": VerifyCall | None,
-}
-"""The fields of a task that decide what it does."""
 _STATE = ConstellationState
 
 
@@ -90,6 +77,9 @@ class _Effects:
         self._offers = offers_in(fleet)
         self._by_tool: dict[str, frozenset[Effect] | None] = {}
 
+    def is_offered(self, tool: str) -> bool:
+        return any(True for _ in self._offers(tool))
+
     def of(self, spec: TaskSpec) -> frozenset[Effect]:
         tool = spec.tool or ""
         if tool not in self._by_tool:
@@ -102,36 +92,6 @@ class _Effects:
         return effects_of_task(spec, self._offers)
 
 
-def specs_by_rules(rules: Iterable[RuleRecord], specs: Iterable[TaskSpec]) -> list[TaskSpec]:
-    """Return the tasks that rules may add, and those of `specs` as rules may change their work."""
-    found: list[TaskSpec] = []
-    by_id: dict[str, TaskSpec] = {}
-    for rule in rules:
-        for operation in parse(rule.operations):
-            given = operation.get("spec") or operation.get("changes") or {}
-            if not any(given.get(name) for name in _DECIDING):
-                continue
-            by_id = by_id or {spec.id: spec for spec in specs}
-            name = str(given.get("id") or operation.get("id"))
-            started = by_id.get(name) if "changes" in operation else None
-            made = _with(started or TaskSpec(changed_in=0, id=name), given)
-            if made.tool:
-                found.append(made)
-    return found
-
-
-def _with(spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
-    """Return a task with the work that a rule gives it; what only its firing decides counts as all that it could be."""
-    fields: dict[str, Any] = {}
-    for name, kind in _DECIDING.items():
-        if name in given:
-            try:
-                fields[name] = msgspec.convert(given[name], kind)
-            except msgspec.ValidationError:
-                fields |= {"args": "{}"} if name == "args" else {"undo": UndoCall(tool="")}
-    return replace(spec, **fields)
-
-
 def judge(
     fleet: Fleet,
     specs: Sequence[TaskSpec],
@@ -140,9 +100,15 @@ def judge(
     *,
     asked_in_words: bool,
     hold: bool,
+    by: str,
 ) -> Verdict:
-    """Say whether a plan waits for a person before its first task, and what that person could allow for good."""
-    if policy.approval is Approval.NEVER and not hold:
+    """Say whether a plan waits for a person before its first task, and what that person could allow for good.
+
+    `by` asked for it: where a model chose the words, no policy sets the question aside, and what is not known yet, or
+    is given a secret, is asked about.
+    """
+    guided = is_model(by)
+    if policy.approval is Approval.NEVER and not hold and not guided:
         return Verdict(asks=False)
     known = _Effects(fleet)
     by_id = {spec.id: spec for spec in specs}
@@ -151,7 +117,8 @@ def judge(
     because = ""
     for spec in specs:
         effects = known.of(spec) if spec.tool is not None and spec.key is None else frozenset()
-        if not _asks(effects, asked_in_words=asked_in_words):
+        unseen = guided and spec.tool is not None and (bool(spec.secrets) or not known.is_offered(spec.tool))
+        if not unseen and not _asks(effects, asked_in_words=asked_in_words):
             continue
         late = _late(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
@@ -160,7 +127,7 @@ def judge(
         calls.append(call)
         because = because or late or _too_wide(call)
     for spec in specs_by_rules(rules, specs):
-        if _asks(known.of(spec), asked_in_words=asked_in_words):
+        if guided or _asks(known.of(spec), asked_in_words=asked_in_words):
             calls.append(Call(task=spec.id, tool=spec.tool or ""))
             because = because or f"a rule may add {spec.id} while it runs"
     every_time = hold or policy.approval is Approval.ALWAYS
@@ -173,9 +140,9 @@ def judge(
     return Verdict(asks=True, calls=[] if because else calls, once_because=because)
 
 
-def needs_approval(fleet: Fleet, plan: LoweredPlan, *, asked_in_words: bool) -> bool:
-    """Say whether a plan waits for a person before its first task."""
-    return judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=asked_in_words, hold=False).asks
+def needs_approval(fleet: Fleet, plan: LoweredPlan, *, asked_in_words: bool, by: str) -> bool:
+    """Say whether a plan that `by` asks for waits for a person before its first task."""
+    return judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=asked_in_words, hold=False, by=by).asks
 
 
 def _asks(effects: frozenset[Effect], *, asked_in_words: bool) -> bool:
@@ -227,7 +194,7 @@ def _covered(standing: dict[str, list[Standing]], call: Call) -> bool:
 def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *, approved: bool, words: bool) -> None:
     """A plan is installed: ask a person about it, or start it. `approved`: its preview was, by its hash."""
     fleet, head = work.shard.fleet, constellation.head
-    verdict = judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=words, hold=head.hold)
+    verdict = judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=words, hold=head.hold, by=head.author)
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     if approved or not verdict.asks or wider == []:
@@ -251,7 +218,7 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
             work.emit(constellation, "approval_void", key, [("question", key, void)], note=void.reason)
     specs, rules = list(constellation.specs.values()), list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
-    verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold)
+    verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold, by=head.author)
     effects = _effects(work.shard.fleet, [*specs, *specs_by_rules(rules, specs)])
     _ask(work, constellation, verdict, effects, action=hash_of(constellation), note=" The plan was changed since.")
 

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+import msgspec
+from msgspec.structs import replace
+
 from starloom.core.model import Fleet
-from starloom_protocol.entities import TaskSpec, ToolOffer, UndoCall, VerifyCall
+from starloom_protocol.entities import FileOut, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
@@ -25,6 +28,16 @@ EVERY: Final = frozenset(Effect)
 
 _PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "target", "tickets", "to", "under"})
 """Arguments of built-in tools that say where a call changes something."""
+
+_DECIDING: dict[str, Any] = {
+    "args": str,
+    "files_out": list[FileOut],
+    "secrets": list[str],
+    "tool": str,
+    "undo": UndoCall | None,
+    "verify": VerifyCall | None,
+}
+"""The fields of a task that decide what it does."""
 
 
 def offers_in(fleet: Fleet) -> Offers:
@@ -99,6 +112,36 @@ def places_of(offer: ToolOffer, spec: TaskSpec) -> frozenset[str]:
         args = parse(spec.undo.args)
         found.update(place for name, value in args.items() if name in _PLACES for place in _words(value))
     return frozenset(found)
+
+
+def specs_by_rules(rules: Iterable[RuleRecord], specs: Iterable[TaskSpec]) -> list[TaskSpec]:
+    """Return the tasks that rules may add, and those of `specs` as rules may change their work."""
+    found: list[TaskSpec] = []
+    by_id: dict[str, TaskSpec] = {}
+    for rule in rules:
+        for operation in parse(rule.operations):
+            given = operation.get("spec") or operation.get("changes") or {}
+            if not any(given.get(name) for name in _DECIDING):
+                continue
+            by_id = by_id or {spec.id: spec for spec in specs}
+            name = str(given.get("id") or operation.get("id"))
+            started = by_id.get(name) if "changes" in operation else None
+            made = _with(started or TaskSpec(changed_in=0, id=name), given)
+            if made.tool:
+                found.append(made)
+    return found
+
+
+def _with(spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
+    """Return a task with the work that a rule gives it; what only its firing decides counts as all that it could be."""
+    fields: dict[str, Any] = {}
+    for name, kind in _DECIDING.items():
+        if name in given:
+            try:
+                fields[name] = msgspec.convert(given[name], kind)
+            except msgspec.ValidationError:
+                fields |= {"args": "{}"} if name == "args" else {"undo": UndoCall(tool="")}
+    return replace(spec, **fields)
 
 
 def _words(value: Any) -> Iterable[str]:

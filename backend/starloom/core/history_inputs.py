@@ -14,13 +14,14 @@ class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
     `confirm` names work that a person lets run again.
     """
 
+    approves: bool = True
     args: dict[str, str] = {}
+    caller: str = ""
     confirm: list[str] = []
     constellation: str
     idempotency: tuple[str, str] | None = None
     name: str = ""
     origin: str
-    principal: str = ""
     reason: str = ""
     records: dict[str, msgspec.Raw]
     seq: int

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import StringConstraints
 from starlette.responses import Response
 
 from starloom.access.guard import V1
+from starloom.edge.admission import caller_of
 from starloom.edge.bodies import WORDS_MAX, Asked, Body
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem, problem_of_faults
@@ -43,7 +44,7 @@ class BriefRoutes:
         made = await asyncio.to_thread(self._hub.planner.brief, request)
         return json_reply({"text": made.text, "bytes": len(made.text.encode()), "left_out": list(made.left_out)})
 
-    async def answered(self, body: AnswerOf) -> Response:
+    async def answered(self, request: Request, body: AnswerOf) -> Response:
         """Find the plan in an assistant's answer: its text and preview, or faults with `reply` to paste back."""
         pasted = await asyncio.to_thread(find_plan, body.answer)
         if pasted.fault is not None:
@@ -52,7 +53,8 @@ class BriefRoutes:
             plan = await self._submit.lowered(Asked(plan=pasted.text), len(pasted.text))
         except Problem as problem:
             raise _told(problem, pasted) from problem
-        preview = await asyncio.to_thread(self._hub.planner.preview, plan)
+        by = caller_of(request).by
+        preview = await asyncio.to_thread(lambda: self._hub.planner.preview(plan, words=False, by=by))
         return json_reply({**preview, "plan": pasted.text})
 
 

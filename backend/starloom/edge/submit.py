@@ -73,8 +73,10 @@ class Submit:
         identity = "c-" + new_id()
         micros = max(1, round(body.budget * MICROS)) if body.budget is not None else 0
         received = inputs.RequestReceived(
+            approves=caller.approves,
             budget=Budget(attempts=body.attempts or 0, micros=micros) if body.attempts or micros else None,
             by=caller.by,
+            caller=caller.token,
             constellation=identity,
             deadline_s=body.deadline_s,
             hold=body.hold,
@@ -85,7 +87,6 @@ class Submit:
             params=_canonical(body.params),
             plan=plan,
             plan_hash=body.plan_hash,
-            principal=caller.principal,
             recipe=body.recipe,
             request=body.request or "",
             scope=caller.role,
@@ -134,7 +135,8 @@ class Submit:
         else:
             checked = await self._check(body, size)
             plan = checked or _planned(hub.planner.plan_recipe(body.recipe or "", body.params))
-        shown = await in_thread_if(size > THREAD_ABOVE_BYTES, lambda: hub.planner.preview(plan))
+        words, by = body.request is not None, caller_of(request).by
+        shown = await in_thread_if(size > THREAD_ABOVE_BYTES, lambda: hub.planner.preview(plan, words=words, by=by))
         return json_reply({**shown, **understood})
 
     async def lowered(self, body: Asked, size: int) -> LoweredPlan:

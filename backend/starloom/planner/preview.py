@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from starloom.core.approvals import needs_approval, specs_by_rules
-from starloom.core.conduct import effects_of_call, effects_of_task, offers_in
+from starloom.core.approvals import needs_approval
+from starloom.core.conduct import effects_of_call, effects_of_task, offers_in, specs_by_rules
 from starloom.core.model import Access, Fleet
 from starloom.core.off_devices import REPORT, is_off
 from starloom.core.placement import Candidate, judge, selects
@@ -150,8 +150,11 @@ def _plain_task(task: TaskPreview) -> dict[str, Any]:
     }
 
 
-def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
-    """Return what would happen with this plan on this fleet."""
+def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str = "") -> Preview:
+    """Return what would happen with this plan on this fleet, if `by` asked for it; `words`: in words.
+
+    It asks for an approval exactly where submitting it would wait for one.
+    """
     placed = _core_fleet(fleet)
     after: dict[str, list[str]] = {spec.id: [] for spec in plan.specs}
     for dependency in plan.dependencies:
@@ -165,7 +168,7 @@ def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
     effects = tuple(
         effect for effect in Effect if any(effect in found for found in (*(task.effects for task in tasks), *by_rules))
     )
-    asks = needs_approval(placed, plan, asked_in_words=False)
+    asks = needs_approval(placed, plan, asked_in_words=words, by=by)
     return Preview(
         plan=plan,
         tasks=tasks,
