@@ -211,8 +211,8 @@ async def test_t33_who_may_not_approve_sets_no_approval_aside(world: World, role
         shown = (await http.post(f"{C}/preview", json={"plan": plan(CHANGE)})).json()
         hashed = await http.post(C, json={"plan": plan(CHANGE), "plan_hash": shown["plan_hash"]})
         assert hashed.json()["state"] == "awaiting_approval", "a hash says what was seen, not that it is allowed"
-        clock = {"cron": "0 3 * * *", "plan": plan(CHANGE), "plan_hash": shown["plan_hash"]}
-        assert (await http.post(f"{V1}/schedules", json=clock)).json()["code"] == "needs_approval"
+        timed = {"cron": "0 3 * * *", "plan": plan(CHANGE), "plan_hash": shown["plan_hash"]}
+        assert (await http.post(f"{V1}/schedules", json=timed)).json()["code"] == "needs_approval"
         for operation in (
             {"add_task": {**CHANGE, "id": "more"}},
             {"update_task": {"id": "late", "tool": "t.change"}},
@@ -220,8 +220,8 @@ async def test_t33_who_may_not_approve_sets_no_approval_aside(world: World, role
             {"remove_dependency": {"id": "ask>change:success"}},
             {"add_task": {**READ, "id": "other"}},
         ):
-            body = {"base_version": 1, "operations": [operation]}
-            tried = await http.post(f"{C}/{approved['id']}/edits", json=body)
+            edit = {"base_version": 1, "operations": [operation]}
+            tried = await http.post(f"{C}/{approved['id']}/edits", json=edit)
             assert tried.status_code == 403, (operation, tried.text)
         plain = {"base_version": 1, "operations": [{"add_task": {**READ, "id": "other"}}]}
         assert (await http.post(f"{C}/{reading}/edits", json=plain)).status_code == 200, "reading widens nothing"
@@ -293,7 +293,8 @@ async def test_t35_an_operator_sees_and_ends_only_what_is_its_own(world: World) 
 
 @pytest.mark.parametrize("path", ["/tokens", "/sign-in-links", "/enrollments", "/constellations"])
 async def test_t35_a_key_of_another_caller_gives_nothing_away(world: World, path: str) -> None:
-    body: dict[str, Any] = {"/tokens": {"role": "viewer"}, "/constellations": {"plan": plan(READ)}}.get(path, {})
+    bodies: dict[str, dict[str, Any]] = {"/tokens": {"role": "viewer"}, "/constellations": {"plan": plan(READ)}}
+    body = bodies.get(path, {})
     _, other = await world.new_token("owner")
     headers = {"Idempotency-Key": "k"}
     async with world.client() as owner, world.client(other) as thief:

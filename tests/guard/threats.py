@@ -202,5 +202,14 @@ THREATS = (
         "tokens of one's own line; keys of idempotency of one's own; author and token in each event",
         (_RIGHTS + "test_t35_",),
     ),
+    Threat(
+        "T36",
+        "a hub chooses folder, input or variables of a command that the owner typed whole",
+        "a rule covers its words in its folder; anything beside asks the owner",
+        (
+            "tests/device_agents/test_policy.py::test_no_call_is_unasked_but_the_one_that_was_typed",
+            "tests/recipes/test_operating.py::test_t36_the_hub_chooses_nothing_of_a_command_typed_whole",
+        ),
+    ),
 )
 OWN = {"test_matrix.py": "E3"}

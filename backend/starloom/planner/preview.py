@@ -371,9 +371,11 @@ def _missing(
 def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
     """Return the line that the owner types on the device; a folder or a host is left for the owner to name."""
     if grant == "shell:run":
-        argv = parse(spec.args).get("argv")
+        args = parse(spec.args)
+        argv, cwd = args.get("argv"), args.get("cwd")
         words = argv if isinstance(argv, list) and all(isinstance(word, str) for word in argv) else ["COMMAND"]
-        return f"starloom-agent grant shell:run -- {shlex.join(words)}"
+        folder = f"--cwd {shlex.quote(cwd)} " if isinstance(cwd, str) and cwd else ""
+        return f"starloom-agent grant shell:run {folder}-- {shlex.join(words)}"
     if grant.startswith("files:"):
         return f"starloom-agent grant {grant} {'%USERPROFILE%' if device.os == 'windows' else '~'}/FOLDER"
     return f"starloom-agent grant {grant}" + (" HOST" if grant == "net:reach" else "")

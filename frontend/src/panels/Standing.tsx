@@ -33,8 +33,8 @@ export function StandingCard() {
           </code>
           <Button onClick={() => void takeBack(item)}>Take back</Button>
           <span className="sub small">
-            On {(item.devices ?? []).map((device) => nameOfDevice(fleet, device)).join(", ")}, by{" "}
-            {author(item.by)} {age(item.at_ms, now)}
+            On {(item.devices ?? []).map((device) => nameOfDevice(fleet, device)).join(", ")}, by {author(item.by)}{" "}
+            {age(item.at_ms, now)}
           </span>
         </div>
       ))}
