@@ -15,8 +15,10 @@ import httpx
 import pytest
 
 from starloom.access.callers import RANK, Scope
+from starloom.core import inputs as i
 from starloom_protocol import frames as f
 from starloom_protocol.entities import Offer, ToolOffer
+from starloom_protocol.plan import check_plan
 from starloom_protocol.vocabulary import Effect, Repeatability, Role
 from tests.edge.world import Agent, World, settle
 
@@ -78,6 +80,64 @@ async def as_token(world: World, role: Role, scopes: list[Scope]) -> AsyncIterat
     _, text = await world.new_token(role, [str(scope) for scope in scopes])
     async with world.client(text) as http:
         yield http
+
+
+# -- a model
+
+
+HIDDEN: dict[str, dict[str, Any]] = {
+    "files_out": {"plan": plan({**READ, "files_out": [{"output": "/files/0", "to": "docs/a.txt"}]})},
+    "undo": {"plan": plan({**READ, "undo": {"tool": "t.write"}})},
+    "verify": {"plan": plan({**READ, "verify": {"tool": "t.write", "expect": [{"output": "", "op": "exists"}]}})},
+    "rule_adds": {"plan": plan(READ, rules=[rule(add_task={"id": "w", "tool": "t.write"})])},
+    "rule_saves": {
+        "plan": plan(
+            READ,
+            {**READ, "id": "next"},
+            rules=[rule(update_task={"id": "next", "files_out": [{"output": "/files/0", "to": "a.txt"}]})],
+        )
+    },
+    "nested": {"plan": plan({"id": "in", "plan": {"tasks": [{"id": "w", "tool": "t.write"}]}})},
+    "group": {"plan": plan({"id": "w", "tool": "t.write", "for_each": {"devices": {"tools": ["t.write"]}}})},
+}
+
+
+@pytest.mark.parametrize("shape", HIDDEN)
+async def test_t31_a_hostile_models_plan_starts_nothing(world: World, shape: str) -> None:
+    agent = await worker(world)
+    checked = check_plan(HIDDEN[shape]["plan"])
+    assert checked.plan is not None, checked.faults
+    ask = world.hub.inbox.ask
+    request = i.RequestReceived(by="person:ann", constellation="c-x", id="r", request="look around")
+    assert not (await ask(request)).faults
+    claim = i.JobClaimed(by="worker:w", constellation="c-x", id="j", job="plan-1", ttl_ms=15_000, worker="w")
+    assert not (await ask(claim)).faults
+    proposed = i.PlanProposed(
+        by="worker:w", by_model=True, constellation="c-x", id="p", job="plan-1", plan=checked.plan, worker="w"
+    )
+    assert not (await ask(proposed)).faults
+    assert await dispatched(agent) == []
+    async with world.client() as http:
+        found = (await http.get(f"{C}/c-x")).json()
+        (question,) = (await http.get(f"{V1}/approvals")).json()["items"]
+    assert found["state"] == "awaiting_approval"
+    assert "write" in question["effects"]
+
+
+@pytest.mark.parametrize("place", ["task", "rule"])
+async def test_t31_a_models_plan_names_no_secret(world: World, place: str) -> None:
+    agent = await worker(world)
+    checked = check_plan(plan(SECRET) if place == "task" else plan(READ, rules=[rule(add_task=SECRET)]))
+    ask = world.hub.inbox.ask
+    await ask(i.RequestReceived(by="person:ann", constellation="c-x", id="r", request="look around"))
+    await ask(i.JobClaimed(by="worker:w", constellation="c-x", id="j", job="plan-1", ttl_ms=15_000, worker="w"))
+    reply = await ask(
+        i.PlanProposed(
+            by="worker:w", by_model=True, constellation="c-x", id="p", job="plan-1", plan=checked.plan, worker="w"
+        )
+    )
+    assert "model may not name a secret" in reply.faults[0].reason
+    assert await dispatched(agent) == []
 
 
 # -- an assistant

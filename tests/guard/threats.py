@@ -175,6 +175,7 @@ THREATS = (
         "one judge of all that a task does, asked by approval, preview and review",
         (
             "tests/core/test_conduct.py",
+            _RIGHTS + "test_t31_",
             "tests/device_agents/tools/test_effects.py::test_a_call_that_counts_as_read_changes_nothing",
         ),
     ),
