@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from starloom.core.input_record import Input
+from starloom.core.input_record import CALLER, Input
 
 
 class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
@@ -16,7 +16,7 @@ class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
 
     approves: bool = True
     args: dict[str, str] = {}
-    caller: str = ""
+    caller: str = msgspec.field(default="", name=CALLER)
     confirm: list[str] = []
     constellation: str
     idempotency: tuple[str, str] | None = None

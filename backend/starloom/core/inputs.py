@@ -7,6 +7,8 @@ under which it was let in.
 
 from __future__ import annotations
 
+import msgspec
+
 from starloom.core.device_inputs import ArtifactReported as ArtifactReported
 from starloom.core.device_inputs import AsksReceived as AsksReceived
 from starloom.core.device_inputs import ConditionReceived as ConditionReceived
@@ -24,6 +26,7 @@ from starloom.core.device_inputs import StartedReported as StartedReported
 from starloom.core.history_inputs import ForkRequested as ForkRequested
 from starloom.core.history_inputs import RefusalNoted as RefusalNoted
 from starloom.core.history_inputs import UndoRequested as UndoRequested
+from starloom.core.input_record import CALLER
 from starloom.core.input_record import Input as Input
 from starloom.core.lab_inputs import LabFaultAsked as LabFaultAsked
 from starloom.core.lab_inputs import LabFaultBegan as LabFaultBegan
@@ -47,7 +50,7 @@ class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
 
     approves: bool = True
     budget: Budget | None = None
-    caller: str = ""
+    caller: str = msgspec.field(default="", name=CALLER)
     constellation: str
     deadline_s: int = 0
     hold: bool = False
@@ -116,7 +119,7 @@ class ReviewProposed(Input, frozen=True, kw_only=True, tag="review_proposed"):
 class EditProposed(Input, frozen=True, kw_only=True, tag="edit"):
     approves: bool = True
     base_version: int
-    caller: str = ""
+    caller: str = msgspec.field(default="", name=CALLER)
     constellation: str
     idempotency: tuple[str, str] | None = None
     operations: list[EditOperation]
