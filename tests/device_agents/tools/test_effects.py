@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
@@ -162,8 +162,9 @@ def test_a_call_that_counts_as_read_changes_nothing(
     try:
         read = msgspec.convert(args, tool.args)
     except msgspec.ValidationError:
-        assume(False)
-    assume(only_reads(tool, TaskSpec(args=canonical(args), changed_in=1, id="t", tool=name)))
+        return  # refused before it begins
+    if not only_reads(tool, TaskSpec(args=canonical(args), changed_in=1, id="t", tool=name)):
+        return
     before = seen(device.folder, home)
     try:
         tool.run(device.context(), read)
