@@ -27,7 +27,15 @@ from starloom_agent.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, Cann
 from starloom_agent.ledger import Ledger, LedgerFault
 from starloom_agent.locking import AlreadyRunning, hold_home, running_pid
 from starloom_agent.offers import no_runner
-from starloom_agent.policy import ANSWERS_HERE, ANSWERS_HUB, Policy, PolicyFault, with_grant, without_grant
+from starloom_agent.policy import (
+    ANSWERS_HERE,
+    ANSWERS_HUB,
+    Policy,
+    PolicyFault,
+    with_grant,
+    without_grant,
+    written_beside,
+)
 from starloom_agent.policy_file import accept_policy, adopt_policy, read_policy, seal_key, to_toml, write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
@@ -124,8 +132,10 @@ def _change(home: AgentHome, change: Callable[[Policy], Policy]) -> Policy:
 
 
 def grant(options: argparse.Namespace) -> int:
-    given = options.what, options.effects
+    given = options.what, options.effects, options.cwd
     policy = _change(AgentHome.at(options.home), lambda before: with_grant(before, options.grant, *given))
+    if options.cwd and (folder := written_beside(policy, options.cwd)):
+        say(f"The hub may write in {folder}, so it chooses what this command finds in {options.cwd}.")
     show(f"granted; in force now: {', '.join(sorted(policy.allowed)) or 'nothing beyond observe'}")
     return 0
 
@@ -283,6 +293,8 @@ def parser() -> argparse.ArgumentParser:
         if name == "grant":
             hint = "what the command may do at most, such as read or read,write; without it you are asked each time"
             command.add_argument("--effects", type=_names, default=[], help=hint)
+            where = "the folder in which the command runs; without it, an empty one; another one asks you each time"
+            command.add_argument("--cwd", metavar="DIR", default=None, help=where)
     hint = "show or change what this device allows; `log` shows decisions, `accept` takes over an edited file"
     command = add("policy", policy, hint)
     command.add_argument("action", nargs="?", choices=("show", "log", "profile", "accept"), default="show")
@@ -327,9 +339,19 @@ _FAULTS = (
 )
 
 
+def _parsed(argv: list[str]) -> argparse.Namespace:
+    """Return the options; argparse takes no words after `--` once an option stands between them and the first word."""
+    if argv[:1] not in (["grant"], ["ungrant"]) or "--" not in argv:
+        return parser().parse_args(argv)
+    at = argv.index("--")
+    options = parser().parse_args(argv[:at])
+    options.what += argv[at + 1 :]
+    return options
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = parser().parse_args(argv)
+    options = _parsed(sys.argv[1:] if argv is None else argv)
     try:
         if options.command == "join" and options.profile:
             _profile(options.profile)

@@ -349,7 +349,7 @@ class Agent:
             self._ended_at_once(call, ended)
             return
         if durable:
-            effect = EffectSeen.NONE if leaves_no_trace(tool) else EffectSeen.MAYBE
+            effect = EffectSeen.NONE if leaves_no_trace(tool, dispatch) else EffectSeen.MAYBE
             once = dispatch.repeatability not in REPEATABLE
             self.ledger.accepted(dispatch.at, effect=effect, once=once)
             self.ledger.started(dispatch.at)

@@ -115,7 +115,7 @@ class NoRecipes:
     def plan_recipe(self, name: str, params: Any) -> PlanCheck:
         return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, reason=f"there is no recipe {name}")])
 
-    def preview(self, plan: LoweredPlan) -> dict[str, Any]:
+    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> dict[str, Any]:
         return {"name": plan.name, "plan_hash": plan.hash, "tasks": [{"id": spec.id} for spec in plan.specs]}
 
     def brief(self, words: str) -> Brief:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 _AIP = "tests/edge/test_aip.py::"
 _PLANNING = "tests/planner/model/test_planning.py::"
+_RIGHTS = "tests/guard/test_rights.py::"
 _CAGE = "tests/device_agents/sandbox/"
 _LINKS = "tests/guard/test_links.py::"
 _RACE = "tests/guard/test_link_race.py::"
@@ -260,6 +261,49 @@ THREATS = (
             "tests/device_agents/test_policy.py::test_another_homes_seal_does_not_fit",
             "tests/device_agents/test_policy.py::test_a_folder_behind_a_link_is_not_accepted",
             "tests/device_agents/test_runtime.py::test_a_policy_that_was_forged_allows_only_to_observe",
+        ),
+    ),
+    Threat(
+        "T31",
+        "a plan hides an effect beside its tool: files saved, an undo, a look, a rule",
+        "one judge of all that a task does, asked by approval, preview and review",
+        (
+            "tests/core/test_conduct.py",
+            _RIGHTS + "test_t31_",
+            "tests/device_agents/tools/test_effects.py::test_a_call_that_counts_as_read_changes_nothing",
+        ),
+    ),
+    Threat(
+        "T32",
+        "an assistant names a secret, hides an effect or approves, by MCP, REST, edits, forks, schedules or recipes",
+        "the author of each input is judged in the core",
+        ("tests/recipes/test_assistants.py::test_t32_no_door_gives_an_assistant_a_secret", _RIGHTS + "test_t32_"),
+    ),
+    Threat(
+        "T33",
+        "a token gets more role or scopes, or sets an approval aside",
+        "a token has at most its issuer's rights; setting aside needs the scope approve",
+        (_RIGHTS + "test_t33_",),
+    ),
+    Threat(
+        "T34",
+        "a token or session outlives the one that made it",
+        "each has its parent, and ends with it",
+        (_RIGHTS + "test_t34_",),
+    ),
+    Threat(
+        "T35",
+        "a caller ends, reads or hides behind what belongs to another",
+        "tokens of one's own line; keys of idempotency of one's own; author and token in each event",
+        (_RIGHTS + "test_t35_",),
+    ),
+    Threat(
+        "T36",
+        "a hub chooses folder, input or variables of a command that the owner typed whole",
+        "a rule covers its words in its folder; anything beside asks the owner",
+        (
+            "tests/device_agents/test_policy.py::test_no_call_is_unasked_but_the_one_that_was_typed",
+            "tests/recipes/test_operating.py::test_t36_the_hub_chooses_nothing_of_a_command_typed_whole",
         ),
     ),
 )

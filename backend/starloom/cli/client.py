@@ -48,12 +48,15 @@ class Client:
 
     Reads are tried again for `patience_s` while a hub that is there cannot answer; one that nobody hears at all is not
     waited for, unless it has answered before.
+
+    `acting` says for whom it asks where that is not its token's holder: `assistant` narrows what the hub allows it.
     """
 
     def __init__(
         self,
         address: HubAddress,
         *,
+        acting: str = "",
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.monotonic,
@@ -63,6 +66,8 @@ class Client:
         headers = {"Accept": "application/json", "User-Agent": "starloom-cli"}
         if address.token:
             headers["Authorization"] = f"Bearer {address.token}"
+        if acting:
+            headers["X-Starloom-Acting"] = acting
         self.address = address
         self._sleep = sleep
         self._now = now

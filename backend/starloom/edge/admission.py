@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from fastapi import Request
 from fastapi.routing import APIRoute
@@ -25,9 +26,11 @@ from starloom.edge.links import Link
 from starloom.edge.problems import Problem, answer_to
 from starloom.edge.strict_json import StrictRequest
 from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, PrincipalKind
 
 CSRF_HEADER = "x-starloom-csrf"
+ACTING_HEADER = "x-starloom-acting"
+"""Says that a caller acts for an assistant, which narrows its rights; nothing in a message widens them."""
 _SAFE = frozenset({"GET", "HEAD"})
 
 
@@ -73,7 +76,7 @@ class Admission:
                 request.state.device = self._device(request)
                 return row
             case Door.CALLER:
-                caller = self._caller(request)
+                caller = _acting(request, self._caller(request))
                 request.state.refused_to = caller.by
                 refusal = row.refusal(caller)
                 if refusal is not None:
@@ -130,6 +133,16 @@ class Admission:
         csrf_hash = self._access.tokens[caller.token].csrf_hash
         if csrf_hash is None or not secrets.matches(request.headers.get(CSRF_HEADER, ""), csrf_hash):
             raise Problem(Code.CSRF, f"the header {CSRF_HEADER} is missing or does not belong to this session")
+
+
+def _acting(request: Request, caller: Caller) -> Caller:
+    """Return the caller as an assistant, where the request says that a model chose its words."""
+    said = request.headers.get(ACTING_HEADER)
+    if said is None:
+        return caller
+    if said != PrincipalKind.ASSISTANT:
+        raise Problem(Code.BAD_REQUEST, f"{ACTING_HEADER} is {PrincipalKind.ASSISTANT} or absent")
+    return replace(caller, kind=PrincipalKind.ASSISTANT)
 
 
 def _bearer(request: Request) -> str | None:

@@ -69,6 +69,10 @@ export const REPEATABILITY_WORDS: readonly Repeatability[] = ["pure", "idempoten
 export type Profile = "observe" | "files" | "work" | "operate";
 export const PROFILE_WORDS: readonly Profile[] = ["observe", "files", "work", "operate"];
 
+/** Who holds a token. An assistant asks for work and decides nothing: its words come from a model. */
+export type PrincipalKind = "person" | "program" | "assistant";
+export const PRINCIPAL_KIND_WORDS: readonly PrincipalKind[] = ["person", "program", "assistant"];
+
 export type Role = "owner" | "operator" | "approver" | "viewer";
 export const ROLE_WORDS: readonly Role[] = ["owner", "operator", "approver", "viewer"];
 
@@ -136,9 +140,11 @@ export interface Fault {
   reason: string;
 }
 
+/** A person, a program or an assistant by name; `role` is the most that a token of it may have. */
 export interface Principal {
   created_ms: number;
   id: string;
+  kind?: PrincipalKind;
   name: string;
   role: Role;
 }
@@ -151,6 +157,7 @@ export interface Token {
   id: string;
   kind: string;
   label?: string;
+  parent?: string;
   principal: string;
   revoked_ms?: number;
   role: Role;
@@ -163,12 +170,13 @@ export interface SignIn {
   created_ms: number;
   expires_ms: number;
   id: string;
+  parent?: string;
   principal: string;
   secret_hash: string;
   used_ms?: number;
 }
 
-/** What a key of a principal was used for: the hash of the body and the id that it made. */
+/** What a key of a caller was used for: the hash of the body and the id that it made. */
 export interface Idempotency {
   at_ms: number;
   body_hash: string;
@@ -557,6 +565,7 @@ export interface ResultSpec {
 
 /** The constellation itself; `wall_ms` and the like are derived by whoever shows it. */
 export interface Head {
+  approves?: boolean;
   attention?: Attention[];
   author: string;
   budget?: Budget | null;
