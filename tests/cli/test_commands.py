@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from starloom.cli.commands import build
+from starloom.cli.typed import typed
 
 Answer = tuple[int, Any]
 
@@ -266,7 +267,7 @@ def test_a_drain_takes_a_deadline_and_a_device_says_why_it_gets_no_work(hub: Stu
     more = {"drain_reason": "new disk", "quarantined": True, "aside": "6 of its tasks failed"}
     hub.answers["GET", "/devices/d-1"] = (200, {**device, **more})
     said = starloom(hub, "device", "show", "nas")[1]
-    assert "drains (new disk); to go on: starloom device resume nas" in said
+    assert typed("drains (new disk); to go on: starloom device resume nas") in said
     assert "is set aside: 6 of its tasks failed" in said
 
 

@@ -89,7 +89,7 @@ def test_replacing_names_the_device_by_its_id(stub: StubHub) -> None:
         (("--folder", "x", "--keep"), "--folder, --keep: only with --ssh"),
         (("--ssh", "a@b", "--qr"), "--qr shows a phone's page"),
         (("--ssh", "a@b", "--replace", "box"), "--replace goes with a join line"),
-        (("--ssh", "a@b", "--keep"), "no `starloom up` of this computer serves"),
+        (("--ssh", "a@b", "--keep"), "starloom up` of this computer serves"),
         (("--profile", "root"), "root"),
     ],
 )

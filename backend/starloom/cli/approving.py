@@ -14,6 +14,7 @@ import typer
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import Problem, usage
 from starloom.cli.style import clock
+from starloom.cli.typed import say
 
 _LISTS_ALL = "As `starloom approvals` lists them; several are answered one after the other."
 IdsArgument = Annotated[list[str], typer.Argument(metavar="ID...", help=_LISTS_ALL)]
@@ -108,7 +109,7 @@ def _list_standing(run: Invocation) -> None:
         named = {**item, "devices": [device["name"] for device in item["devices"]]}
         print(f"{item['id']}  {_call(named)}  (by {item['by']}, {clock(item['at'])})")
     if found["items"]:
-        print("Take one back: starloom approvals --revoke ID")
+        say("Take one back: starloom approvals --revoke ID")
 
 
 def _call(call: dict[str, Any]) -> str:

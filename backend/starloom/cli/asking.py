@@ -12,6 +12,7 @@ import typer
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import usage
+from starloom.cli.typed import say
 from starloom.cli.values import duration_s, parameters
 
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
@@ -129,7 +130,7 @@ def submit(
         run.emit(made)
         return
     print(f"{identity} accepted: {run.client.address.url}/constellations/{identity}")
-    print("Follow it: starloom watch - its answer: starloom result")
+    say("Follow it: starloom watch - its answer: starloom result")
 
 
 def list_constellations(
@@ -242,42 +243,42 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
                 screen.draw()
     else:
         changes = Changes(names)
-        for batch in follow(run.client, view, quiet=_teller(run, identity, lambda text: print(text, flush=True))):
+        for batch in follow(run.client, view, quiet=_teller(run, identity, say)):
             for event in batch.events:
                 for line in changes.lines(event):
                     print(line, flush=True)
     if answer and view.answer is not None and view.answer.state != "none":
         _print(answer_text(view.answer, names))
     if view.final and (asked := why_line(view)):
-        print(asked)
+        say(asked)
     code = outcome(view)
     if code is Exit.ATTENTION:
         _tell_attention(view)
     finish(code)
 
 
-def _teller(run: Invocation, identity: str, say: Callable[[str], None]) -> Callable[[], None]:
+def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Callable[[], None]:
     """Return what says why ready tasks do not start, each sentence once."""
     told: set[str] = set()
 
-    def tell() -> None:
+    def ask() -> None:
         for item in run.client.get(f"/constellations/{identity}/why").get("items", []):
             if item["state"] == "ready" and item["sentence"] not in told:
                 told.add(item["sentence"])
-                say(item["sentence"])
+                tell(item["sentence"])
 
-    return tell
+    return ask
 
 
 def _tell_attention(view: Any) -> None:
-    sys.stderr.write(f"{view.constellation} is {view.state.value.replace('_', ' ')} and needs a person:\n")
+    say(f"{view.constellation} is {view.state.value.replace('_', ' ')} and needs a person:", sys.stderr)
     for name, question in view.open_questions.items():
-        sys.stderr.write(f"  {question.text}  (starloom approve {view.constellation}:{name}, or deny)\n")
+        say(f"  {question.text}  (starloom approve {view.constellation}:{name}, or deny)", sys.stderr)
     head = view.head
     for reason in head.attention if head is not None else []:
-        sys.stderr.write(f"  {reason.value.replace('_', ' ')}  (starloom why)\n")
+        say(f"  {reason.value.replace('_', ' ')}  (starloom why)", sys.stderr)
     if view.state.value == "paused":
-        sys.stderr.write("  paused  (starloom resume)\n")
+        say("  paused  (starloom resume)", sys.stderr)
 
 
 def _event_json(event: Any) -> str:

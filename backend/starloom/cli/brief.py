@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ from starloom.cli.asking import read_plan
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import Problem, usage
+from starloom.cli.typed import say
 
 
 def register(app: typer.Typer) -> None:
@@ -57,9 +59,10 @@ def _out(run: Invocation, request: str) -> None:
         return
     sys.stdout.write(found["text"] + "\n")
     # Beside the text, so that it can be piped to a clipboard.
-    sys.stderr.write(
+    say(
         f"{found['bytes']} bytes. Give it to your assistant, save what it answers, "
-        "and say: starloom brief --answer FILE\n"
+        "and say: starloom brief --answer FILE",
+        sys.stderr,
     )
 
 
@@ -84,7 +87,7 @@ def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) 
             run.emit(made)
         else:
             print(f"{made['id']} accepted: {run.client.address.url}/constellations/{made['id']}")
-            print("Follow it: starloom watch - its answer: starloom result")
+            say("Follow it: starloom watch - its answer: starloom result")
         return
     if run.as_json:
         run.emit(found)
@@ -96,6 +99,7 @@ def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) 
     if save is not None:
         print(f"wrote {save}")
     if answer == "-":
-        print("Nothing has started. Start it: save the answer, then starloom brief --answer FILE --approve HASH")
+        say("Nothing has started. Start it: save the answer, then starloom brief --answer FILE --approve HASH")
     else:
-        print(f"Nothing has started. Start it: starloom brief --answer {answer} --approve {found['plan_hash']}")
+        again = f"starloom brief --answer {shlex.quote(answer)} --approve {found['plan_hash']}"
+        say(f"Nothing has started. Start it: {again}")

@@ -13,6 +13,7 @@ from tzlocal import get_localzone_name
 from starloom.cli.asking import ParamOption, what_runs
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import Problem, usage
+from starloom.cli.typed import say
 from starloom.cli.values import duration_s
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap
 
@@ -120,7 +121,7 @@ def list_schedules(run: Invocation) -> None:
         run.emit(found)
         return
     if not found["items"]:
-        print('Nothing is on a clock. For example: starloom schedule add "how are my machines" --cron "0 8 * * *"')
+        say('Nothing is on a clock. For example: starloom schedule add "how are my machines" --cron "0 8 * * *"')
     for item in found["items"]:
         following = _shown(item["next"][0]) if item["next"] else item["state"]
         print(f"{item['name']:<32} {following}  {item['zone']}")
@@ -192,4 +193,4 @@ def _told(run: Invocation, made: dict[str, Any], text: str) -> None:
     if run.as_json:
         run.emit(made)
     else:
-        print(text.replace("{name}", str(made["name"])))
+        say(text.replace("{name}", str(made["name"])))

@@ -13,6 +13,7 @@ from rich.text import Text
 from starloom.cli.matrix import family_members, family_table
 from starloom.cli.style import clock, seconds, shown_text, size, state_text
 from starloom.cli.tables import is_table, value_table
+from starloom.cli.typed import typed
 from starloom.cli.view import View
 from starloom_protocol.entities import Answer, AnswerItem, TaskRecord, decode_entity
 from starloom_protocol.feed import Event
@@ -82,16 +83,16 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     for name, question in view.open_questions.items():
         words = " --reason WORDS" if question.kind == "planner" else ""
         line = f"☞  {question.text}  (starloom approve {view.constellation}:{name}{words})"
-        parts.append(Text(line, style="magenta"))
+        parts.append(Text(typed(line), style="magenta"))
     if head is not None and head.attention:
         parts.append(Text("needs attention: " + ", ".join(word.replace("_", " ") for word in head.attention)))
     if head is not None and head.fault is not None:
-        parts.append(Text(f"{head.fault.reason} [{head.fault.code}] {head.fault.hint}", style="red"))
+        parts.append(Text(typed(f"{head.fault.reason} [{head.fault.code}] {head.fault.hint}"), style="red"))
     answer = view.answer
     if with_answer and answer is not None and answer.state != "none":
         parts.append(answer_text(answer, devices))
     if asked := why_line(view):
-        parts.append(Text(asked, style="bright_black"))
+        parts.append(Text(typed(asked), style="bright_black"))
     return Group(*parts)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -80,6 +81,14 @@ def homes(around: Surroundings) -> list[Path]:
     found.extend(folder / ".starloom" for folder in (around.here, *around.here.parents))
     found.append(around.user_home / DEFAULT_HOME)
     return found
+
+
+def hub_option(home: Path) -> str:
+    """Return the option, after a space, that a command in another terminal of this folder needs to find a hub."""
+    around = Surroundings.actual()
+    other = {name: value for name, value in around.environment.items() if name != "STARLOOM_HOME"}
+    found = [one.resolve() for one in homes(replace(around, environment=other))]
+    return "" if home.resolve() in found else f" --hub {shlex.quote(str(home))}"
 
 
 def read_local(home: Path) -> HubAddress | None:
@@ -169,7 +178,8 @@ def _named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -
             local = read_local(home)
             if local is not None:
                 return replace(local, token=token or local.token)
-        raise unreachable(f"no hub runs on the data in {folder}", f"Start it: STARLOOM_HOME={folder} starloom up")
+        start = f"starloom up --home {shlex.quote(str(folder))}"
+        raise unreachable(f"no hub runs on the data in {folder}", f"Start it: {start}")
     raise usage(
         f"{said_by} says {hub}, which is no URL, no data folder and no name in {around.user_home / HUBS_FILE}",
         "Give a URL like http://127.0.0.1:8470.",

@@ -8,6 +8,7 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
+from starloom.cli.typed import say
 from starloom.cli.values import duration_s
 
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
@@ -33,7 +34,7 @@ def devices(run: Invocation) -> None:
         run.emit(found)
         return
     if not found["items"]:
-        print("No device yet. Add one: starloom enroll")
+        say("No device yet. Add one: starloom enroll")
         return
     from rich.table import Table
 
@@ -75,7 +76,7 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
         return
     print(f"{found['name']}  {found['id']}  {found['link']}  profile {found['profile']}")
     for line in _standing(found):
-        print(f"  {line}")
+        say(f"  {line}")
     offer = found.get("offer") or found
     for name, value in sorted((offer.get("facts") or {}).items()):
         print(f"  {name}: {value}")

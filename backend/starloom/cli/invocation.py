@@ -19,6 +19,7 @@ from starloom.cli.candidates import candidate_lines
 from starloom.cli.discovery import find
 from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, usage
+from starloom.cli.typed import say
 
 if TYPE_CHECKING:
     from starloom.cli.client import Client
@@ -133,4 +134,4 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
         lines.extend([f"  perhaps: {title}", *(f"    {line}" for line in rest)])
     if problem.hint:
         lines.append(f"The way out: {problem.hint}")
-    sys.stderr.write("\n".join(lines) + "\n")
+    say("\n".join(lines), sys.stderr)

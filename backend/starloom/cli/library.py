@@ -12,6 +12,7 @@ from starloom.cli.asking import ParamOption, PreviewOption, WaitOption, read_pla
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import Problem, usage
+from starloom.cli.typed import say
 from starloom.cli.values import parameters
 from starloom_protocol.plan import read_recipe
 from starloom_protocol.values import canonical
@@ -67,7 +68,7 @@ def show_recipe(
         print(f"  -p {key}=...   {about.get('type', 'text')}{default}{needed}")
     print(f"  effects: {', '.join(found.get('effects') or []) or 'read'}")
     if found.get("clock"):
-        print(f'  can run on a clock: starloom schedule add -r {name} --cron "0 8 * * *"')
+        say(f'  can run on a clock: starloom schedule add -r {name} --cron "0 8 * * *"')
     if not found.get("built_in", True):
         for item in run.client.get(f"/recipes/{name}/versions")["items"]:
             print(f"  version {item['version']}, {item['saved_at']}, by {item['author']}: {item['title']}")
@@ -141,7 +142,7 @@ def import_recipe(
         run.emit(made)
         return
     print(f"{made['name']} is kept as version {made['version']}. Nothing has run.")
-    print(f"Try it: starloom recipe test {made['name']}")
+    say(f"Try it: starloom recipe test {made['name']}")
 
 
 def export_recipe(

@@ -21,12 +21,13 @@ from typing import Any, TextIO
 from starloom.cli import ports
 from starloom.cli.agents import LocalAgent, computer_name, join
 from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress, Surroundings, homes, read_local
+from starloom.cli.discovery import HubAddress, Surroundings, homes, hub_option, read_local
 from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, unreachable, usage
 from starloom.cli.processes import Child, Program, log_tail
 from starloom.cli.readiness import READY_S, Patience
 from starloom.cli.tunnels import Keeper
+from starloom.cli.typed import in_this_folder, say
 from starloom.jobs.broker import broker_url_of
 from starloom.settings import Settings, SettingsInvalid, load
 from starloom.store.database import DATABASE_FILE
@@ -317,7 +318,7 @@ class Service:
         return self._home / "logs" / f"{name}.log"
 
     def _say(self, text: str) -> None:
-        print(text, flush=True)
+        say(text)
 
 
 def _code_of(demo: Child) -> int:
@@ -325,11 +326,11 @@ def _code_of(demo: Child) -> int:
     return code if code is not None and code >= 0 else int(Exit.FAILED)
 
 
-def _reached(lan: dict[str, Any], *, wanted: bool) -> list[str]:
+def _reached(lan: dict[str, Any], hub: str, *, wanted: bool) -> list[str]:
     """Return what to say of the local network's listener."""
     if lan["open"]:
         return [
-            f"In the local network it is at {lan['url']}; add a phone with: starloom enroll --qr",
+            f"In the local network it is at {lan['url']}; add a phone with: starloom enroll --qr{hub}",
             f"  {lan['warning']}",
             f"  The key of its certificate, in words: {lan['words']}",
             "",
@@ -338,17 +339,20 @@ def _reached(lan: dict[str, Any], *, wanted: bool) -> list[str]:
 
 
 def _welcome(settings: Settings, link: str, lan: dict[str, Any]) -> str:
+    hub = hub_option(settings.home)
     return "\n".join(
         (
             "",
             f"Starloom is at {settings.outside_url}. This link signs you in once:",
             f"  {link}",
             "",
-            *_reached(lan, wanted=settings.lan),
-            "Try, in another terminal:",
-            '  starloom submit "how are my machines" --wait',
-            "  starloom enroll                  (add a laptop, a server)",
-            "  starloom open --qr               (the page on your phone)",
+            *_reached(lan, hub, wanted=settings.lan),
+            f"Try, in another terminal{in_this_folder()}:",
+            f'  starloom submit "how are my machines" --wait{hub}',
+            "To add a laptop or a server:",
+            f"  starloom enroll{hub}",
+            "To open the page on your phone:",
+            f"  starloom open --qr{hub}",
             "",
             "Ctrl-C stops everything.",
         )

@@ -16,6 +16,7 @@ from starloom.cli.client import Client
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import usage
+from starloom.cli.typed import say
 from starloom_protocol.vocabulary import Profile
 
 
@@ -169,14 +170,14 @@ def _enroll_by_ssh(run: Invocation, wanted: Any) -> None:
             elif here is not None:
                 here.cancel()
 
-        def say(text: str) -> None:
+        def told(text: str) -> None:
             if "is ready" in text:
                 ready.set()
-            print(text, file=sys.stderr if run.as_json else sys.stdout, flush=True)
+            say(text, sys.stderr if run.as_json else sys.stdout)
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, interrupted)
-        return await by_ssh(run.client, wanted, say, stop)
+        return await by_ssh(run.client, wanted, told, stop)
 
     try:
         made = asyncio.run(go())
@@ -187,7 +188,7 @@ def _enroll_by_ssh(run: Invocation, wanted: Any) -> None:
         return
     print(f"{made.name} is in the fleet, with {made.tools} tools. {made.answer}")
     if made.kept:
-        print("Its tunnel is kept by `starloom up`; see it with: starloom tunnel ls")
+        say("Its tunnel is kept by `starloom up`; see it with: starloom tunnel ls")
 
 
 def _print_lines(made: dict[str, Any]) -> None:
@@ -285,12 +286,12 @@ def tunnel_list(run: Invocation) -> None:
         run.emit({"items": items})
         return
     if not items:
-        print("No tunnel is kept. Make one: starloom enroll --ssh user@host")
+        say("No tunnel is kept. Make one: starloom enroll --ssh user@host")
     for item in items:
         since = f" since {clock(item['since_s'] * 1000)}" if item.get("since_s") else ""
         print(f"{item['name']:<20} {item['state']}{since}  {item.get('to', '')}  started {item.get('starts', 0)}x")
         if item["fault"]:
-            print(f"    {item['fault']}\n    the way out: {item['hint']}")
+            say(f"    {item['fault']}\n    the way out: {item['hint']}")
 
 
 def tunnel_remove(run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
@@ -304,4 +305,4 @@ def tunnel_remove(run: Invocation, name: Annotated[str, typer.Argument(metavar="
     if run.as_json:
         run.emit({"removed": name})
     else:
-        print(f"The tunnel to {name} has ended. To let the device go too: starloom device revoke {name}")
+        say(f"The tunnel to {name} has ended. To let the device go too: starloom device revoke {name}")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.typed import say
 from starloom.cli.values import duration_s
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
@@ -102,7 +103,7 @@ def open_page(
         print_qr(str(url))
         print(url)
         if "//127." in url or "//localhost" in url:
-            print("(this address works on this computer only; for a phone start it with: starloom up --lan)")
+            say("(this address works on this computer only; for a phone start it with: starloom up --lan)")
         return
     print(url)
     if browser and not webbrowser.open(url):

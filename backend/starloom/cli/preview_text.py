@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from starloom.cli.candidates import candidate_lines
+from starloom.cli.typed import typed
 
 
 def preview_text(found: dict[str, Any]) -> RenderableType:
@@ -30,7 +31,7 @@ def preview_text(found: dict[str, Any]) -> RenderableType:
         for missing in found["missing_grants"]
     )
     parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
-    parts.extend(Text(warning, style="yellow") for warning in found["warnings"])
+    parts.extend(Text(typed(warning), style="yellow") for warning in found["warnings"])
     asks = ", asks for an approval" if found["asks_approval"] else ""
     parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}; about {found['seconds']} s"))
     parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
@@ -39,15 +40,15 @@ def preview_text(found: dict[str, Any]) -> RenderableType:
 
 def _secret_line(secret: dict[str, Any]) -> Text:
     if not secret["set"]:
-        return Text(f"the secret {secret['name']} is not set; type: {secret['line']}", style="yellow")
+        return Text(typed(f"the secret {secret['name']} is not set; type: {secret['line']}"), style="yellow")
     return Text(f"the secret {secret['name']} is given to {', '.join(secret['devices']) or 'no device yet'}")
 
 
 def _not_understood(understood: dict[str, Any]) -> RenderableType:
     by_model = "Without --preview the model that is set plans them. " if understood.get("by_model") else ""
-    lines = [Text(f"{understood.get('title')}: {by_model}{understood.get('said')}")]
+    lines = [Text(f"{understood.get('title')}: {by_model}{typed(str(understood.get('said')))}")]
     for candidate in understood.get("candidates") or []:
         title, *rest = candidate_lines(candidate)
         lines.append(Text(f"  perhaps: {title}"))
-        lines.extend(Text(f"    {line}", style="bright_black") for line in rest)
+        lines.extend(Text(f"    {typed(line)}", style="bright_black") for line in rest)
     return Group(*lines)

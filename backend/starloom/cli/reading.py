@@ -10,6 +10,7 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
+from starloom.cli.typed import say
 
 LOG_PAGE = 256 * 1024
 _CONSTELLATION = re.compile(r"c-[a-z0-9]{20}(-[0-9]+(-told)?)?")
@@ -102,12 +103,12 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
         run.emit(found)
         return
     for item in found.get("items", [found]):  # one task is the item itself
-        print(item["sentence"])
+        say(item["sentence"])
         for candidate in item["candidates"]:
-            print(f"  {candidate['name']}: {candidate['reason']}")
+            say(f"  {candidate['name']}: {candidate['reason']}")
         ways = [_to_type(action, chosen, str(item.get("task"))) for action in item.get("actions") or []]
         if ways:
-            print(f"The way out: {' - or: '.join(ways)}")
+            say(f"The way out: {' - or: '.join(ways)}")
     if found.get("more"):
         print(f"and {found['more']} more tasks")
 

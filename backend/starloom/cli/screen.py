@@ -9,6 +9,7 @@ from rich.live import Live
 
 from starloom.cli import style
 from starloom.cli.constellation_text import page
+from starloom.cli.typed import typed
 from starloom.cli.view import View
 
 
@@ -36,4 +37,4 @@ class Screen:
 
     def say(self, text: str) -> None:
         """Print a line above the picture."""
-        self._console.print(text, style="yellow")
+        self._console.print(typed(text), style="yellow")

@@ -11,6 +11,7 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
+from starloom.cli.typed import say
 from starloom_protocol.secret_records import SECRET_BYTES_MOST, SECRET_NAME
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As plans name it: {secret: NAME}.")]
@@ -64,7 +65,7 @@ def list_secrets(run: Invocation) -> None:
         used = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "never used"
         print(f"{item['name']:<24} version {item['version']}  set {clock(item['set_at'])}  {used}  {_may(item)}")
     if not found["items"]:
-        print("No secret is set. Set one: starloom secret set NAME")
+        say("No secret is set. Set one: starloom secret set NAME")
 
 
 def remove_secret(run: Invocation, name: NameArgument) -> None:

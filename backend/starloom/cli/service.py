@@ -11,6 +11,7 @@ from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.style import size
+from starloom.cli.typed import say
 
 if TYPE_CHECKING:
     from starloom.cli.backup import Manifest
@@ -88,7 +89,7 @@ def doctor(
         run.emit({"items": [finding.document() for finding in findings]})
     else:
         for finding in findings:
-            print(finding.line())
+            say(finding.line())
     finish(Exit.SUCCEEDED if all(finding.good for finding in findings) else Exit.FAILED)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from starloom.cli.agents import LocalAgent, join, until_online
 from starloom.cli.client import Client
-from starloom.cli.discovery import HubAddress, read_local
+from starloom.cli.discovery import HubAddress, hub_option, read_local
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import show_problem
 from starloom.cli.problems import Problem, unreachable
@@ -219,7 +219,8 @@ class Sample:
     async def _tell(self, view: View) -> int:
         figures = figures_of(view, self._events, sleeps_in(view))
         link = (await asyncio.to_thread(self._client.create, "/sign-in-links", {}))["url"]
-        await asyncio.to_thread(self._screen.finish, view, figures, self._choices.url, str(link), self._choices.once)
+        told = (self._choices.url, str(link), self._choices.once, hub_option(self._choices.home))
+        await asyncio.to_thread(self._screen.finish, view, figures, *told)
         if self._choices.report is not None:
             self._choices.report.write_text(json.dumps(evidence(view, self._events, figures), indent=1))
         return int(outcome(view))

@@ -15,6 +15,7 @@ from starloom.cli import style
 from starloom.cli.constellation_text import Changes, answer_text, progress, task_table, title
 from starloom.cli.matrix import family_members, family_table
 from starloom.cli.style import seconds
+from starloom.cli.typed import in_this_folder, typed
 from starloom.cli.view import View
 from starloom.lab.sample import Figures
 from starloom_protocol.feed import Event
@@ -34,7 +35,7 @@ class DemoScreen:
 
     def say(self, text: str) -> None:
         """Print one line, above the picture while there is one."""
-        self._console.print(Text(text, style="yellow"))
+        self._console.print(Text(typed(text), style="yellow"))
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
@@ -102,8 +103,8 @@ class DemoScreen:
         )
         return Group(*parts)
 
-    def finish(self, view: View, figures: Figures, url: str, link: str, once: bool) -> None:
-        """Print the answer, the times, the address and what to try."""
+    def finish(self, view: View, figures: Figures, url: str, link: str, once: bool, hub: str) -> None:
+        """Print the answer, the times, the address and what to try; `hub` is the option that names this one."""
         out = self._console
         out.print()
         if view.answer is not None:
@@ -117,10 +118,14 @@ class DemoScreen:
             return
         out.print(f"\nThe page is at {url}. This link signs you in once:\n  {link}\n", soft_wrap=True)
         out.print(
-            "Try, in another terminal:\n"
-            '  .venv/bin/starloom submit "how are my machines" --wait\n'
-            "  .venv/bin/starloom enroll           (add a laptop, a server)\n"
-            "  .venv/bin/starloom demo remove      (take the demo devices away)\n\n"
-            "Ctrl-C stops everything.",
+            typed(
+                f"Try, in another terminal{in_this_folder()}:\n"
+                f'  starloom submit "how are my machines" --wait{hub}\n'
+                f"To add a laptop or a server:\n  starloom enroll{hub}\n"
+                f"To take the demo devices away:\n  starloom demo remove{hub}\n\n"
+                "Ctrl-C stops everything."
+            ),
             highlight=False,
+            markup=False,
+            soft_wrap=True,
         )

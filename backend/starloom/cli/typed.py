@@ -1,0 +1,51 @@
+"""How this program is typed where its lines are read, and the one way in which the command line prints sentences.
+
+Sentences name commands as documents do, `starloom submit ...`; here they become lines that work when pasted. What is
+not the product's own words (answers, outputs, JSON) must not pass through here. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
+
+NAME = "starloom"
+
+_COMMAND = re.compile(rf"(?<![\w./~-]){NAME}(?= (?:[a-z]|--[a-z]))")
+"""Prose says Starloom; `starloom` before a word or an option is a command. Not `starloom-agent`, a path or a file."""
+
+
+def program() -> str:
+    """Return what a shell in the current folder needs to run this program; quoted, so it may be several words."""
+    script = Path(sys.executable).parent / NAME
+    if not script.exists():
+        return f"{shlex.quote(sys.executable)} -m starloom.cli"
+    on_path = shutil.which(NAME)
+    if on_path is not None and os.path.realpath(on_path) == os.path.realpath(script):
+        return NAME
+    with suppress(OSError, ValueError):  # the current folder may be gone, or not above the script
+        near = str(script.relative_to(Path.cwd()))
+        return shlex.quote(near if os.sep in near else f".{os.sep}{near}")
+    return shlex.quote(str(script))
+
+
+def in_this_folder() -> str:
+    """Return the words that a line needs which names the program from the current folder, else nothing."""
+    command = program()
+    return "" if command == NAME or shlex.split(command)[0].startswith(os.sep) else " in this folder"
+
+
+def typed(text: str) -> str:
+    """Return a text whose every command of this program can be pasted as it stands."""
+    return _COMMAND.sub(lambda _: program(), text)
+
+
+def say(text: str, file: TextIO | None = None) -> None:
+    """Print sentences of the product, at once; on standard output unless a file is given."""
+    print(typed(text), file=file, flush=True)
