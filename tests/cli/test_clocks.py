@@ -88,7 +88,7 @@ def test_what_needs_an_approval_is_shown_with_the_hash_to_give(hub: StubHub) -> 
     }
     hub.answers["POST", "/schedules"] = (409, problem)
     code, said = starloom(hub, "schedule", "add", "restart it", "--cron", "@daily")
-    assert code == 1
+    assert code == 4
     assert "plan hash abc" in said
     hub.answers["POST", "/schedules"] = (201, shown())
     assert starloom(hub, "schedule", "add", "restart it", "--cron", "@daily", "--approve", "abc")[0] == 0

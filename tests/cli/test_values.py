@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.cli.exits import Exit, exit_of_state, exit_of_status
+from starloom.cli.exits import Exit, exit_of_refusal, exit_of_state
 from starloom.cli.problems import Problem
 from starloom.cli.values import duration_s, json_or_text, parameters
 
@@ -59,7 +59,8 @@ def test_only_final_states_have_an_exit_code(state: str, code: int | None) -> No
 
 
 def test_statuses() -> None:
-    assert exit_of_status(422) is Exit.USAGE
-    assert exit_of_status(503) is Exit.UNREACHABLE
-    assert exit_of_status(409) is Exit.FAILED
-    assert exit_of_status(401) is Exit.USAGE
+    assert exit_of_refusal(422, "plan_invalid") is Exit.USAGE
+    assert exit_of_refusal(503, "overloaded") is Exit.UNREACHABLE
+    assert exit_of_refusal(409, "needs_approval") is Exit.ATTENTION
+    assert exit_of_refusal(409, "conflict") is Exit.FAILED
+    assert exit_of_refusal(401, "bad_token") is Exit.USAGE

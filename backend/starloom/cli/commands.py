@@ -33,7 +33,6 @@ def build() -> typer.Typer:
         name="starloom",
         help="Turn your laptops, phones and servers into one machine.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from starloom_protocol.vocabulary import ConstellationState
+from starloom_protocol.vocabulary import Code, ConstellationState
 
 
 class Exit(IntEnum):
@@ -34,11 +34,14 @@ def exit_of_state(state: str) -> Exit | None:
     return _OF_STATE.get(ConstellationState(state))
 
 
-def exit_of_status(status: int) -> Exit:
+def exit_of_refusal(status: int, code: str) -> Exit:
     """Return the exit code of a refused request: what was asked is wrong, or the hub cannot, or it failed.
 
-    A refused token is a wrong call, never the result of a constellation.
+    A refused token is a wrong call, never the result of a constellation; a refusal that waits for a person's approval
+    needs one.
     """
+    if code == Code.NEEDS_APPROVAL:
+        return Exit.ATTENTION
     if status in (502, 503, 504):
         return Exit.UNREACHABLE
     if status in (400, 401, 403, 404, 405, 413, 415, 422):

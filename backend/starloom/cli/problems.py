@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from starloom.cli.exits import Exit, exit_of_status
+from starloom.cli.exits import Exit, exit_of_refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def problem_of(status: int, document: dict[str, Any]) -> Problem:
         title=str(document.get("title") or f"The hub answered {status}"),
         reason=str(document.get("reason") or document.get("detail") or ""),
         hint=str(document.get("hint") or ""),
-        exit_code=exit_of_status(status),
+        exit_code=exit_of_refusal(status, str(document.get("code") or "")),
         places=places,
         document={"status": status, **document},
     )

@@ -5,6 +5,7 @@ Owns no words of states. The shape is always there, so that colour alone says no
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import UTC, datetime
 
@@ -58,8 +59,9 @@ PIPE_WIDTH = 200
 
 
 def console() -> Console:
-    """Return the console on standard output; what goes into a pipe or a file is not broken at 80 columns."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    """Return the console on standard output: as wide as the terminal or as `COLUMNS` says, wide in a pipe or a file."""
+    told = os.environ.get("COLUMNS", "").isdigit()
+    return Console(highlight=False, width=None if told or sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def shown_text(shown: Presentation) -> Text:
