@@ -83,6 +83,55 @@ def test_a_wrong_field_hides_no_fault_of_the_plan() -> None:
     assert any(place.startswith("plan.tasks[0]") for place in found)
 
 
+def test_a_wrong_field_hides_no_fault_beside_it() -> None:
+    found = places(
+        starloom_scenario="one",
+        devices=["north", "any"],
+        faults=[
+            fault(kind="explode", device="north"),
+            fault(at={"event": 3, "task": "wrok"}, target="link", kind="cut", device="nort"),
+            fault(at={"after_s": "soon"}, target="link", kind="kill"),
+            fault(target="moon", at={"event": "task_begun"}),
+            "cut",
+            fault(target="device", by_s="x", colour="red"),
+            {"kind": "clock_skew", "target": "hub", "by_s": 3},
+        ],
+        expect={"state": "succeded", "within_s": -1, "tasks": {"worl": "unknown"}},
+    )
+    assert sorted(found) == sorted(
+        [
+            "starloom_scenario",
+            "devices[1]",
+            "faults[0].kind",
+            "faults[0].device",
+            "faults[1].at.event",
+            "faults[1].at.task",
+            "faults[1].device",
+            "faults[2].at.after_s",
+            "faults[2].kind",
+            "faults[2].device",
+            "faults[3].target",
+            "faults[3].at.event",
+            "faults[4]",
+            "faults[5].by_s",
+            "faults[5].colour",
+            "faults[5].device",
+            "faults[6].at",
+            "faults[6].kind",
+            "expect.state",
+            "expect.within_s",
+            "expect.tasks.worl",
+        ]
+    )
+
+
+@pytest.mark.parametrize("plan", [[], "x", None, {"tasks": "y"}, {"tasks": [1, {"id": 2}]}])
+def test_a_wrong_plan_hides_no_fault_of_the_rest(plan: Any) -> None:
+    found = places(plan=plan, expect={"state": "succeded"})
+    assert "expect.state" in found
+    assert len(found) >= 2
+
+
 @pytest.mark.parametrize("target", Target)
 def test_what_cannot_happen_to_a_target_is_refused_and_what_can_is_taken(target: Target) -> None:
     where = {"device": "north"} if target in (Target.DEVICE, Target.LINK) else {}

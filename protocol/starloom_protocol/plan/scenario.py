@@ -7,10 +7,10 @@ Which fault can hit which target stands in `lab_faults`; how a fault is done is 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from starloom_protocol.entities import Fault
 from starloom_protocol.lab_faults import BY_S as BY_S
@@ -52,6 +52,20 @@ WAITING: Final = "waiting"
 """In `expect.state`: nothing moves any more before a person decides."""
 
 _STATES: Final = (*(str(state) for state in ConstellationState), WAITING)
+
+
+_Part = TypeVar("_Part", bound=Doc)
+
+_NEUTRAL: Final[dict[str, Any]] = {
+    "at": {"after_s": 0},
+    "expect": {"state": "succeeded"},
+    "kind": "kill",
+    "name": "scenario",
+    "starloom_scenario": SCENARIO_FORMAT,
+    "state": "succeeded",
+    "target": "hub",
+}
+"""What stands for a required field that is wrong while the fields beside it are checked."""
 
 
 class AtDoc(Doc):
@@ -121,30 +135,60 @@ def read_scenario(text: str | bytes) -> ScenarioCheck:
         return ScenarioCheck(faults=[refused.fault])
     found = Found()
     scenario = found.validate(Scenario, document, "")
-    # What a wrong field elsewhere hides is told at once all the same.
+    # A wrong field hides no fault of another one: all are told at once.
     plan = document.get("plan")
     if isinstance(plan, dict):
         found.faults += check_plan(plan, place="plan").faults
-    if scenario is not None:
-        _check(scenario, found)
+    _check(document, found)
+    if scenario is None:
+        return ScenarioCheck(faults=found.faults)
     return ScenarioCheck(faults=found.faults) if found.faults else ScenarioCheck(scenario=scenario)
 
 
-def _check(scenario: Scenario, found: Found) -> None:
+def _sound(model: type[_Part], raw: Any) -> tuple[_Part | None, set[Any]]:
+    """Return a part and the names of its wrong fields, which hold a neutral value; None where it is no map."""
+    if not isinstance(raw, dict):
+        return None, set()
+    try:
+        return model.model_validate(raw), set()
+    except ValidationError as error:
+        wrong = {item["loc"][0] for item in error.errors(include_url=False)}
+    kept = {name: value for name, value in raw.items() if name in model.model_fields and name not in wrong}
+    neutral = {name: value for name, value in _NEUTRAL.items() if name in model.model_fields and name in wrong}
+    return model.model_validate({**kept, **neutral}), wrong
+
+
+def _check(document: dict[str, Any], found: Found) -> None:
+    scenario, wrong = _sound(Scenario, document)
+    if scenario is None:
+        return
     if scenario.starloom_scenario != SCENARIO_FORMAT:
         reason = f"this is format {scenario.starloom_scenario}; known is {SCENARIO_FORMAT}"
         found.add(Code.PLAN_INVALID, "starloom_scenario", reason, f"Write `starloom_scenario: {SCENARIO_FORMAT}`.")
-    if (scenario.request is None) == (scenario.plan is None):
+    if (scenario.request is None) == (scenario.plan is None) and not wrong & {"request", "plan"}:
         what = "neither `request` nor `plan`" if scenario.request is None else "both `request` and `plan`"
         found.add(Code.PLAN_INVALID, "", f"the scenario has {what}", "Give exactly one of the two.")
-    for index, name in enumerate(scenario.devices):
+    devices = None if "devices" in wrong else scenario.devices
+    for index, name in enumerate(devices or []):
         if name in scenario.devices[:index] or name == ANY_DEVICE:
             reason = f"`{name}` stands twice" if name != ANY_DEVICE else f"no device can be called `{ANY_DEVICE}`"
             found.add(Code.PLAN_INVALID, joined("devices", index), reason, "Give each device a name of its own.")
     tasks = _tasks(scenario)
-    for index, fault in enumerate(scenario.faults):
-        _check_fault(fault, joined("faults", index), scenario, tasks, found)
-    _check_expectation(scenario.expect, tasks, found)
+    listed = document.get("faults")
+    for index, raw in enumerate(listed[:FAULTS_MAX] if isinstance(listed, list) else []):
+        place = joined("faults", index)
+        fault, wrong_here = _sound(FaultDoc, raw)
+        if fault is None:
+            continue
+        at, wrong_at = _sound(AtDoc, raw.get("at"))
+        if at is not None:
+            _check_when(at, wrong_at, joined(place, "at"), tasks, found)
+        elsewhere = {"at"} if at is None or "task" in wrong_at else set()
+        about = at.task if at is not None else None
+        _check_fault(fault, wrong_here - {"at"} | elsewhere, about, place, devices, found)
+    expect, _ = _sound(ExpectDoc, document.get("expect"))
+    if expect is not None:
+        _check_expectation(expect, tasks, found)
 
 
 def _tasks(scenario: Scenario) -> list[str] | None:
@@ -157,42 +201,57 @@ def _tasks(scenario: Scenario) -> list[str] | None:
     return [str(task.get("id")) for task in listed if isinstance(task, dict)]
 
 
-def _check_fault(fault: FaultDoc, place: str, scenario: Scenario, tasks: list[str] | None, found: Found) -> None:
-    at = fault.at
-    if sum(one is not None for one in (at.event, at.after_s, at.progress)) != 1:
+def _check_when(at: AtDoc, wrong: set[Any], place: str, tasks: list[str] | None, found: Found) -> None:
+    given = sum(one is not None for one in (at.event, at.after_s, at.progress))
+    if given != 1 and not wrong & {"event", "after_s", "progress"}:
         reason = "exactly one of `event`, `after_s` and `progress` says when"
-        found.add(Code.PLAN_INVALID, joined(place, "at"), reason, "Keep one of them.")
+        found.add(Code.PLAN_INVALID, place, reason, "Keep one of them.")
     if at.event is not None and at.event not in EVENTS:
         hint = found.near(at.event, EVENTS)
         reason = f"no fault can wait for `{at.event[:60]}`; there are {', '.join(EVENTS)}"
-        found.add(Code.PLAN_INVALID, joined(place, "at", "event"), reason, hint)
-    if at.task is not None:
-        if at.event is None:
-            found.add(Code.PLAN_INVALID, joined(place, "at", "task"), "`task` belongs to `event`", "Remove it.")
-        elif tasks is not None and at.task not in tasks:
-            hint = found.near(at.task, tasks)
-            found.add(Code.PLAN_INVALID, joined(place, "at", "task"), f"the plan has no task `{at.task}`", hint)
-    if fault.kind not in CAN[fault.target]:
+        found.add(Code.PLAN_INVALID, joined(place, "event"), reason, hint)
+    if at.task is None:
+        return
+    if at.event is None and "event" not in wrong:
+        found.add(Code.PLAN_INVALID, joined(place, "task"), "`task` belongs to `event`", "Remove it.")
+    elif tasks is not None and at.task not in tasks:
+        hint = found.near(at.task, tasks)
+        found.add(Code.PLAN_INVALID, joined(place, "task"), f"the plan has no task `{at.task}`", hint)
+
+
+def _check_fault(
+    fault: FaultDoc, wrong: set[Any], about: str | None, place: str, devices: list[str] | None, found: Found
+) -> None:
+    """Check what a fault does and to whom; `about` is the task that its `at` names."""
+    if fault.kind not in CAN[fault.target] and not wrong & {"kind", "target"}:
         can = ", ".join(CAN[fault.target])
         reason = f"`{fault.kind}` cannot happen to the {fault.target}; what can is {can}"
         found.add(Code.PLAN_INVALID, joined(place, "kind"), reason, "Choose one of these, or another target.")
-    if fault.target not in (Target.DEVICE, Target.LINK):
-        if fault.device is not None:
-            reason = f"the {fault.target} belongs to no device"
-            found.add(Code.PLAN_INVALID, joined(place, "device"), reason, "Remove it.")
-    elif fault.device is not None and fault.device not in (*scenario.devices, ANY_DEVICE):
-        hint = found.near(fault.device, (*scenario.devices, ANY_DEVICE))
-        found.add(Code.PLAN_INVALID, joined(place, "device"), f"there is no device `{fault.device}`", hint)
-    elif fault.device is None and len(scenario.devices) > 1 and at.task is None:
-        reason = f"which of {', '.join(scenario.devices)} is hit?"
-        hint = f"Name one, or `{ANY_DEVICE}` (by the seed), or a task in `at`: then it is the device that has it."
-        found.add(Code.PLAN_INVALID, joined(place, "device"), reason, hint)
-    if fault.by_s is not None and fault.kind not in BY_S:
+    if not wrong & {"target", "device"}:
+        _check_device(fault, about is None and "at" not in wrong, joined(place, "device"), devices, found)
+    if fault.by_s is None or "kind" in wrong:
+        return
+    if fault.kind not in BY_S:
         reason = f"`by_s` belongs to {' and '.join(BY_S)}, not to {fault.kind}"
         found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Remove it; `for_s` is how long the fault lasts.")
-    if fault.kind is Kind.DELAY and fault.by_s is not None and not 0 < fault.by_s <= FAULT_MAX_S:
+    if fault.kind is Kind.DELAY and not 0 < fault.by_s <= FAULT_MAX_S:
         reason = f"a delay is above 0 and at most {FAULT_MAX_S:g} s"
         found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Write another number.")
+
+
+def _check_device(fault: FaultDoc, alone: bool, place: str, devices: list[str] | None, found: Found) -> None:
+    """Check whose process or link is hit; `alone` if no task says it."""
+    if fault.target not in (Target.DEVICE, Target.LINK):
+        if fault.device is not None:
+            found.add(Code.PLAN_INVALID, place, f"the {fault.target} belongs to no device", "Remove it.")
+    elif devices is None:
+        return
+    elif fault.device is not None and fault.device not in (*devices, ANY_DEVICE):
+        hint = found.near(fault.device, (*devices, ANY_DEVICE))
+        found.add(Code.PLAN_INVALID, place, f"there is no device `{fault.device}`", hint)
+    elif fault.device is None and len(devices) > 1 and alone:
+        hint = f"Name one, or `{ANY_DEVICE}` (by the seed), or a task in `at`: then it is the device that has it."
+        found.add(Code.PLAN_INVALID, place, f"which of {', '.join(devices)} is hit?", hint)
 
 
 def _check_expectation(expect: ExpectDoc, tasks: list[str] | None, found: Found) -> None:
