@@ -14,6 +14,7 @@ import msgspec
 
 from starloom.core.approvals import needs_approval
 from starloom.core.conduct import effects_of_call
+from starloom.core.left_out import demonstration
 from starloom.core.model import Access, Fleet
 from starloom.core.off_devices import REPORT, is_off
 from starloom.core.placement import Candidate, judge, selects
@@ -68,7 +69,7 @@ class MissingGrant:
 class TaskPreview:
     """One task. `device` is a name, or None where none fits; `devices` are all of a group over devices.
 
-    `off` are sentences on devices of such a group that are off.
+    `off` are sentences on devices of such a group that are off, `demos` the demonstration devices that it leaves out.
     """
 
     id: str
@@ -88,6 +89,7 @@ class TaskPreview:
     missing: tuple[MissingGrant, ...] = ()
     left_out: tuple[MissingGrant, ...] = ()
     off: tuple[str, ...] = ()
+    demos: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
 
 
@@ -202,7 +204,7 @@ class _Placed:
     """Where tasks of one demand go: `device` in words, the ids of the chosen, and all that were looked at.
 
     For a group over devices, `passed_over` are the ids that it leaves out though they offer its tools, and `off`
-    sentences on devices that are off.
+    sentences on devices that are off, and `demos` the names of demonstration devices that real ones replace.
     """
 
     device: str | None
@@ -211,6 +213,7 @@ class _Placed:
     looked: list[Candidate]
     passed_over: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
+    demos: tuple[str, ...] = ()
 
 
 class _Places:
@@ -285,6 +288,7 @@ def _task(
         missing=tuple(_missing(spec, spec.tool, lacking, devices, fleet)),
         left_out=left_out,
         off=placed.off,
+        demos=placed.demos,
         secrets=tuple(spec.secrets),
     )
 
@@ -368,7 +372,8 @@ def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) ->
     if unable:
         why += f"; {fleet.devices[unable[0].device].name} {unable[0].words}"
     names, devices = ", ".join(device.name for device in chosen), [device.id for device in chosen]
-    return _Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off)
+    demos = tuple(device.name for device in demonstration(fleet, selector, devices))
+    return _Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off, demos)
 
 
 def _effects(offers: Iterable[ToolOffer], spec: TaskSpec) -> tuple[Effect, ...]:
@@ -449,6 +454,10 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
     left_out = {item.device: item for task in tasks for item in task.left_out}
     for item in left_out.values():
         yield f"{item.device} is left out: it has not granted {item.grant}. On the device: {item.line}"
+    demos = list(dict.fromkeys(name for task in tasks for name in task.demos))
+    if demos:
+        left = "is for demonstration and is" if len(demos) == 1 else "are for demonstration and are"
+        yield f"{', '.join(demos)} {left} left out of groups that real devices fit."
     for task in tasks:
         if task.tool is not None and task.device is None and not task.missing:
             yield f"{task.id} waits: no device offers {task.tool} now."
