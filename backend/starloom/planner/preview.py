@@ -23,33 +23,19 @@ from starloom.core.why import TAB_OS
 from starloom.planner.fleet import FleetView
 from starloom.planner.secret_flow import SecretFlow, access_of, secret_flows, secret_warnings, set_needs
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Dependency, Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
     RISKY_EFFECTS,
     DeviceLink,
     Effect,
-    Gate,
     Reason,
     Repeatability,
 )
 
 FILES_WRITE = "files:write"
 _ANY = Selector()
-# Rough seconds of one call, from a laptop; only their sum along the longest way is shown, as "about".
-_SECONDS = {
-    "archive.pack": 10,
-    "archive.unpack": 10,
-    "archive.verify": 5,
-    "artifact.put": 3,
-    "fs.write": 3,
-    "disk.usage": 10,
-    "package.updates": 5,
-    "python.run": 10,
-    "shell.run": 5,
-}
-_SECONDS_DEFAULT = 1
 _CANDIDATES_MOST = 20
 _CANDIDATES_OF_PLAN_MOST = 20_000
 """Devices looked at that are listed, for a task and for a whole plan; the longer the plan, the fewer for each task."""
@@ -95,13 +81,12 @@ class TaskPreview:
 
 @dataclass(frozen=True)
 class Preview:
-    """A whole plan. `warnings` are sentences; `seconds` is rough and leaves out waiting and people."""
+    """A whole plan. `warnings` are sentences."""
 
     plan: LoweredPlan
     tasks: tuple[TaskPreview, ...]
     effects: tuple[Effect, ...]
     asks_approval: bool
-    seconds: int
     warnings: tuple[str, ...] = field(default=())
     secrets: tuple[SecretFlow, ...] = field(default=())
 
@@ -125,7 +110,6 @@ class Preview:
             "asks_approval": self.asks_approval,
             "results": [{"title": item.title, "from": item.source, "show": item.show} for item in self.plan.results],
             "rules": [{"name": rule.name, "task": rule.task, "reason": rule.reason} for rule in self.plan.rules],
-            "seconds": self.seconds,
             "cost": None,
             "warnings": list(self.warnings),
         }
@@ -175,7 +159,6 @@ def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
         tasks=tasks,
         effects=effects,
         asks_approval=asks,
-        seconds=_seconds(plan.specs, plan.dependencies),
         warnings=(*_warnings(tasks, fleet), *_about_secrets(plan, tasks, placed, access)),
         secrets=secret_flows(((spec, task.devices) for spec, task in zip(plan.specs, tasks, strict=True)), access),
     )
@@ -423,28 +406,6 @@ def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
     if grant.startswith("files:"):
         return f"starloom-agent grant {grant} {'%USERPROFILE%' if device.os == 'windows' else '~'}/FOLDER"
     return f"starloom-agent grant {grant}" + (" HOST" if grant == "net:reach" else "")
-
-
-def _seconds(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) -> int:
-    """Return the sum along the longest way; the plan has no cycle."""
-    sources: dict[str, list[str]] = {spec.id: [] for spec in specs}
-    takes = {spec.id: 0 if spec.tool is None else _SECONDS.get(spec.tool, _SECONDS_DEFAULT) for spec in specs}
-    targets: dict[str, list[str]] = {name: [] for name in sources}
-    for dependency in dependencies:
-        if dependency.gate is not Gate.FAILURE:
-            sources[dependency.target].append(dependency.source)
-            targets[dependency.source].append(dependency.target)
-    waiting = {name: len(found) for name, found in sources.items()}
-    ready = [name for name, count in waiting.items() if not count]
-    ends: dict[str, int] = {}
-    while ready:
-        name = ready.pop()
-        ends[name] = takes[name] + max((ends[source] for source in sources[name]), default=0)
-        for target in targets[name]:
-            waiting[target] -= 1
-            if not waiting[target]:
-                ready.append(target)
-    return max(ends.values(), default=0)
 
 
 def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
