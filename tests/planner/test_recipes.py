@@ -226,3 +226,52 @@ def test_services_that_could_not_be_seen_are_not_healthy(tmp_path: Path, monkeyp
     assert lead.startswith("Could not look at the services on laptop (this system has no systemd); could not look at ")
     rows = {row["device"]: row["unseen"] for row in run.done["table"].value["rows"]}
     assert all("could not look at the services" in unseen for unseen in rows.values())
+
+
+def contents(fleet: Fleet) -> dict[str, bytes]:
+    """Return every file of every machine by its path, without what the trash keeps."""
+    return {
+        f"{name}/{path.relative_to(machine.folder)}": path.read_bytes()
+        for name, machine in fleet.machines.items()
+        for path in machine.folder.rglob("*")
+        if path.is_file() and ".starloom-trash" not in path.parts
+    }
+
+
+UNDONE = [
+    "backup-folder",
+    "collect-files",
+    "copy-folder",
+    "database-copy",
+    "find-duplicates",
+    "phone-to-desk",
+    "picture-to-desk",
+    "photo-backup",
+]
+
+
+@pytest.mark.parametrize("name", UNDONE)
+def test_what_a_recipe_changed_is_taken_back(name: str, tmp_path: Path) -> None:
+    recipe = RECIPES[name]
+    assert recipe.test is not None
+    params = {**recipe.test.params, **({"trash": True} if name == "find-duplicates" else {})}
+    params.pop("sheet_on", None)  # a sheet is a file of the answer that is put on a device
+    fleet = Fleet(tmp_path, fixture_of(recipe))
+    before = contents(fleet)
+    check = plan_recipe(recipe, params, fleet.view())
+    assert check.plan is not None, check.faults
+    run = Run(fleet, check.plan)
+    run.all()
+    assert contents(fleet) != before
+    assert run.undo()
+    assert contents(fleet) == before
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_task_that_writes_or_trashes_says_how_it_is_undone(name: str, tmp_path: Path) -> None:
+    recipe = RECIPES[name]
+    assert recipe.test is not None
+    check = plan_recipe(recipe, recipe.test.params, Fleet(tmp_path, fixture_of(recipe)).view())
+    assert check.plan is not None
+    changing = {"fs.write", "fs.trash", "archive.rotate"}
+    assert [spec.id for spec in check.plan.specs if spec.tool in changing and spec.undo is None] == []
