@@ -139,7 +139,6 @@ export function preview(body: { request?: string; recipe?: string; plan?: unknow
     body: {
       name: "Photo backup",
       plan_hash: "8c1f",
-      seconds: 11,
       tasks,
       ...(body.request ? { understood: { candidates: [found], outcome: "exact" } } : {}),
     },

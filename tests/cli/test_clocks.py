@@ -75,7 +75,6 @@ def test_what_needs_an_approval_is_shown_with_the_hash_to_give(hub: StubHub) -> 
         "missing_grants": [],
         "name": "Restart",
         "plan_hash": "abc",
-        "seconds": 1,
         "tasks": [{"device": "srv", "devices": [], "effects": ["change"], "id": "go", "tool": "x", "why": "named"}],
         "warnings": [],
     }

@@ -36,7 +36,6 @@ PREVIEW = {
     "warnings": [],
     "effects": ["read"],
     "asks_approval": False,
-    "seconds": 1,
     "plan_hash": "abc",
 }
 

@@ -214,6 +214,7 @@ class Run:
         self.plan = plan
         self.done: dict[str, Done] = {}
         self.calls: list[tuple[str, str]] = []
+        self.finished: list[tuple[TaskSpec, str, Any]] = []
         self._items: dict[str, dict[str, Any]] = {}
         self._specs = {spec.id: spec for spec in plan.specs}
 
@@ -226,6 +227,17 @@ class Run:
                     self.done[spec.id] = self._step(spec, gates)
             assert len(self.done) > before, "nothing can move"
         return self.done
+
+    def undo(self) -> list[str]:
+        """Take back, last first, what says how; return which tasks did."""
+        undone = []
+        for spec, machine, value in reversed(self.finished):
+            if spec.undo is not None:
+                tool = TOOLS[spec.undo.tool]
+                args = {**parse(spec.undo.args), **{name: point(value, at) for name, at in spec.undo.outputs.items()}}
+                tool.run(self.fleet.context(machine), msgspec.convert(args, tool.args))
+                undone.append(spec.id)
+        return undone
 
     def _step(self, spec: TaskSpec, gates: list[Dependency]) -> Done:
         if not all(self._open(gate) for gate in gates):
@@ -299,6 +311,7 @@ class Run:
         for check in spec.checks:
             wanted = parse(check.value) if check.value is not None else None
             assert holds(check.op, point(value, check.output), wanted), (spec.id, check, value)
+        self.finished.append((spec, machine, value))
         for file in spec.files_out:
             ref = point(value, file.output)
             target = self.fleet.machines[machine].folder / file.to

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,8 @@ from starloom.planner.catalogue import built_in_folder, load_catalogue
 from starloom.planner.matching import Match, match
 from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import preview
+from starloom_agent.tools import services
+from starloom_agent.tools.beneath import Beneath
 from starloom_protocol.plan import ParamDoc, Recipe
 from tests.planner.recipe_run import TOOLS, Fleet, Run, fits
 
@@ -199,3 +202,76 @@ def test_copy_folder_sends_only_what_differs_and_keeps_what_is_there(tmp_path: P
     again.all()
     assert again.done["differ"].value["here"] == 3
     assert again.done["differ"].value["to_send"] == []
+
+
+def test_logs_that_could_not_be_read_come_first_in_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Beneath.open
+
+    def refuse(files: Beneath, path: Path) -> Any:
+        if path.suffix == ".log":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(files, path)
+
+    monkeypatch.setattr(Beneath, "open", refuse)
+    _, run = ran(RECIPES["log-hunt"], tmp_path)
+    lead = run.done["firsts"].value["lead"]
+    assert lead.startswith("Could not read 1 log on laptop; could not read 1 log on nas")
+    assert lead.endswith(". Nothing that speaks of trouble is in the logs that were read.")
+
+
+def test_services_that_could_not_be_seen_are_not_healthy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "_missing", lambda: "this system has no systemd")
+    _, run = ran(RECIPES["fleet-health"], tmp_path)
+    lead = run.done["table"].value["lead"]
+    assert lead.startswith("Could not look at the services on laptop (this system has no systemd); could not look at ")
+    rows = {row["device"]: row["unseen"] for row in run.done["table"].value["rows"]}
+    assert all("could not look at the services" in unseen for unseen in rows.values())
+
+
+def contents(fleet: Fleet) -> dict[str, bytes]:
+    """Return every file of every machine by its path, without what the trash keeps."""
+    return {
+        f"{name}/{path.relative_to(machine.folder)}": path.read_bytes()
+        for name, machine in fleet.machines.items()
+        for path in machine.folder.rglob("*")
+        if path.is_file() and ".starloom-trash" not in path.parts
+    }
+
+
+UNDONE = [
+    "backup-folder",
+    "collect-files",
+    "copy-folder",
+    "database-copy",
+    "find-duplicates",
+    "phone-to-desk",
+    "picture-to-desk",
+    "photo-backup",
+]
+
+
+@pytest.mark.parametrize("name", UNDONE)
+def test_what_a_recipe_changed_is_taken_back(name: str, tmp_path: Path) -> None:
+    recipe = RECIPES[name]
+    assert recipe.test is not None
+    params = {**recipe.test.params, **({"trash": True} if name == "find-duplicates" else {})}
+    params.pop("sheet_on", None)  # a sheet is a file of the answer that is put on a device
+    fleet = Fleet(tmp_path, fixture_of(recipe))
+    before = contents(fleet)
+    check = plan_recipe(recipe, params, fleet.view())
+    assert check.plan is not None, check.faults
+    run = Run(fleet, check.plan)
+    run.all()
+    assert contents(fleet) != before
+    assert run.undo()
+    assert contents(fleet) == before
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_task_that_writes_or_trashes_says_how_it_is_undone(name: str, tmp_path: Path) -> None:
+    recipe = RECIPES[name]
+    assert recipe.test is not None
+    check = plan_recipe(recipe, recipe.test.params, Fleet(tmp_path, fixture_of(recipe)).view())
+    assert check.plan is not None
+    changing = {"fs.write", "fs.trash", "archive.rotate"}
+    assert [spec.id for spec in check.plan.specs if spec.tool in changing and spec.undo is None] == []

@@ -48,6 +48,11 @@ def test_the_extra_ones_go_into_the_trash_only_when_a_person_says_so(doubled: Fl
     notes = [json.loads(data) for path, data in laptop.files(".starloom-trash").items() if path.endswith("from.json")]
     assert sorted(note["path"].rpartition("/")[2] for note in notes) == ["a again.txt", "a third.txt"]
     assert all(row["ticket"] for row in rows)
+    said = doubled.cli("undo", answer.id)
+    assert f"undoes, in this order: clear.{answer.device_id('laptop')}" in said
+    assert answer.wait().state == "succeeded", answer.told()
+    back = {path for path in laptop.files() if not path.startswith(".starloom-trash/")}
+    assert back == {"a.txt", "copies/a again.txt", "copies/a third.txt", "other.txt"}
 
 
 def test_without_duplicates_nobody_is_asked(fleet: Fleet) -> None:

@@ -40,7 +40,8 @@ def test_the_tests_pass_on_every_machine_that_can_run_them(fleet: Fleet) -> None
     assert answer.state == "succeeded", answer.told()
     rows = [(row["device"], row["exit_code"], row["differs"]) for row in answer.rows("Tests")]
     assert rows == [("laptop", 0, False), ("server", 0, False)], "the phone has no grant for programs"
-    assert answer.value("In short") == "The tests pass on every machine."
+    assert answer.value("In short") == "The tests pass on every machine that ran them."
+    assert "; not asked: phone (has not granted python:run)" in answer.sentence.partition(". ")[0]
 
 
 def test_a_failing_test_is_shown_first_with_its_log(fleet: Fleet) -> None:

@@ -33,7 +33,7 @@ def preview_text(found: dict[str, Any]) -> RenderableType:
     parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
     parts.extend(Text(typed(warning), style="yellow") for warning in found["warnings"])
     asks = ", asks for an approval" if found["asks_approval"] else ""
-    parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}; about {found['seconds']} s"))
+    parts.append(Text(f"effects: {', '.join(found['effects'])}{asks}"))
     parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
     return Group(*parts)
 

@@ -35,6 +35,7 @@ moments      when a clock strikes    consent   what was approved for a schedule,
 fleet        devices, offers, enrollments       access   principals, tokens, sign-in links
 auditing     who was refused at the doors
 budgets      what a constellation may use
+left_out     the devices that a group over devices did not ask, and why
 superseding  which task counts for one that was superseded
 outcome      when a constellation is over, and its answer     story   the answer's sentence
 timeouts     what open attempts may take: start to close, over all attempts, unheard

@@ -21,7 +21,6 @@ from starloom_protocol.vocabulary import ConstellationState, DeviceLink, Reason,
 
 TIMER: Final = "device_off"
 REPORT: Final = "report"
-_NAMED_MOST: Final = 4
 _WEEK_MS: Final = 6 * 24 * 3600 * 1000
 
 
@@ -103,27 +102,6 @@ def row(fleet: Fleet, item: Item) -> str:
             "why": f"off since {at.day} {at:%B %Y, %H:%M} UTC",
         }
     )
-
-
-def sentences(constellation: Constellation, fleet: Fleet, now_ms: int) -> list[str]:
-    """Return what the answer says of devices that were off: how many did answer, and which did not, since when."""
-    said: dict[str, None] = {}
-    for group in constellation.groups:
-        for_each = constellation.specs[group].for_each
-        if for_each is None or for_each.when_off != REPORT:
-            continue
-        off = told_of(constellation, group)
-        if not off:
-            continue
-        count = len(constellation.children.get(group, {}))
-        parts = []
-        for item in off[:_NAMED_MOST]:
-            device = fleet.devices.get(item.key)
-            name = device.name if device is not None else item.key
-            parts.append(f"{name} is off {since_words(item.off_since_ms, now_ms)}")
-        more = f" and {len(off) - _NAMED_MOST} more are off" if len(off) > _NAMED_MOST else ""
-        said[f"{count - len(off)} of {count} devices; {', '.join(parts)}{more}."] = None
-    return list(said)
 
 
 def since_words(since_ms: int, now_ms: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom.core import off_devices
+from starloom.core import left_out
 from starloom.core.model import Constellation, Fleet
 from starloom.core.superseding import successor
 from starloom_protocol.entities import TaskRecord
@@ -17,13 +17,17 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     """Return one or a few plain sentences on how a constellation ended (or stands)."""
     done = [task for task, record in constellation.tasks.items() if record.state is _SUCCEEDED]
     total = len(constellation.tasks)
-    parts = [_opening(constellation.head.name, state, len(done), total, _where(constellation, fleet, done))]
+    where = _where(constellation, fleet, done)
+    opening = _opening(constellation.head.name, state, len(done), total, where)
+    failed, superseded = _apart(constellation, _in_order(constellation))
+    unseen = left_out.clause(constellation, fleet, now_ms)
+    if state is ConstellationState.SUCCEEDED and failed:
+        unseen += f"; failed: {_few(constellation, fleet, failed)}"
+    parts = [f"{opening.removesuffix('.')}{unseen}."]
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend(_checks(checked))
-    parts.extend(off_devices.sentences(constellation, fleet, now_ms))
     if constellation.head.cancelled_by == DEADLINE:
         parts.append(f"Its deadline of {constellation.head.deadline_s} s had passed.")
-    failed, superseded = _apart(constellation, _in_order(constellation))
     parts.extend(_failures(constellation, fleet, failed))
     parts.extend(_superseded(constellation, fleet, superseded))
     parts.extend(_failed_groups(constellation, state))
@@ -105,6 +109,11 @@ def called(constellation: Constellation, fleet: Fleet, task: str) -> str:
     spec = constellation.specs.get(task)
     device = fleet.devices.get(spec.key) if spec is not None and spec.key is not None else None
     return f"{spec.group} on {device.name}" if spec is not None and device is not None else task
+
+
+def _few(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> str:
+    shown = ", ".join(called(constellation, fleet, task) for task in tasks[:3])
+    return shown + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")
 
 
 def _in_order(constellation: Constellation) -> list[str]:
@@ -194,9 +203,7 @@ def _skips(constellation: Constellation, fleet: Fleet) -> list[str]:
             by_cause.setdefault(_skip_words(constellation, fleet, record), []).append(task)
     said = []
     for words, tasks in by_cause.items():
-        shown = ", ".join(called(constellation, fleet, task) for task in tasks[:3])
-        more = f" and {len(tasks) - 3} more" if len(tasks) > 3 else ""
-        said.append(f"Skipped {words}: {shown}{more}.")
+        said.append(f"Skipped {words}: {_few(constellation, fleet, tasks)}.")
     return said[:3]
 
 

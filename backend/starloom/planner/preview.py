@@ -14,6 +14,7 @@ import msgspec
 
 from starloom.core.approvals import needs_approval
 from starloom.core.conduct import effects_of_call, effects_of_task, offers_in, specs_by_rules
+from starloom.core.left_out import demonstration
 from starloom.core.model import Access, Fleet
 from starloom.core.off_devices import REPORT, is_off
 from starloom.core.placement import Candidate, judge, selects
@@ -22,33 +23,19 @@ from starloom.core.why import TAB_OS
 from starloom.planner.fleet import FleetView
 from starloom.planner.secret_flow import SecretFlow, access_of, secret_flows, secret_warnings, set_needs
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Dependency, Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
     RISKY_EFFECTS,
     DeviceLink,
     Effect,
-    Gate,
     Reason,
     Repeatability,
 )
 
 FILES_WRITE = "files:write"
 _ANY = Selector()
-# Rough seconds of one call, from a laptop; only their sum along the longest way is shown, as "about".
-_SECONDS = {
-    "archive.pack": 10,
-    "archive.unpack": 10,
-    "archive.verify": 5,
-    "artifact.put": 3,
-    "fs.write": 3,
-    "disk.usage": 10,
-    "package.updates": 5,
-    "python.run": 10,
-    "shell.run": 5,
-}
-_SECONDS_DEFAULT = 1
 _CANDIDATES_MOST = 20
 _CANDIDATES_OF_PLAN_MOST = 20_000
 """Devices looked at that are listed, for a task and for a whole plan; the longer the plan, the fewer for each task."""
@@ -68,7 +55,7 @@ class MissingGrant:
 class TaskPreview:
     """One task. `device` is a name, or None where none fits; `devices` are all of a group over devices.
 
-    `off` are sentences on devices of such a group that are off.
+    `off` are sentences on devices of such a group that are off, `demos` the demonstration devices that it leaves out.
     """
 
     id: str
@@ -88,18 +75,18 @@ class TaskPreview:
     missing: tuple[MissingGrant, ...] = ()
     left_out: tuple[MissingGrant, ...] = ()
     off: tuple[str, ...] = ()
+    demos: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Preview:
-    """A whole plan. `warnings` are sentences; `seconds` is rough and leaves out waiting and people."""
+    """A whole plan. `warnings` are sentences."""
 
     plan: LoweredPlan
     tasks: tuple[TaskPreview, ...]
     effects: tuple[Effect, ...]
     asks_approval: bool
-    seconds: int
     warnings: tuple[str, ...] = field(default=())
     secrets: tuple[SecretFlow, ...] = field(default=())
 
@@ -123,7 +110,6 @@ class Preview:
             "asks_approval": self.asks_approval,
             "results": [{"title": item.title, "from": item.source, "show": item.show} for item in self.plan.results],
             "rules": [{"name": rule.name, "task": rule.task, "reason": rule.reason} for rule in self.plan.rules],
-            "seconds": self.seconds,
             "cost": None,
             "warnings": list(self.warnings),
         }
@@ -179,7 +165,6 @@ def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str
         tasks=tasks,
         effects=effects,
         asks_approval=asks,
-        seconds=_seconds(plan.specs, plan.dependencies),
         warnings=(*_warnings(tasks, fleet), *_about_secrets(plan, tasks, placed, access)),
         secrets=secret_flows(((spec, task.devices) for spec, task in zip(plan.specs, tasks, strict=True)), access),
     )
@@ -208,7 +193,7 @@ class _Placed:
     """Where tasks of one demand go: `device` in words, the ids of the chosen, and all that were looked at.
 
     For a group over devices, `passed_over` are the ids that it leaves out though they offer its tools, and `off`
-    sentences on devices that are off.
+    sentences on devices that are off, and `demos` the names of demonstration devices that real ones replace.
     """
 
     device: str | None
@@ -217,6 +202,7 @@ class _Placed:
     looked: list[Candidate]
     passed_over: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
+    demos: tuple[str, ...] = ()
 
 
 class _Places:
@@ -291,6 +277,7 @@ def _task(
         missing=tuple(_missing(spec, spec.tool, lacking, devices, fleet)),
         left_out=left_out,
         off=placed.off,
+        demos=placed.demos,
         secrets=tuple(spec.secrets),
     )
 
@@ -374,7 +361,8 @@ def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) ->
     if unable:
         why += f"; {fleet.devices[unable[0].device].name} {unable[0].words}"
     names, devices = ", ".join(device.name for device in chosen), [device.id for device in chosen]
-    return _Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off)
+    demos = tuple(device.name for device in demonstration(fleet, selector, devices))
+    return _Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off, demos)
 
 
 def _effects(offers: Iterable[ToolOffer], spec: TaskSpec, fleet: Fleet) -> tuple[Effect, ...]:
@@ -427,28 +415,6 @@ def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
     return f"starloom-agent grant {grant}" + (" HOST" if grant == "net:reach" else "")
 
 
-def _seconds(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) -> int:
-    """Return the sum along the longest way; the plan has no cycle."""
-    sources: dict[str, list[str]] = {spec.id: [] for spec in specs}
-    takes = {spec.id: 0 if spec.tool is None else _SECONDS.get(spec.tool, _SECONDS_DEFAULT) for spec in specs}
-    targets: dict[str, list[str]] = {name: [] for name in sources}
-    for dependency in dependencies:
-        if dependency.gate is not Gate.FAILURE:
-            sources[dependency.target].append(dependency.source)
-            targets[dependency.source].append(dependency.target)
-    waiting = {name: len(found) for name, found in sources.items()}
-    ready = [name for name, count in waiting.items() if not count]
-    ends: dict[str, int] = {}
-    while ready:
-        name = ready.pop()
-        ends[name] = takes[name] + max((ends[source] for source in sources[name]), default=0)
-        for target in targets[name]:
-            waiting[target] -= 1
-            if not waiting[target]:
-                ready.append(target)
-    return max(ends.values(), default=0)
-
-
 def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
     if not fleet.devices:
         yield "There is no device yet; the tasks wait until one has joined."
@@ -456,6 +422,10 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
     left_out = {item.device: item for task in tasks for item in task.left_out}
     for item in left_out.values():
         yield f"{item.device} is left out: it has not granted {item.grant}. On the device: {item.line}"
+    demos = list(dict.fromkeys(name for task in tasks for name in task.demos))
+    if demos:
+        left = "is for demonstration and is" if len(demos) == 1 else "are for demonstration and are"
+        yield f"{', '.join(demos)} {left} left out of groups that real devices fit."
     for task in tasks:
         if task.tool is not None and task.device is None and not task.missing:
             yield f"{task.id} waits: no device offers {task.tool} now."

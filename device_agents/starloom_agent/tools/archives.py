@@ -313,6 +313,7 @@ def rotate(context: ToolContext, args: Rotate) -> dict[str, Any]:
         )
     return {
         "rows": rows,
+        "tickets": [row["ticket"] for row in rows if row["ticket"]],
         "kept": sum(not row["ticket"] for row in rows),
         "trashed": sum(bool(row["ticket"]) for row in rows),
     }

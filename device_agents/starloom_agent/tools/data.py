@@ -20,6 +20,7 @@ from starloom_protocol.values import MISSING, holds, point
 from starloom_protocol.vocabulary import Code, Op, Repeatability
 
 _SHOWN_CHARS = 200
+_UNSEEN_MOST = 6
 
 
 class Merge(Args, frozen=True, kw_only=True):
@@ -132,7 +133,7 @@ class Table(Args, frozen=True, kw_only=True):
     """Show rows as a table: chosen `columns` with titles, in the order `by` (as in `data.sort`), and as a CSV file.
     `mark_differences` names a field whose most frequent value is the usual one; rows with another are marked. `lead`
     makes one line of the first row: its `fields`, if all of them say something, else `fine`; `empty` where there is
-    no row.
+    no row. The line begins with what the rows in `unseen` say under that name: what could not be looked at.
     """
 
     class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -146,6 +147,7 @@ class Table(Args, frozen=True, kw_only=True):
         empty: str = ""
 
     rows: list[Row]
+    unseen: list[Row] | None = None
     columns: tuple[Column, ...] = ()
     by: tuple[str, ...] = ()
     lead: Lead | None = None
@@ -173,6 +175,16 @@ def lead_of(rows: list[Row], lead: Table.Lead) -> str:
     return ": ".join(parts) if all(parts) else lead.fine
 
 
+def unseen_of(rows: list[Row]) -> str:
+    """Return one sentence on what could not be looked at, each thing once; empty where nothing was missed."""
+    told = list(dict.fromkeys(str(row["unseen"]) for row in rows if row.get("unseen")))
+    if not told:
+        return ""
+    more = f"; and {len(told) - _UNSEEN_MOST} more" if len(told) > _UNSEEN_MOST else ""
+    said = "; ".join(told[:_UNSEEN_MOST])
+    return f"{said[:1].upper()}{said[1:]}{more}."
+
+
 def table(context: ToolContext, args: Table) -> dict[str, Any]:
     given = ordered(args.rows, args.by)
     fields = [(column.field, column.title or column.field, column.show) for column in args.columns]
@@ -193,8 +205,11 @@ def table(context: ToolContext, args: Table) -> dict[str, Any]:
     path = context.workdir / "table.csv"
     with plain(path, "writing"):
         path.write_bytes(out.getvalue().encode())
+    lead = {}
+    if args.lead is not None:
+        lead["lead"] = " ".join(filter(None, (unseen_of(args.unseen or []), lead_of(given, args.lead))))
     return {
-        **({"lead": lead_of(given, args.lead)} if args.lead is not None else {}),
+        **lead,
         "columns": [{"field": field, "title": title, "show": show} for field, title, show in fields],
         "rows": body,
         "count": len(given),

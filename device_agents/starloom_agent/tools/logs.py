@@ -31,13 +31,14 @@ _SYSTEM_LOGS = ("/var/log", "/run/log", "/run/systemd", "/etc/machine-id", "/etc
 _TROUBLE = re.compile(r"\b(error|err|fail(ed|ure)?|fatal|critical|panic|emerg|oom)\b", re.IGNORECASE)
 _ISO = re.compile(r"^\s*\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?")
 _CHANGING = re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{8,}\b|\d+")
+_HIDDEN = "not seeing messages from other users"
 _SYSLOG = re.compile(r"^([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d:\d\d:\d\d)")
 
 
 class Search(Args, frozen=True, kw_only=True):
     """`since` is how far back (`2h`) or from when (`22:00`, `2026-01-31`); `path` a log file or a folder of them in
     place of the system's log; `contains` a plain text in the line (any case); `level` error keeps what speaks of
-    trouble. The latest lines win when there are more than `limit`.
+    trouble. The latest lines win when there are more than `limit`. `unseen` of the summary says what could not be read.
     """
 
     since: str | int = "24h"
@@ -76,8 +77,10 @@ def shape_of(text: str) -> str:
     return _CHANGING.sub("#", bare)[:200]
 
 
-def _from_journal(args: Search, begin: float) -> list[dict[str, Any]]:
-    argv = ["journalctl", "--no-pager", "--quiet", "--output=short-iso", f"--since=@{int(begin)}", "--lines=20000"]
+def _from_journal(args: Search, begin: float) -> tuple[list[dict[str, Any]], bool]:
+    """Return the lines, and whether the journal has messages of others that this user may not see."""
+    # Not `--quiet`: that leaves out the hint that messages are hidden.
+    argv = ["journalctl", "--no-pager", "--output=short-iso", f"--since=@{int(begin)}", "--lines=20000"]
     if args.level == "error":
         argv.append("--priority=err")
     if args.service:
@@ -86,10 +89,12 @@ def _from_journal(args: Search, begin: float) -> list[dict[str, Any]]:
     if ran.exit_code:
         raise ToolFailed(Code.TOOL_FAILED, f"journalctl does not answer: {ran.stderr.strip()[:300]}")
     now = datetime.now(UTC)
-    return [
+    rows = [
         {"at_s": int(moment_of(line, now) or 0), "source": "journal", "text": line[:_LINE_CHARS]}
         for line in ran.stdout.splitlines()
+        if not line.startswith("-- ")
     ]
+    return rows, _HIDDEN in ran.stderr
 
 
 def _is_log(path: Path) -> bool:
@@ -138,7 +143,7 @@ def search(context: ToolContext, args: Search) -> dict[str, Any]:
     begin = begin_of(args.since, datetime.now(UTC))
     if args.service.startswith("-"):
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.service!r} is not the name of a service", effect=False)
-    unreadable = 0
+    unreadable, hidden = 0, False
     if args.path:
         source = args.path
         real = context.resolve_read(args.path)
@@ -148,7 +153,8 @@ def search(context: ToolContext, args: Search) -> dict[str, Any]:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is not there on this device ({real})", effect=False)
         rows, unreadable = _from_files(args, begin, context.files, real)
     elif _has_journal():
-        source, rows = "journal", _from_journal(args, begin)
+        source = "journal"
+        rows, hidden = _from_journal(args, begin)
     else:
         source = str(_FOLDER)
         folder = _FOLDER.resolve()
@@ -158,6 +164,7 @@ def search(context: ToolContext, args: Search) -> dict[str, Any]:
     rows.sort(key=lambda row: row["at_s"])
     kept = rows[-args.limit :]
     named = {"device": args.device_name} if args.device_name else {}
+    unseen = _unseen(unreadable, hidden=hidden, device=args.device_name)
     why = f"trouble in the log: {_counted(rows)}" if args.level == "error" and rows else ""
     kept = [{**row, "shape": shape_of(row["text"])} for row in kept]
     return {
@@ -166,9 +173,17 @@ def search(context: ToolContext, args: Search) -> dict[str, Any]:
         "count": len(rows),
         "truncated": len(rows) > len(kept),
         "unreadable": unreadable,
-        "summary": {**named, "severity": 1 if why else 0, "weight": 1 if why else 0, "why": why},
+        "summary": {**named, "severity": 1 if why else 0, "weight": 1 if why else 0, "why": why, "unseen": unseen},
         "findings": [{**named, "looked_at": "log", "severity": 1, "why": why}] if why else [],
     }
+
+
+def _unseen(unreadable: int, *, hidden: bool, device: str) -> str:
+    """Return what could not be read, in words; empty where all was read."""
+    on = f" on {device}" if device else ""
+    if hidden:
+        return f"could not read the journal of the system and of other users{on}"
+    return f"could not read {unreadable} log{'s' if unreadable != 1 else ''}{on}" if unreadable else ""
 
 
 def _counted(rows: list[dict[str, Any]]) -> str:

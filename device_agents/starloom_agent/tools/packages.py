@@ -129,7 +129,9 @@ def updates(_context: ToolContext, args: Updates) -> dict[str, Any]:
     if manager is None:
         note = f"none of the known package managers is here ({', '.join(item.program for item in _MANAGERS)})"
         empty = {"manager": "", "rows": [], "count": 0, "security_count": 0, "as_of_s": None, "note": note}
-        return {**empty, "summary": {**named, "severity": 0, "weight": 0, "why": ""}}
+        on = f" on {args.device_name}" if args.device_name else ""
+        unseen = f"could not look for updates{on} ({note})"
+        return {**empty, "summary": {**named, "severity": 0, "weight": 0, "why": "", "unseen": unseen}}
     as_of_s = list_of(Path(manager.lists)) if manager.lists else None
     argv = [manager.program, *manager.arguments]
     try:

@@ -24,7 +24,9 @@ _PROPERTIES = "Id,Description,LoadState,ActiveState,SubState,NRestarts"
 
 
 class Status(Args, frozen=True, kw_only=True):
-    """Without `names`: the services that failed; none where there is no service manager, which `note` then says."""
+    """Without `names`: the services that failed; none where there is no service manager, which `note` then says, and
+    `unseen` of the summary.
+    """
 
     names: tuple[str, ...] = ()
     device_name: str = ""
@@ -124,12 +126,14 @@ def status(_context: ToolContext, args: Status) -> dict[str, Any]:
         rows = _systemd(list(args.names))
     down = [row["service"] for row in rows if row["state"] != "active"]
     named = {"device": args.device_name} if args.device_name else {}
+    on = f" on {args.device_name}" if args.device_name else ""
+    unseen = f"could not look at the services{on} ({note})" if note else ""
     why = f"not running: {', '.join(down[:5])}{' ...' if len(down) > 5 else ''}" if down else ""
     return {
         "rows": [{**named, **row} for row in rows],
         "down": down,
         "note": note,
-        "summary": {**named, "severity": 2 if down else 0, "weight": 2 if down else 0, "why": why},
+        "summary": {**named, "severity": 2 if down else 0, "weight": 2 if down else 0, "why": why, "unseen": unseen},
         "findings": [{**named, "looked_at": "services", "severity": 2, "why": why}] if why else [],
     }
 

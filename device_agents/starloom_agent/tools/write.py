@@ -32,7 +32,8 @@ class Write(Args, frozen=True, kw_only=True):
     `name_by` hash makes one file of equal contents; `path` keeps the folders that `fs.find` saw (or those below
     `strip`); `origin` puts the name of the device it came from before its own. A file with the same contents in the
     same place is kept; one with other contents keeps its name, and the new one gets a number (`on_clash`). Names and
-    modes stay as they are; `changed` names what this system cannot store so.
+    modes stay as they are; `changed` names what this system cannot store so. `added` are the paths where nothing stood
+    before this attempt: what `fs.trash` may take to undo it.
     """
 
     files: tuple[FileRef, ...] = ()
@@ -64,12 +65,13 @@ def _inside(place: str, args: Write) -> str:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a file goes: as it is shown, really, and whether the same bytes are there already."""
+    """Where a file goes: as it is shown, really, whether the same bytes are there already, and whether nothing is."""
 
     shown: str
     real: Path
     same: bool
     number: int
+    free: bool = False
 
 
 def _choose(context: ToolContext, stored: str, file: FileRef, args: Write) -> _Place:
@@ -79,7 +81,7 @@ def _choose(context: ToolContext, stored: str, file: FileRef, args: Write) -> _P
         with plain(real, "looking at"):
             about = context.files.status(real)
         if about is None:
-            return _Place(shown, real, False, number)
+            return _Place(shown, real, False, number, free=True)
         if stat.S_ISREG(about.st_mode) and sha256_of(context.files, real)[0] == file.hash:
             return _Place(shown, real, args.on_same_hash == "keep", number)
         if args.on_clash == "replace" or args.name_by == "hash":
@@ -94,6 +96,7 @@ def write(context: ToolContext, args: Write) -> dict[str, Any]:
         return _write_text(context, args)
     rows: list[dict[str, Any]] = []
     changed: list[dict[str, str]] = []
+    added: list[str] = []
     written_bytes = 0
     for file in args.files:
         if not file.hash:
@@ -103,6 +106,7 @@ def write(context: ToolContext, args: Write) -> dict[str, Any]:
         written_bytes += 0 if chosen.same else size
         context.progress(done_bytes=written_bytes, note=file.shown_name)
         path = readable_as(context, chosen.shown, chosen.real)
+        added += [path] if chosen.free else []
         changed += [{"file": wanted, "path": path, "why": why} for why in _changes(context, wanted, chosen, file, args)]
         rows.append(
             {
@@ -116,11 +120,12 @@ def write(context: ToolContext, args: Write) -> dict[str, Any]:
                 "state": "kept" if chosen.same else "written",
             }
         )
-    made = [_make_folder(context, folder, args, changed) for folder in args.folders if not folder.files]
+    made = [_make_folder(context, folder, args, changed, added) for folder in args.folders if not folder.files]
     return {
         "files": rows,
         "folders": made,
         "changed": changed,
+        "added": added,
         "written": sum(row["state"] == "written" for row in rows),
         "kept": sum(row["state"] == "kept" for row in rows),
         "bytes": written_bytes,
@@ -165,17 +170,22 @@ def _changes(context: ToolContext, wanted: str, chosen: _Place, file: FileRef, a
     return found
 
 
-def _make_folder(context: ToolContext, folder: FolderRef, args: Write, changed: list[dict[str, str]]) -> dict[str, str]:
+def _make_folder(
+    context: ToolContext, folder: FolderRef, args: Write, changed: list[dict[str, str]], added: list[str]
+) -> dict[str, str]:
     wanted = _inside(place_of(FileRef(path=folder.path, below=folder.below), args.strip), args)
     portable = portable_path(wanted)
     for stored in dict.fromkeys((stored_path(wanted), portable)):
         shown = os.path.normpath(Path(args.under) / stored)
+        real = context.resolve_write(shown)
         try:
-            context.files.make_folder(context.resolve_write(shown))
+            free = context.files.status(real) is None
+            context.files.make_folder(real)
         except OSError as error:
             if error.errno not in REFUSED_NAME or stored == portable:
                 raise os_fault(error, shown, "making") from error
         else:
+            added += [shown] if free else []
             if stored != wanted:
                 changed.append({"file": wanted, "path": shown, "why": "this device cannot store its name"})
             return {"path": shown}
@@ -191,9 +201,12 @@ def _write_text(context: ToolContext, args: Write) -> dict[str, Any]:
     with plain(half, "writing"), context.files.create(half) as made:
         made.write((args.text or "").encode())
     digest, _ = sha256_of(context.files, half)
-    size = place(context, half, context.resolve_write(args.path))
+    real = context.resolve_write(args.path)
+    with plain(real, "looking at"):
+        free = context.files.status(real) is None
+    size = place(context, half, real)
     row = {"path": args.path, "name": Path(args.path).name, "sha256": digest, "bytes": size, "state": "written"}
-    return {"files": [row], "written": 1, "kept": 0, "bytes": size}
+    return {"files": [row], "added": [args.path] if free else [], "written": 1, "kept": 0, "bytes": size}
 
 
 TOOLS = (

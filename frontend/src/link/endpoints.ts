@@ -83,7 +83,6 @@ export interface Preview {
   secrets?: PreviewSecret[];
   asks_approval?: boolean;
   warnings?: string[];
-  seconds?: number | null;
   cost?: string | null;
   understood?: Understood;
 }

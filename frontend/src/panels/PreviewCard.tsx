@@ -112,17 +112,12 @@ function PreviewRow({ task, tag }: { task: PreviewTask; tag: string }) {
   );
 }
 
-/** Time, cost and effects of a plan, in a line beside the button that starts it. */
+/** Cost and effects of a plan, in a line beside the button that starts it. */
 export function Facts({ preview }: { preview: Preview }) {
   const effects = preview.effects ?? [...new Set(preview.tasks.flatMap((task) => task.effects))];
   const risky = effects.filter((effect) => effect === "change" || effect === "destroy" || effect === "control");
   return (
     <span className="row wrap dim">
-      {preview.seconds ? (
-        <span>
-          About <b>{preview.seconds} s</b>
-        </span>
-      ) : null}
       <span>
         Cost <b>{preview.cost ?? "none"}</b>
       </span>

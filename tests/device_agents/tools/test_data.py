@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from starloom_agent.tools.interface import ToolFailed
@@ -73,3 +75,23 @@ def test_a_table_shows_columns_and_marks_what_differs(device: Device) -> None:
 def test_a_table_of_nothing_is_a_table(device: Device) -> None:
     found = device.call("data.table", rows=[])
     assert (found["rows"], found["columns"], found["count"]) == ([], [], 0)
+
+
+LEAD = {"fields": ["device", "why"], "fine": "All is well.", "empty": "Nothing is there."}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [([{"device": "vm", "why": "full"}], "vm: full"), ([{"device": "vm"}], LEAD["fine"]), ([], LEAD["empty"])],
+)
+def test_a_lead_begins_with_what_was_not_seen(device: Device, rows: list[dict[str, Any]], said: str) -> None:
+    unseen = [{"unseen": "could not read 1 log on lap"}, {"unseen": ""}, {}, {"unseen": "could not read 1 log on lap"}]
+    found = device.call("data.table", rows=rows, lead=LEAD, unseen=unseen)
+    assert found["lead"] == f"Could not read 1 log on lap. {said}"
+    assert device.call("data.table", rows=rows, lead=LEAD, unseen=[{}])["lead"] == said
+
+
+def test_a_lead_names_few_things_and_counts_the_rest(device: Device) -> None:
+    unseen = [{"unseen": f"could not read 1 log on n{number}"} for number in range(9)]
+    lead = device.call("data.table", rows=[], lead=LEAD, unseen=unseen)["lead"]
+    assert lead.endswith("could not read 1 log on n5; and 3 more. Nothing is there.")

@@ -283,3 +283,13 @@ def test_a_name_is_changed_only_where_it_cannot_be_stored(device: Device, monkey
 def test_a_portable_name_is_one_that_every_system_stores() -> None:
     names = ["a:b.txt", "CON.txt", "end. ", ".env", "x" * 300 + ".txt"]
     assert [portable_name(name) for name in names] == ["ab.txt", "_CON.txt", "end", ".env", "x" * 251 + ".txt"]
+
+
+def test_only_paths_where_nothing_stood_are_added(device: Device) -> None:
+    device.write("in/old.txt", "old")
+    files = [device.store.take(b"old", name="old.txt"), device.store.take(b"new", name="new.txt")]
+    found = device.call("fs.write", files=files, under="in")
+    assert found["added"] == ["in/new.txt"]
+    assert device.call("fs.write", files=files, under="in")["added"] == []
+    assert device.call("fs.write", path="note.txt", text="a")["added"] == ["note.txt"]
+    assert device.call("fs.write", path="note.txt", text="b")["added"] == []

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from starloom_agent.tools import logs
+from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.durations import begin_of
 from starloom_agent.tools.interface import ToolFailed
 from starloom_agent.tools.logs import shape_of
@@ -92,3 +95,38 @@ def test_the_age_of_a_list_of_updates_is_part_of_what_is_told(tmp_path: Path) ->
     assert told(0, 0, 1000, 2000) == ""
     assert told(1, 0, None, 2000) == "1 update waits"
     assert told(9, 2, 1000, 1000 + 30 * 86_400) == "2 security updates wait; the list of updates is 30 days old"
+
+
+def test_logs_that_cannot_be_read_are_told(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.log", "b.log", "c.log"):
+        device.write(f"logs/{name}", "2026-03-01T10:00:00Z started\n")
+    real = Beneath.open
+
+    def refuse(files: Beneath, path: Path) -> Any:
+        if path.name != "c.log":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(files, path)
+
+    monkeypatch.setattr(Beneath, "open", refuse)
+    found = device.call("log.search", since="2026-01-01", path="logs", device_name="lap")
+    assert found["unreadable"] == 2
+    assert found["summary"]["unseen"] == "could not read 2 logs on lap"
+    assert found["summary"]["why"] == ""
+
+
+@pytest.mark.parametrize(
+    ("hint", "unseen"), [(True, "could not read the journal of the system and of other users"), (False, "")]
+)
+def test_a_journal_of_others_that_is_hidden_is_told(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hint: bool, unseen: str
+) -> None:
+    program = tmp_path / "journalctl"
+    said = "Hint: You are currently not seeing messages from other users and the system."
+    program.write_text(
+        f"#!/bin/sh\necho '-- No entries --'\n{f'echo {said!r} >&2' if hint else ''}\n", encoding="utf-8"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(logs, "_has_journal", lambda: True)
+    found = device.call("log.search", since="2026-01-01")
+    assert (found["rows"], found["summary"]["unseen"]) == ([], unseen)

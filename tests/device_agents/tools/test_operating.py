@@ -190,3 +190,10 @@ def test_containers_and_what_they_say(device: Device, tmp_path: Path, monkeypatc
         device.call("container.logs", name="gone")
     with pytest.raises(ToolFailed, match="not the name of a container"):
         device.call("container.logs", name="--follow")
+
+
+def test_services_that_nobody_manages_are_told_as_not_seen(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "_missing", lambda: "this system has no systemd")
+    summary = device.call("service.status", device_name="lap")["summary"]
+    assert summary["unseen"] == "could not look at the services on lap (this system has no systemd)"
+    assert (summary["severity"], summary["why"]) == (0, "")
