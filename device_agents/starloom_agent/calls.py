@@ -23,7 +23,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class CallSpec(Line, frozen=True, kw_only=True):
     """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
-    as in `ToolContext`, `told` as in `Tool`."""
+    as in `ToolContext`, `told` as in `Tool`; `memory_bytes_max` is for all processes of the call, 0 is no limit."""
 
     tool: str
     module: str

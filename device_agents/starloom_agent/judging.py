@@ -88,7 +88,7 @@ def spec_of(
         files_out=dispatch.files_out,
         hosts=hosts,
         inputs=dispatch.inputs,
-        memory_bytes_max=MEMORY_BYTES_MAX if tool.limits_memory else 0,
+        memory_bytes_max=MEMORY_BYTES_MAX,
         module=module,
         network=bool(hosts),
         notes=str(allowance.notes),

@@ -107,8 +107,8 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         out.log(scrub(traceback.format_exc(), spec.secrets.values()))
         return _failure(spec, code.get(error.errno or 0, Code.TOOL_FAILED), str(error), maybe)
     except MemoryError:
-        limit = spec.memory_bytes_max // 1024 // 1024
-        return _failure(spec, Code.TOOL_FAILED, f"{spec.tool} needs more than its {limit} MiB of memory", maybe)
+        detail = f"{spec.tool} asked for more memory at a time than this device can give"
+        return _failure(spec, Code.MEMORY_EXCEEDED, detail, maybe)
     except Exception as error:  # whatever a tool raises is an end of this call, never of the agent
         out.log(scrub(traceback.format_exc(), spec.secrets.values()))
         return _failure(spec, Code.TOOL_FAILED, f"{type(error).__name__}: {error}", maybe)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from starloom_agent.calls import OUTPUT_BYTES_MAX, CallSpec, Ended, Grouped, Order, Said, decode_line, encode
 from starloom_agent.platforms import processes
+from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.tools import registry
 from starloom_protocol.frames import DispatchInput, InputPart
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
@@ -262,11 +264,36 @@ def test_the_fence_is_in_the_environment(call: Play) -> None:
     assert "fence 1.2" in "".join(said.text for said in running.said)
 
 
-def test_too_much_memory_ends_the_call_alone(call: Play) -> None:
-    script = "x = bytearray(900 * 1024 * 1024)"
-    ended = call("shell.run", {"argv": [sys.executable, "-c", script]}, memory_bytes_max=400 * 1024**2).end()
-    assert ended.outcome in (Outcome.ERROR, Outcome.OK)
-    assert "MemoryError" in ended.tail + (ended.value or "")
+# 0x4000 is MAP_NORESERVE, for which this Python may have no name.
+RESERVES = (
+    "import mmap; m = mmap.mmap(-1, 64 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000); "
+    "n = mmap.mmap(-1, 64 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0); print('reserved')"
+)
+
+
+def test_reserved_address_space_is_no_memory(call: Play) -> None:
+    ended = call("shell.run", {"argv": [sys.executable, "-c", RESERVES]}, memory_bytes_max=MEMORY_BYTES_MAX).end()
+    assert ended.outcome is Outcome.OK, ended.detail
+    assert "reserved" in (ended.value or "")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "x = b'x' * (600 << 20)",
+        "import mmap; m = mmap.mmap(-1, 600 << 20); m.write(bytes(600 << 20))",
+        "import os; f = os.memfd_create('x'); [os.write(f, bytes(1 << 20)) for _ in range(600)]",
+        "import os\nfor _ in range(8):\n    if os.fork() == 0: break\nx = b'x' * (80 << 20)",
+    ],
+    ids=["own", "shared", "memfd", "children"],
+)
+def test_memory_in_use_above_the_limit_ends_the_call_alone(call: Play, script: str) -> None:
+    argv = [sys.executable, "-c", f"{script}\nimport time; time.sleep(300)"]
+    ended = call("shell.run", {"argv": argv}, memory_bytes_max=400 * 1024**2).end()
+    assert (ended.outcome, ended.code) == (Outcome.ERROR, Code.MEMORY_EXCEEDED)
+    said = re.fullmatch(r"shell.run was ended: it used (\d+) MiB of memory; its limit is 400 MiB", ended.detail)
+    assert said is not None, ended.detail
+    assert int(said[1]) > 400
 
 
 def test_a_stranger_with_the_same_number_is_left_alone() -> None:

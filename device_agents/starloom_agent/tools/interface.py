@@ -223,8 +223,7 @@ class Tool:
 
     `grant` None means that every profile allows it. `probe` returns why the tool cannot work here, without any
     effect. `in_process` tools run in the agent's own loop and must be pure and instant; only the lab has one.
-    `lab_only` tools are offered with `--lab` alone. `limits_memory` False lifts the address-space limit for tools
-    whose programs reserve much more than they use. `caged` tools run programs that come with the request: without a
+    `lab_only` tools are offered with `--lab` alone. `caged` tools run programs that come with the request: without a
     cage on this device they are not available, unless the owner grants `python:unconfined`. `asks_by` names the
     arguments that an answer of the owner is bound to (none: all), `never_asks` a tool that asks the person by itself.
     `effects_by` narrows `effects` by the value of one argument: argument -> value -> effects. `schema` is the text of
@@ -242,7 +241,6 @@ class Tool:
     probe: Callable[[], str | None] = _available
     in_process: bool = False
     lab_only: bool = False
-    limits_memory: bool = True
     caged: bool = False
     asks_by: tuple[str, ...] = ()
     never_asks: bool = False

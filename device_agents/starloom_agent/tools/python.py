@@ -18,10 +18,10 @@ import msgspec
 from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox.cage import Cage, Layer
 from starloom_agent.sandbox.levels import UNCONFINED
-from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
+from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import quiet_environment, run_program
+from starloom_agent.tools.programs import quiet_environment, refuse_limit, run_program
 from starloom_agent.tools.refs import FileRef, media_of
 from starloom_agent.tools.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -76,6 +76,7 @@ def _command(context: ToolContext, home: Path, argv: tuple[str, ...], names: Ite
         read=tuple(map(str, context.folders.read)),
         write=tuple(map(str, context.folders.write)),
         memory_bytes_max=MEMORY_BYTES_MAX,
+        disk_bytes_max=DISK_BYTES_MAX,
         variables=tuple(names),
     )
     return cages.command(cage, program)
@@ -125,6 +126,7 @@ def run(context: ToolContext, args: Run) -> dict[str, Any]:
         kept_bytes=_SHOWN_BYTES,
         hidden=context.hidden,
     )
+    refuse_limit(ran, "the program")
     if ran.exit_code and not args.any_exit:
         said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-800:]
         raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}: {said}")
