@@ -37,6 +37,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     fence_at: float | None = None
     files_out: list[FileOut] = []
     hosts: list[str] = []
+    lab: bool = False
     inputs: list[DispatchInput] = []
     memory_bytes_max: int = 0
     network: bool = False
@@ -73,6 +74,19 @@ class Said(Line, frozen=True, kw_only=True, tag_field="k", tag="said"):
     note: str = ""
 
 
+class Detached(Line, frozen=True, kw_only=True):
+    """A program that a call left running on purpose; `token` is in the environment of all that it starts.
+
+    `kind` names what it is for: of each kind the agent keeps one, for `keep_s`. Without it the program is on its own.
+    """
+
+    pid: int
+    mark: str
+    token: str
+    kind: str = ""
+    keep_s: int = 0
+
+
 class Ended(Line, frozen=True, kw_only=True, tag_field="k", tag="end"):
     """How the call ended. `stopped` (cancel, gone, fence, ...) means that it was ended from outside: no result."""
 
@@ -87,6 +101,7 @@ class Ended(Line, frozen=True, kw_only=True, tag_field="k", tag="end"):
     stopped: str = ""
     tail: str = ""
     value: str | None = None
+    detached: list[Detached] = []
 
 
 RunnerLine = Grouped | Said | Ended

@@ -246,11 +246,19 @@ class Runner:
     def _kill(self) -> None:
         if self.exit_status is None:
             processes.send_group(self.child, signal.SIGKILL)
-        for pid in processes.descendants(os.getpid()):
+        for pid in self._left():
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
+
+    def _left(self) -> list[int]:
+        """Return what runs below this process, but for what a call that succeeded has left on purpose."""
+        below = processes.descendants(os.getpid())
+        if self.ended is None or not self.ended.detached:
+            return below
+        tokens = [item.token for item in self.ended.detached]
+        return [pid for pid in below if not processes.has_token(pid, tokens)]
 
     def _reap(self) -> None:
         while True:
@@ -268,8 +276,7 @@ class Runner:
         processes.send_group(self.child, signal.SIGKILL)
         deadline = time.monotonic() + TERM_GRACE_S
         while time.monotonic() < deadline:
-            left = processes.descendants(os.getpid())
-            if not left:
+            if not self._left():
                 return
             self._kill()
             self._reap()

@@ -27,6 +27,7 @@ from starloom_agent.identity import Identity
 from starloom_agent.judging import judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.later_facts import look_up
 from starloom_agent.ledger import Ledger, LedgerFault
+from starloom_agent.leftovers import Leftovers
 from starloom_agent.link import RECONNECT_MOST_S, Link, write_status
 from starloom_agent.outbox import Outbox
 from starloom_agent.platforms import processes
@@ -119,6 +120,7 @@ class Agent:
         )
         self._clock = clock
         self._conditions = Conditions(clock)
+        self._leftovers = Leftovers(home.run / "detached.json")
         self._calls: dict[LeaseRef, _Call] = {}
         self._to_spawn: list[LeaseRef] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -145,6 +147,7 @@ class Agent:
             self._report_end(at, ended, durable=True, verified=False)
             self._say(f"{lease_name(at)}: {ended.outcome}, effect {ended.effect}: {ended.detail}")
         recovery.empty(self.home.work)
+        self._leftovers.recover()
         self.ledger.prune()
         self.ledger.flush()
 
@@ -160,6 +163,7 @@ class Agent:
                 task.cancel()
             await asyncio.gather(watch, chatter, return_exceptions=True)
             await self._end_calls()
+            self._leftovers.end_all()
             self._flushed(lazy=True)
 
     def stop(self) -> None:
@@ -426,6 +430,7 @@ class Agent:
             fence_at=held.fence_at,
             workdir=workdir,
             connection_file=self.home.run / "connection.json",
+            lab=self._settings.lab,
         )
         self._chatter.begin(at)
         call.running = RunningCall(
@@ -449,6 +454,7 @@ class Agent:
 
     def _call_ended(self, at: LeaseRef, ended: Ended) -> None:
         self._chatter.end(at)
+        self._leftovers.take(ended.detached)
         self._calls[at].ended = ended
         how = ended.stopped or ended.outcome
         self._say(f"{lease_name(at)}: {self._calls[at].dispatch.tool} {how} {ended.detail}".rstrip())
@@ -473,6 +479,7 @@ class Agent:
                     f"the policy changed: profile {offer.profile}, grants {', '.join(offer.offer.grants) or 'none'}"
                 )
             self._tell_asks()
+            self._leftovers.sweep()
             if self._link.connection is not None and (said := self._conditions.changed()):
                 self._push([*said])
             if self._turn is None:

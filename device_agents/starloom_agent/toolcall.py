@@ -89,6 +89,7 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         network=spec.network,
         cage=spec.cage,
         notes=Path(spec.notes) if spec.notes else None,
+        lab=spec.lab,
     )
     maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
     begun = False
@@ -98,7 +99,7 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         args = arguments(tool.args, filled_args(spec.args, spec.secrets), inputs)
         begun = True
         value = msgspec.to_builtins(tool.run(context, args))
-        return _close(spec, context, value)
+        return msgspec.structs.replace(_close(spec, context, value), detached=context.detached)
     except ToolFailed as failed:
         effect = EffectSeen.NONE if failed.effect is False or not begun else maybe
         return _failure(spec, failed.code, failed.detail, effect)

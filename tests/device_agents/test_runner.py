@@ -22,7 +22,7 @@ from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.tools import registry
 from starloom_protocol.frames import DispatchInput, InputPart
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 WITHIN_S = PATIENCE_S
 
@@ -294,6 +294,80 @@ def test_memory_in_use_above_the_limit_ends_the_call_alone(call: Play, script: s
     said = re.fullmatch(r"shell.run was ended: it used (\d+) MiB of memory; its limit is 400 MiB", ended.detail)
     assert said is not None, ended.detail
     assert int(said[1]) > 400
+
+
+def put_program(folder: Path, name: str, body: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A display whose programs are played by scripts: a clipboard is a process that answers as long as it runs."""
+    folder = tmp_path / "programs"
+    put_program(
+        folder,
+        "xclip",
+        f"cd {folder}\nif [ $3 = -out ]; then kill -0 $(cat owner) 2>/dev/null && cat text; else cat > text; "
+        "echo $$ > owner; exec sleep 300; fi",
+    )
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("DISPLAY", ":93")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    return folder
+
+
+def test_a_clipboard_outlives_its_call_and_can_be_read(call: Play, desktop: Path) -> None:
+    ended = call("clipboard.write", {"text": "Grüße"}).end()
+    assert ended.outcome is Outcome.OK, ended.detail
+    (owner,) = ended.detached
+    try:
+        assert (owner.kind, owner.keep_s, owner.pid) == ("clipboard", 3600, int((desktop / "owner").read_text()))
+        assert owner.mark == processes.start_mark(owner.pid)
+        read = call("clipboard.read", {}).end()
+        assert json.loads(read.value or "")["text"] == "Grüße"
+    finally:
+        assert processes.end_groups([(owner.pid, owner.mark)]) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "echo $$ > {0}/opened; exec sleep 300",
+        # as programs that a desktop starts: in the background, in a session of their own, the opener long gone
+        "setsid sh -c 'echo $$ > {0}/opened.part; mv {0}/opened.part {0}/opened; exec sleep 300' & exit 0",
+    ],
+    ids=["stays", "hands on"],
+)
+def test_what_was_opened_outlives_its_call(call: Play, desktop: Path, body: str) -> None:
+    put_program(desktop, "xdg-open", body.format(desktop))
+    ended = call("open", {"target": "http://example.org/"}).end()
+    assert ended.outcome is Outcome.OK, ended.detail
+    until((desktop / "opened").exists, "the program runs")
+    pid = int((desktop / "opened").read_text())
+    try:
+        assert processes.start_mark(pid) is not None
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_what_cannot_be_opened_is_a_failure(call: Play, desktop: Path) -> None:
+    put_program(desktop, "xdg-open", f"sleep 300 & echo $! > {desktop}/child; exit 3")
+    ended = call("open", {"target": "http://example.org/"}).end()
+    assert (ended.outcome, ended.code) == (Outcome.ERROR, Code.TOOL_FAILED)
+    assert "could not be opened" in ended.detail
+    assert "no program for it is installed" in ended.detail
+    assert processes.start_mark(int((desktop / "child").read_text())) is None
+
+
+def test_a_call_that_is_stopped_leaves_nothing_open(call: Play, desktop: Path) -> None:
+    put_program(desktop, "xdg-open", f"cd {desktop}; echo $$ > part; mv part opened; sleep 300")
+    running = call("open", {"target": "http://example.org/"})
+    until((desktop / "opened").exists, "the program runs")
+    running.order(Order(stop="cancel"))
+    assert running.end().stopped == "cancel"
+    assert processes.start_mark(int((desktop / "opened").read_text())) is None
 
 
 def test_a_stranger_with_the_same_number_is_left_alone() -> None:

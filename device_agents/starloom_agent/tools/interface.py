@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from starloom_agent.calls import Detached
 from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
@@ -117,7 +118,7 @@ class ToolContext:
     lists for `net:reach`; `*` is any. `notes` is a folder of the agent for what tools remember, None where nothing is.
     `secrets` (values by handle) are scrubbed by value from everything that leaves. `cage` names the sandbox layer for
     programs of the request's own making, `none` where the owner allows to do without, empty where such a program may
-    not run.
+    not run. `lab` is a device of the demonstration. `detached` takes the programs that outlive a call that succeeds.
     """
 
     workdir: Path
@@ -130,6 +131,8 @@ class ToolContext:
     network: bool = False
     cage: str = ""
     notes: Path | None = None
+    lab: bool = False
+    detached: list[Detached] = field(default_factory=list)
 
     @functools.cached_property
     def hidden(self) -> Scrubber:

@@ -104,16 +104,19 @@ def test_more_than_fits_is_said(device: Device, install: Install) -> None:
 
 
 def test_a_text_goes_to_the_clipboard_by_its_input_alone(device: Device, install: Install) -> None:
-    folder = install("wayland", wl_copy="cat > {}/text".format("$(dirname $0)").replace("$(dirname $0)", "${0%/*}"))
-    assert device.call("clipboard.write", text="a; rm -rf $HOME") == {"chars": 15, "stays": False}
+    folder = install("wayland", wl_copy="cat > ${0%/*}/text", wl_paste="cat ${0%/*}/text")
+    assert device.call("clipboard.write", text="a; rm -rf $HOME") == {"chars": 15, "stays": False, "keep_s": 3600}
     assert (folder / "text").read_text(encoding="utf-8") == "a; rm -rf $HOME"
-    assert asked(folder) == ["wl-copy", "--foreground", "--type", "text/plain"]
+    assert "wl-copy --foreground --type text/plain" in " ".join(asked(folder))
 
 
-def test_it_is_kept_as_long_as_asked_and_then_let_go(device: Device, install: Install) -> None:
-    install("x11", xclip="cat > /dev/null; echo $$ > ${0%/*}/pid; exec sleep 100")
-    folder = install("x11")
-    assert device.call("clipboard.write", text="x", keep_s=1) == {"chars": 1, "stays": False}
+def test_a_clipboard_that_does_not_give_the_text_is_a_failure(
+    device: Device, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clipboard, "_OWNED_WITHIN_S", 0.2)
+    folder = install("x11", xclip="[ $3 = -out ] && exit 1; echo $$ > ${0%/*}/pid; exec sleep 100")
+    with pytest.raises(ToolFailed, match="does not give it back"):
+        device.call("clipboard.write", text="x")
     with pytest.raises(ProcessLookupError):
         os.kill(int((folder / "pid").read_text()), 0)
 
@@ -181,6 +184,39 @@ def test_what_is_typed_is_never_an_argument(
     device.call("desktop.type", text="--help `id`")
     assert (folder / "text").read_text() == "--help `id`"
     assert asked(folder) == [program, *words]
+
+
+def test_what_the_keyboard_lacks_is_typed_key_by_key(device: Device, install: Install) -> None:
+    folder = install("x11", xdotool="{ printf '%s: ' $1; cat; echo; } >> ${0%/*}/text")
+    found = device.call("desktop.type", text="Grüße, ÄÖ 漢😀\n")
+    assert found == {"chars": 13, "confirmed": False}
+    assert (folder / "text").read_text(encoding="utf-8").splitlines() == [
+        "type: Gr",
+        "-: key --clearmodifiers --delay 100 U00FC U00DF", "",
+        "type: e, ",
+        "-: key --clearmodifiers --delay 100 shift+U00C4 shift+U00D6", "",
+        "type:  ",
+        "-: key --clearmodifiers --delay 100 U6F22 U1F600", "",
+        "type: ", "",
+    ]  # fmt: skip
+    assert not any(char in "".join(asked(folder)) for char in ("ü", "00FC", "Gr"))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"), [("ab\x07", r"U\+0007 .* position 3"), ("\x1b[2J", r"U\+001B .* position 1")]
+)
+def test_a_character_that_no_key_makes_is_named(text: str, named: str, device: Device, install: Install) -> None:
+    folder = install("x11", xdotool="")
+    with pytest.raises(ToolFailed, match=named) as failed:
+        device.call("desktop.type", text=text)
+    assert failed.value.code is Code.BAD_ARGUMENTS
+    assert not (folder / "asked").exists()
+
+
+def test_a_keyboard_that_complains_is_a_failure(device: Device, install: Install) -> None:
+    install("x11", xdotool="cat > /dev/null; echo 'no key for it' >&2")
+    with pytest.raises(ToolFailed, match="did not type all of the text: no key for it"):
+        device.call("desktop.type", text="x")
 
 
 def test_keys_come_from_a_table(device: Device, install: Install) -> None:
