@@ -34,6 +34,7 @@ from starloom_agent.platforms import processes
 from starloom_agent.reporting import report_end, report_receipt, report_start
 from starloom_agent.running_call import RunningCall
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
+from starloom_agent.tools import display
 from starloom_agent.tools.interface import Tool, ToolFailed
 from starloom_protocol.codec import tag_of
 from starloom_protocol.frames import (
@@ -64,6 +65,7 @@ from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatabilit
 
 _WATCH_EVERY_S: Final = 1.0
 _STOP_WITHIN_S: Final = 8.0
+_DISPLAY_EVERY_S: Final = 15.0
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,8 @@ class Agent:
         self._stopping = asyncio.Event()
         self._boot = processes.boot_mark()
         self._work_number = 0
+        self._display: str | None = None
+        self._display_due_at = 0.0
         self._told: tuple[str, tuple[str, ...]] | None = None
 
     # -- life
@@ -480,10 +484,23 @@ class Agent:
                 )
             self._tell_asks()
             self._leftovers.sweep()
+            await self._look_for_display()
             if self._link.connection is not None and (said := self._conditions.changed()):
                 self._push([*said])
             if self._turn is None:
                 self._flushed(lazy=True)
+
+    async def _look_for_display(self) -> None:
+        """Offer anew when a desktop appears or goes: an agent that starts with the computer begins before it."""
+        now = self._clock()
+        if now < self._display_due_at:
+            return
+        self._display_due_at = now + _DISPLAY_EVERY_S
+        found = await asyncio.to_thread(display.session)
+        if self._display is not None and found != self._display and self._link.connection is not None:
+            self._push([self.allowance.offer()])
+            self._say(f"the display is {found}" if found else "the display is gone")
+        self._display = found
 
     def _tell_asks(self) -> None:
         """Tell the hub what waits for the owner here, when that changed and a hub that can read it listens."""

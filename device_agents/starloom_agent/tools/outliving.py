@@ -20,7 +20,7 @@ from starloom_protocol.vocabulary import Code
 _STEP_S = 0.02
 _SAID_CHARS = 300
 # Held, because a Popen that is dropped while its program runs is taken for a mistake.
-_STARTED: list[subprocess.Popen[bytes]] = []
+STARTED: list[subprocess.Popen[bytes]] = []
 
 
 def start(
@@ -53,7 +53,7 @@ def start(
         raise ToolFailed(Code.TOOL_FAILED, f"{argv[0]} could not be started: {error}", effect=False) from error
     finally:
         os.close(errors)
-    _STARTED.append(process)
+    STARTED.append(process)
     mark = processes.start_mark(process.pid) or ""
     context.detached.append(Detached(pid=process.pid, mark=mark, token=token, kind=kind, keep_s=keep_s))
     assert process.stdin is not None  # noqa: S101 - PIPE above

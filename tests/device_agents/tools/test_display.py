@@ -6,6 +6,7 @@ No display is here: what is tested is what is asked of the programs, and what be
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from starloom_agent.platforms import desktop_session
 from starloom_agent.policy import Policy, decide
 from starloom_agent.tools import clipboard, desktop, display, screen
 from starloom_agent.tools.interface import Tool, ToolFailed
@@ -258,10 +260,57 @@ def test_a_session_is_found_by_what_the_environment_names(monkeypatch: pytest.Mo
     assert display.environment()["DISPLAY"] == ":0"
     monkeypatch.delenv("WAYLAND_DISPLAY")
     assert display.session() == "x11"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/nowhere")
+    monkeypatch.delenv("DISPLAY")
+    assert display.session() == ""
+    monkeypatch.setenv("DISPLAY", ":0")
     assert display.lacking("typing", {"wayland": ("wtype",)}) == "typing is not possible in a x11 session"
     for platform, name in (("darwin", "macos"), ("win32", "windows")):
         monkeypatch.setattr("sys.platform", platform)
         assert display.session() == name
+
+
+@pytest.fixture
+def signed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user whose agent began before the desktop: nothing in its environment, a runtime folder, a service manager."""
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in desktop_session.NAMES:
+        monkeypatch.delenv(name, raising=False)
+    runtime, programs = tmp_path / "runtime", tmp_path / "programs"
+    runtime.mkdir()
+    programs.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    manager = programs / "systemctl"
+    manager.write_text(f"#!/bin/sh\n[ \"$*\" = '--user show-environment' ] && cat {programs}/shown\n")
+    manager.chmod(0o755)
+    (programs / "shown").write_text("LANG=C.UTF-8\nSECRET=s\n")
+    return tmp_path
+
+
+def test_a_desktop_that_came_after_the_agent_is_found(signed_in: Path) -> None:
+    assert display.session() == ""
+    (signed_in / "programs" / "shown").write_text("DISPLAY=:7\nXAUTHORITY=$'/run/it'\nSECRET=s\n")
+    assert display.session() == "x11"
+    found = display.environment()
+    assert (found["DISPLAY"], found["XAUTHORITY"]) == (":7", "/run/it")
+    assert "SECRET" not in found
+
+
+def test_the_sockets_of_a_desktop_are_found(signed_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_UNIX) as wayland, socket.socket(socket.AF_UNIX) as bus:
+        monkeypatch.chdir(signed_in / "runtime")
+        wayland.bind("wayland-0")
+        bus.bind("bus")
+        assert display.session() == "wayland"
+        assert display.environment()["DBUS_SESSION_BUS_ADDRESS"] == f"unix:path={signed_in / 'runtime' / 'bus'}"
+
+
+def test_a_link_in_place_of_a_desktops_socket_is_none(signed_in: Path) -> None:
+    (signed_in / "runtime" / "wayland-0").symlink_to("/dev/null")
+    (signed_in / "runtime" / "bus").write_text("")
+    assert display.session() == ""
+    assert "DBUS_SESSION_BUS_ADDRESS" not in display.environment()
 
 
 def test_arguments_out_of_bounds_are_refused() -> None:

@@ -191,12 +191,17 @@ def test_hosts_that_the_owner_has_not_listed_are_refused(device: Device) -> None
         assert failed.value.code is Code.POLICY_REFUSED
 
 
+def no_desktop(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/nowhere")
+
+
 def test_a_notice_that_nobody_can_see_is_a_failure(
     device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(name, raising=False)
+    no_desktop(monkeypatch)
     monkeypatch.setattr(sys, "platform", "linux")
     with pytest.raises(ToolFailed, match="no desktop to show a notice on") as failed:
         device.call("notify", text="Your pictures are safe", count=21)
@@ -205,8 +210,7 @@ def test_a_notice_that_nobody_can_see_is_a_failure(
 
 
 def test_a_demo_device_shows_its_notices_in_its_log(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(name, raising=False)
+    no_desktop(monkeypatch)
     monkeypatch.setattr(sys, "platform", "linux")
     (tool,) = [tool for tool in TOOLS if tool.name == "notify"]
     found = tool.run(replace(device.context(), lab=True), msgspec.convert({"text": "Safe"}, tool.args))
@@ -242,8 +246,7 @@ def test_a_notice_is_given_to_the_desktop_as_words(
 def test_questions_and_openers_are_not_offered_without_a_desktop(
     device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(name, raising=False)
+    no_desktop(monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
     reasons = {tool.name: tool.probe() for tool in TOOLS}
