@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs demo-check explore
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,6 +34,9 @@ sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500
 explore: environment-dev ## every order of a small world; FAULTS=2 STATES=1000000
 	@exec $(HERE) -m tests.sim.explorer --faults $(or $(FAULTS),2) --states $(or $(STATES),1000000)
 
+soak: environment-dev ## one agent and many small tasks: what it keeps stays bounded; TASKS=200000
+	@exec $(HERE) -m tests.chaos.soak --tasks $(or $(TASKS),200000)
+
 chaos: environment-dev ## real processes killed, a history checker judges what is left; SEEDS=75, PROCESSES=3, ONLY=worker
 	@CHAOS_SEEDS='$(or $(SEEDS),2)' exec $(HERE) -m tests.chaos.report \
 		$(if $(PROCESSES),-n $(PROCESSES) --dist worksteal) $(if $(ONLY),-k '$(ONLY)')
@@ -45,8 +48,11 @@ e2e: ## a real browser against a real stack; writes screenshots/index.html
 bench: environment-dev ## Starloom, its socket stack alone and Dask beside each other; writes docs/benchmarks.md; SMOKE=1
 	@exec $(HERE) -m tests.bench $(if $(SMOKE),--smoke,--write docs/benchmarks.md)
 
-guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, SEED=0, ROWS=S1,T26
+guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, SEED=0, FULL=1, ROWS=S1,T26
 	@FRAMES='$(FRAMES)' CASES='$(CASES)' SEED='$(SEED)' ROWS='$(ROWS)' exec $(HERE) -m tests.guard.report
+
+words: environment-dev ## requests in words against the recipes: what is taken, offered, refused; 0 wrong takes
+	@exec $(HERE) -m tests.planner.corpus
 
 seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each; PROCESSES=2, BUG='words of one'
 	@exec $(HERE) -m tests.seeded_bugs.run --processes $(or $(PROCESSES),2) $(if $(BUG),'$(BUG)')

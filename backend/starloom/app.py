@@ -40,6 +40,7 @@ from starloom.blobs.logs import AttemptLogs
 from starloom.clock import HubClock, follow_dates
 from starloom.edge import first_run, keys
 from starloom.edge.app import Edge, Files, build
+from starloom.edge.connections import Connections, Places, bounds_for, raise_descriptors
 from starloom.edge.fanout import Fanout
 from starloom.edge.hub import Hub
 from starloom.edge.lan import LanListener, LanPlace
@@ -204,7 +205,8 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         stack.push_async_callback(_end, collecting)
         reach = reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies)
         place = LanPlace(home, settings.lan_host or "", settings.lan_port, settings.drain_s / 4)
-        lan = LanListener(place, reach, clock.now_ms)
+        places = Places(bounds_for(raise_descriptors()))
+        lan = LanListener(place, reach, clock.now_ms, places=places)
         desk = Desk(store, ScenarioRuns(built_in_folder() / "scenarios", clock.now_ms)) if settings.lab else None
         if desk is not None:
             stack.push_async_callback(desk.close)
@@ -231,6 +233,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
                 lambda: fleet.recipes.values(),
             ),
             peers=peers,
+            places=places,
             questions=others.questions,
             reach=reach,
             reads=store,
@@ -241,7 +244,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             tickets=Tickets(time.monotonic),
             vault=vault,
         )
-        edge = build(hub, _files(settings), gauges=_gauges(succession, store, clock))
+        edge = build(hub, _files(settings), gauges=_gauges(succession, store, clock, places.network))
         if edge.relay is not None:
             neighbours.moved.append(edge.relay.cut)
             stack.push_async_callback(edge.relay.close)
@@ -328,7 +331,7 @@ def _not_ready(succession: Succession, neighbours: Neighbours) -> list[str]:
     return [engine.inbox.waits_for] if engine.inbox.waits_for else []
 
 
-def _gauges(succession: Succession, store: RedisStore, clock: HubClock) -> dict[str, Gauge]:
+def _gauges(succession: Succession, store: RedisStore, clock: HubClock, network: Connections) -> dict[str, Gauge]:
     def of(read: Callable[[Engine], float]) -> Gauge:
         return lambda: 0 if succession.engine is None else read(succession.engine)
 
@@ -343,6 +346,9 @@ def _gauges(succession: Succession, store: RedisStore, clock: HubClock) -> dict[
         "constellations_retired_total": of(lambda engine: engine.retiring.retired),
         "constellations_recalled_total": of(lambda engine: engine.retiring.recalled),
         "history_lag_ms": of(lambda _engine: store.lag_ms(clock.now_ms())),
+        "connections_open": lambda: len(network),
+        "connections_gave_way_total": lambda: network.gave_way,
+        "connections_refused_total": lambda: network.refused,
         "owns_shard": of(lambda _engine: 1),
         "term": of(lambda engine: engine.term),
         "takeovers_total": lambda: succession.takeovers,
@@ -421,6 +427,7 @@ async def serve(settings: Settings) -> None:
             drain_s=settings.drain_s / 2,
             certificate=settings.tls_cert,
             key=settings.tls_key,
+            places=running.hub.places,
         )
         hub_file = settings.home / HUB_FILE
         first_run.write_private(hub_file, {"pid": os.getpid(), "url": settings.url})

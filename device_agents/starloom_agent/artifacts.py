@@ -14,7 +14,7 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from starloom_agent.dialling import Route
 from starloom_agent.tools.interface import OutputPort, ToolFailed
@@ -30,14 +30,19 @@ class _Again(Exception):
     """This try failed in a way that another may not."""
 
 
-def hash_file(path: Path) -> tuple[str, int]:
-    """Return SHA-256 (hex) and size."""
+def hash_file(file: BinaryIO) -> tuple[str, int]:
+    """Return SHA-256 (hex) and size of an open file, read from its start."""
     digest, size = hashlib.sha256(), 0
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-            size += len(chunk)
+    file.seek(0)
+    while chunk := file.read(1 << 20):
+        digest.update(chunk)
+        size += len(chunk)
     return digest.hexdigest(), size
+
+
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hash_file(file)[0]
 
 
 class HubArtifacts:
@@ -60,21 +65,21 @@ class HubArtifacts:
 
     # -- the two operations
 
-    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
+    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
         try:
-            sha256, size = hash_file(path)
+            sha256, size = hash_file(file)
         except OSError as error:
-            raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be read: {error}", effect=False) from error
-        self._retry(f"sending {name}", lambda: self._put_once(path, sha256, size, name))
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{name} cannot be read: {error}", effect=False) from error
+        self._retry(f"sending {name}", lambda: self._put_once(file, sha256, size, name))
         return {"artifact": sha256, "bytes": size, "name": name, "media": media}
 
     def fetch(self, sha256: str, into: Path) -> Path:
         target = into / sha256
-        if target.exists() and hash_file(target)[0] == sha256:
+        if target.exists() and _hash_of(target) == sha256:
             return target
         partial = into / f"{sha256}.part"
         self._retry(f"fetching {sha256[:12]}", lambda: self._fetch_once(sha256, partial))
-        if hash_file(partial)[0] != sha256:
+        if _hash_of(partial) != sha256:
             partial.unlink()
             raise ToolFailed(Code.ARTIFACT_CORRUPT, f"the bytes fetched for {sha256} have another hash", effect=False)
         partial.rename(target)
@@ -108,7 +113,7 @@ class HubArtifacts:
         prefix = f"{route.url.path.rstrip('/')}/aip/v1/artifacts/"
         return route.http(_TRY_TIMEOUT_S), prefix, {"Authorization": f"Bearer {where['token']}"}
 
-    def _put_once(self, path: Path, sha256: str, size: int, name: str) -> None:
+    def _put_once(self, file: BinaryIO, sha256: str, size: int, name: str) -> None:
         connection, prefix, headers = self._open()
         try:
             connection.request("HEAD", prefix + sha256, headers=headers)
@@ -120,13 +125,12 @@ class HubArtifacts:
             if response.status != 404:
                 self._refuse(response.status, f"HEAD {name}", b"")
             offset = _offset(response)
-            with path.open("rb") as file:
-                while True:
-                    file.seek(offset)
-                    offset = self._patch(connection, prefix + sha256, headers, offset, size, file.read(CHUNK_BYTES))
-                    self._output.progress(done_bytes=offset, fraction=offset / size if size else 1.0, note=name)
-                    if offset >= size:
-                        return
+            while True:
+                file.seek(offset)
+                offset = self._patch(connection, prefix + sha256, headers, offset, size, file.read(CHUNK_BYTES))
+                self._output.progress(done_bytes=offset, fraction=offset / size if size else 1.0, note=name)
+                if offset >= size:
+                    return
         finally:
             connection.close()
 

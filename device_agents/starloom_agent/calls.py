@@ -23,7 +23,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class CallSpec(Line, frozen=True, kw_only=True):
     """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
-    as in `ToolContext`, `told` as in `Tool`; `memory_bytes_max` is for all processes of the call, 0 is no limit."""
+    as in `ToolContext`; `confined`, `reads` and `told` as in `Tool`; `memory_bytes_max` is for all processes of the
+    call, 0 is no limit."""
 
     tool: str
     module: str
@@ -34,6 +35,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     start_to_close_s: float
     effectless: bool
     cage: str = ""
+    confined: bool = False
     fence_at: float | None = None
     files_out: list[FileOut] = []
     hosts: list[str] = []
@@ -43,6 +45,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     network: bool = False
     notes: str = ""
     read: list[str] = []
+    reads: list[str] = []
     secrets: dict[str, str] = {}
     told: str = ""
     wants: list[str] = []

@@ -28,7 +28,7 @@ from starloom_agent.ledger import Ledger, LedgerFault
 from starloom_agent.locking import AlreadyRunning, hold_home, running_pid
 from starloom_agent.offers import no_runner
 from starloom_agent.policy import ANSWERS_HERE, ANSWERS_HUB, Policy, PolicyFault, with_grant, without_grant
-from starloom_agent.policy_file import read_policy, to_toml, write_policy
+from starloom_agent.policy_file import accept_policy, adopt_policy, read_policy, seal_key, to_toml, write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.tools import registry
@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
     joined = home.joined()
     home.make()
     with hold_home(home):
+        _adopt(home)
         identity = load_or_make(home.key)
         of_servers = mcp.find_tools(home.root, home.workspace, say)
         ledger = Ledger(home.ledger)
@@ -76,6 +77,14 @@ def run(options: argparse.Namespace) -> int:
             )))  # fmt: skip
         finally:
             ledger.close()
+
+
+def _adopt(home: AgentHome) -> None:
+    try:
+        adopt_policy(home.policy)
+    except PolicyFault as fault:
+        # The agent runs all the same, and allows what a faulty policy allows.
+        say(str(fault))
 
 
 def find_sandbox() -> levels.Sandbox:
@@ -142,6 +151,8 @@ def policy(options: argparse.Namespace) -> int:
             raise CannotDo(f"name one of {', '.join(Profile)}: starloom-agent policy profile work")
         chosen = Profile(options.value)
         _change(home, lambda before: replace(before, profile=chosen))
+    if options.action == "accept":
+        accept_policy(home.policy)
     if options.answers:
         _change(home, lambda before: replace(before, answers=options.answers))
     current = read_policy(home.policy)
@@ -187,7 +198,7 @@ def leave(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
     stop(options)
     service.remove(home, show)
-    for path in (home.hub, home.key, home.policy):
+    for path in (home.hub, home.key, home.policy, seal_key(home.policy)):
         path.unlink(missing_ok=True)
     for folder in (home.run, home.work):
         shutil.rmtree(folder, ignore_errors=True)
@@ -270,8 +281,9 @@ def parser() -> argparse.ArgumentParser:
         if name == "grant":
             hint = "what the command may do at most, such as read or read,write; without it you are asked each time"
             command.add_argument("--effects", type=_names, default=[], help=hint)
-    command = add("policy", policy, "show or change what this device allows; `policy log` shows decisions")
-    command.add_argument("action", nargs="?", choices=("show", "log", "profile"), default="show")
+    hint = "show or change what this device allows; `log` shows decisions, `accept` takes over an edited file"
+    command = add("policy", policy, hint)
+    command.add_argument("action", nargs="?", choices=("show", "log", "profile", "accept"), default="show")
     command.add_argument("value", nargs="?", choices=[*Profile])
     command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
     command.add_argument("--last", type=int, default=50)

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from starloom_protocol.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
-from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome
 
-FENCES_KEPT: Final = 200_000
+FENCES_KEPT: Final = 4_096
+"""Tasks whose fences stay in memory; those of older durable work are recalled from the ledger when they are named."""
 TaskKey = tuple[str, str]
 Fence = tuple[int, int]
 
@@ -30,10 +31,14 @@ class Held:
 
 @dataclass(slots=True)
 class AgentState:
-    """All that the agent decides on. `base_at` is the sending of the last answered `alive` (or of the proof)."""
+    """All that the agent decides on. `base_at` is the sending of the last answered `alive` (or of the proof).
+
+    `begun` has the fence of the highest attempt that began here, of work that may not be repeated.
+    """
 
     slots: int
     base_at: float = 0.0
+    begun: dict[TaskKey, Fence] = field(default_factory=dict)
     draining: bool = False
     fences: dict[TaskKey, Fence] = field(default_factory=dict)
     held: dict[LeaseRef, Held] = field(default_factory=dict)
@@ -49,6 +54,15 @@ class Proved:
     """This connection's proof was sent at `at`: nothing granted on it is older."""
 
     at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What the ledger has of a task that is named next: its highest fence, and the highest attempt that began."""
+
+    task: TaskKey
+    fence: Fence
+    begun: Fence | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +90,7 @@ class EndAll:
     why: str
 
 
-Event = Proved | Resumed | CallEnded | Drained | EndAll | Dispatch | Cancel | Renew
+Event = Proved | Recalled | Resumed | CallEnded | Drained | EndAll | Dispatch | Cancel | Renew
 
 
 # -- actions
@@ -140,11 +154,19 @@ class AnswerFromLedger:
 
 
 @dataclass(frozen=True, slots=True)
+class SayBegun:
+    """Tell the hub of an attempt that it does not know, whose work must not begin again as `at`."""
+
+    at: LeaseRef
+    begun: LeaseRef
+
+
+@dataclass(frozen=True, slots=True)
 class Forget:
     at: LeaseRef
 
 
-Action = Start | Stop | MoveFence | SayReceipt | SayResult | SayEnd | AnswerFromLedger | Forget
+Action = Start | Stop | MoveFence | SayReceipt | SayResult | SayEnd | AnswerFromLedger | SayBegun | Forget
 
 
 def fence_of(at: LeaseRef) -> Fence:
@@ -170,6 +192,11 @@ def step(state: AgentState, event: Event) -> list[Action]:
     if isinstance(event, Proved):
         state.base_at = max(state.base_at, event.at)
         return []
+    if isinstance(event, Recalled):
+        _note_fence(state, event.task, event.fence)
+        if event.begun is not None:
+            _note_begun(state, event.task, event.begun)
+        return []
     if isinstance(event, Drained):
         state.draining = event.draining
         return []
@@ -183,23 +210,46 @@ def running_refs(state: AgentState) -> list[LeaseRef]:
     return [at for at, held in state.held.items() if not held.stopping or held.running]
 
 
-def _note_fence(state: AgentState, at: LeaseRef) -> None:
-    key = task_of(at)
+def _note_fence(state: AgentState, key: TaskKey, fence: Fence) -> None:
     # Written anew, so that the order of the dictionary is that of use and the oldest go first.
-    state.fences[key] = max(fence_of(at), state.fences.pop(key, (-1, -1)))
+    state.fences[key] = max(fence, state.fences.pop(key, (-1, -1)))
     while len(state.fences) > FENCES_KEPT:
-        del state.fences[next(iter(state.fences))]
+        oldest = next(iter(state.fences))
+        del state.fences[oldest]
+        state.begun.pop(oldest, None)
+
+
+def _note_begun(state: AgentState, key: TaskKey, fence: Fence) -> None:
+    known = state.begun.get(key)
+    if known is None or fence[1] >= known[1]:
+        state.begun[key] = fence
+
+
+def _begun_before(state: AgentState, dispatch: Dispatch) -> LeaseRef | None:
+    """Return the attempt of this work that began here under another history, as before a backup was restored.
+
+    Attempts of a task only rise within one history. So a hub that hands out one again under another incarnation has
+    lost what came of it.
+    """
+    at = dispatch.at
+    begun = state.begun.get(task_of(at))
+    if begun is None or dispatch.repeatability in REPEATABLE or begun[0] == at.incarnation or at.attempt > begun[1]:
+        return None
+    return LeaseRef(attempt=begun[1], constellation=at.constellation, incarnation=begun[0], task=at.task)
 
 
 def _dispatched(state: AgentState, dispatch: Dispatch) -> list[Action]:
     at = dispatch.at
     if at in state.held:
         return []
+    begun = _begun_before(state, dispatch)
+    if begun is not None:
+        return [SayBegun(at, begun)]
     highest = state.fences.get(task_of(at))
     if highest is not None and fence_of(at) <= highest:
         detail = f"a newer attempt of this task than {at.attempt} was already taken here"
         return [AnswerFromLedger(at, SayResult(at, Outcome.REFUSED, Code.FENCED, detail))]
-    _note_fence(state, at)
+    _note_fence(state, task_of(at), fence_of(at))
     fence_at = state.base_at + dispatch.fence_after_s if dispatch.fence_after_s > 0 else None
     # An older attempt of the same task that still runs has been given away: it ends before this one begins.
     older = [held_at for held_at in state.held if task_of(held_at) == task_of(at)] if highest is not None else []
@@ -222,6 +272,8 @@ def _start_waiting(state: AgentState) -> list[Action]:
             continue
         held.running = True
         state.running += 1
+        if held.dispatch.repeatability not in REPEATABLE:
+            _note_begun(state, task_of(at), fence_of(at))
         actions.append(Start(held.dispatch, held.fence_at))
     state.waiting = left
     return actions
@@ -267,7 +319,7 @@ def _end(state: AgentState, at: LeaseRef, why: str) -> list[Action]:
 def _cancelled(state: AgentState, at: LeaseRef) -> list[Action]:
     held = state.held.get(at)
     if held is None:
-        _note_fence(state, at)
+        _note_fence(state, task_of(at), fence_of(at))
         return [AnswerFromLedger(at, SayReceipt(at, known=False, effect=EffectSeen.NONE))]
     if held.stopping:
         held.stopping = "cancel"
@@ -308,7 +360,7 @@ def _resume(state: AgentState, entry: PlanEntry) -> list[Action]:
             # From now on it never begins here. What the hub saw begin and the ledger does not know was pure work, or
             # the ledger is another one: `maybe` is right for both. An end that is asked for again and is not here
             # is left to a person.
-            _note_fence(state, at)
+            _note_fence(state, task_of(at), fence_of(at))
             detail = "the agent was started anew and this device has no trace of the attempt"
             lost = SayResult(at, Outcome.INTERRUPTED, Code.INTERRUPTED, detail, EffectSeen.MAYBE)
             return [AnswerFromLedger(at, lost if entry.action == "continue" else None)]

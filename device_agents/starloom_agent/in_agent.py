@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from starloom_agent.calls import Ended
 from starloom_agent.outcomes import arguments, canonical_value, facts_of
@@ -20,8 +20,8 @@ class _Nothing:
     def fetch(self, sha256: str, into: Path) -> Path:
         raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({sha256}, {into})", effect=False)
 
-    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
-        raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({path}, {name}, {media})")
+    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+        raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({file}, {name}, {media})")
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
         """Instant tools have no progress."""

@@ -82,6 +82,7 @@ def spec_of(
     return CallSpec(
         args=dispatch.args,
         cage=allowance.cage(tool),
+        confined=tool.confined,
         connection_file=str(connection_file),
         effectless=leaves_no_trace(tool),
         fence=f"{dispatch.at.incarnation}.{dispatch.at.attempt}",
@@ -95,6 +96,7 @@ def spec_of(
         network=bool(hosts),
         notes=str(allowance.notes),
         read=[str(path) for path in folders.read],
+        reads=list(tool.reads),
         secrets=dispatch.secrets,
         start_to_close_s=dispatch.start_to_close_s,
         told=tool.told,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STR
 CREATE TABLE IF NOT EXISTS attempts (
   constellation TEXT NOT NULL, task TEXT NOT NULL, incarnation INTEGER NOT NULL, attempt INTEGER NOT NULL,
   state TEXT NOT NULL, effect TEXT NOT NULL, began_s INTEGER, group_id INTEGER, group_mark TEXT, boot TEXT, result BLOB,
-  changed_s INTEGER NOT NULL,
+  changed_s INTEGER NOT NULL, once INTEGER,
   PRIMARY KEY (constellation, task, incarnation, attempt)) STRICT;
 CREATE INDEX IF NOT EXISTS attempts_state ON attempts (state);
 CREATE TABLE IF NOT EXISTS reports (number INTEGER PRIMARY KEY, frame BLOB NOT NULL) STRICT;
@@ -35,7 +34,11 @@ CREATE TABLE IF NOT EXISTS decisions (
   allowed INTEGER NOT NULL, reason TEXT NOT NULL, profile TEXT NOT NULL, asked INTEGER NOT NULL DEFAULT 0) STRICT;
 """
 _NUMBERS_RESERVED = 10_000
-_DECISIONS_KEPT = 50_000
+DECISIONS_KEPT = 10_000
+ATTEMPTS_KEPT = 200_000
+RESULTS_KEPT = 2_000
+PRUNED_AT_ONCE = 1_000
+BEGUN_TOLD = 128
 _FINISHED_KEPT_S = 60 * 24 * 3600
 _LAZY_WRITES_MAX = 2_000
 
@@ -98,13 +101,19 @@ class Ledger:
             raise LedgerFault(f"the ledger {path} cannot be used: {error}") from error
         self._pending: list[tuple[str, tuple[Any, ...]]] = []
         self._must_sync = False
+        self._decided = self._ended = 0
         self.writes = 0
 
     def _add_missing_columns(self) -> None:
         """A ledger made by an older agent stays in use: the fences in it must not be lost."""
-        there = {str(row[1]) for row in self._db.execute("PRAGMA table_info(decisions)")}
-        if "asked" not in there:
-            self._db.execute("ALTER TABLE decisions ADD COLUMN asked INTEGER NOT NULL DEFAULT 0")
+        for table, column, kind in (
+            ("decisions", "asked", "INTEGER NOT NULL DEFAULT 0"),
+            ("attempts", "once", "INTEGER"),
+        ):
+            there = {str(row[1]) for row in self._db.execute(f"PRAGMA table_info({table})")}
+            if column not in there:
+                self._db.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
+        self._db.execute("CREATE INDEX IF NOT EXISTS attempts_changed ON attempts (changed_s)")
 
     def _meta(self, name: str, value: str) -> str:
         self._db.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (name, value))
@@ -139,12 +148,16 @@ class Ledger:
         self._pending.append((sql, values))
         self._must_sync = self._must_sync or sync
 
-    def accepted(self, at: LeaseRef, *, effect: str) -> None:
-        """An attempt was taken; `effect` (none or maybe) is what it counts as if it never reports again."""
+    def accepted(self, at: LeaseRef, *, effect: str, once: bool = False) -> None:
+        """An attempt was taken; `effect` (none or maybe) is what it counts as if it never reports again.
+
+        `once`: its work may not be repeated.
+        """
         self._write(
-            "INSERT OR REPLACE INTO attempts (constellation, task, incarnation, attempt, state, effect, changed_s)"
-            " VALUES (?, ?, ?, ?, 'accepted', ?, ?)",
-            (*_key(at), effect, int(time.time())),
+            "INSERT OR REPLACE INTO attempts"
+            " (constellation, task, incarnation, attempt, state, effect, changed_s, once)"
+            " VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?)",
+            (*_key(at), effect, int(time.time()), int(once)),
             sync=True,
         )
 
@@ -168,6 +181,7 @@ class Ledger:
 
     def finished(self, at: LeaseRef, result: ResultFrame | Receipt) -> None:
         """The attempt has ended; its last report is kept to answer a repeated dispatch."""
+        self._ended += 1
         self._write(
             "INSERT INTO attempts (constellation, task, incarnation, attempt, state, effect, result, changed_s)"
             " VALUES (?, ?, ?, ?, 'finished', 'none', ?, ?)"
@@ -195,6 +209,7 @@ class Ledger:
         self._write("DELETE FROM reports WHERE number <= ?", (up_to,), sync=False)
 
     def decided(self, row: DecisionRow) -> None:
+        self._decided += 1
         self._write(
             "INSERT INTO decisions (at_s, lease, tool, allowed, reason, profile, asked) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (row.at_s, row.lease, row.tool, int(row.allowed), row.reason, row.profile, int(row.asked)),
@@ -232,16 +247,26 @@ class Ledger:
 
     # -- reads (of what was flushed)
 
-    def fences(self) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:
-        """Yield the highest (incarnation, attempt) of every task."""
+    def known(self, constellation: str, task: str) -> tuple[tuple[int, int], tuple[int, int] | None] | None:
+        """Return the highest (incarnation, attempt) of a task, and the pair of the highest attempt that began."""
         rows = self._db.execute(
-            "SELECT constellation, task, incarnation, attempt FROM attempts ORDER BY changed_s, incarnation, attempt"
+            "SELECT incarnation, attempt, began_s FROM attempts WHERE constellation = ? AND task = ?",
+            (constellation, task),
+        ).fetchall()
+        if not rows:
+            return None
+        begun = [(incarnation, attempt) for incarnation, attempt, began_s in rows if began_s is not None]
+        highest = max((incarnation, attempt) for incarnation, attempt, _ in rows)
+        return highest, max(begun, key=lambda fence: (fence[1], fence[0]), default=None)
+
+    def begun_lately(self) -> list[LeaseRef]:
+        """Return the newest attempts that began of work that may not be repeated, newest first."""
+        rows = self._db.execute(
+            "SELECT constellation, task, incarnation, attempt FROM attempts"
+            " WHERE once = 1 AND began_s IS NOT NULL ORDER BY changed_s DESC LIMIT ?",
+            (BEGUN_TOLD,),
         )
-        highest: dict[tuple[str, str], tuple[int, int]] = {}
-        for constellation, task, incarnation, attempt in rows:
-            key = (constellation, task)
-            highest[key] = max(highest.get(key, (-1, -1)), (incarnation, attempt))
-        yield from highest.items()
+        return [LeaseRef(constellation=c, task=t, incarnation=i, attempt=a) for c, t, i, a in rows]
 
     def unfinished(self) -> list[Unfinished]:
         rows = self._db.execute(
@@ -298,15 +323,33 @@ class Ledger:
     # -- housekeeping
 
     def prune(self) -> None:
-        """Drop decisions beyond the newest 50,000 and attempts that ended sixty days ago."""
+        """Drop what is beyond its bound: decisions, results and attempts that ended sixty days ago or too many since.
+
+        A result goes before its attempt: without it, the attempt still bars a repetition.
+        """
         self._write(
             "DELETE FROM decisions WHERE number <= (SELECT max(number) FROM decisions) - ?",
-            (_DECISIONS_KEPT,),
+            (DECISIONS_KEPT,),
             sync=False,
         )
-        before = int(time.time()) - _FINISHED_KEPT_S
-        self._write("DELETE FROM attempts WHERE state = 'finished' AND changed_s < ?", (before,), sync=False)
-        self.flush(lazy=True)
+        self._write(
+            "UPDATE attempts SET result = NULL WHERE result IS NOT NULL AND state = 'finished' AND rowid <="
+            " (SELECT rowid FROM attempts WHERE result IS NOT NULL ORDER BY rowid DESC LIMIT 1 OFFSET ?)",
+            (RESULTS_KEPT,),
+            sync=False,
+        )
+        self._write(
+            "DELETE FROM attempts WHERE state = 'finished' AND (changed_s < ? OR rowid <="
+            " (SELECT rowid FROM attempts ORDER BY rowid DESC LIMIT 1 OFFSET ?))",
+            (int(time.time()) - _FINISHED_KEPT_S, ATTEMPTS_KEPT),
+            sync=False,
+        )
+        self._decided = self._ended = 0
+
+    def prune_if_due(self) -> None:
+        """Prune when enough was added since the last time; cheap to call often."""
+        if max(self._decided, self._ended) >= PRUNED_AT_ONCE:
+            self.prune()
 
     def close(self) -> None:
         self.flush(lazy=True)

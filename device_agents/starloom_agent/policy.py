@@ -32,7 +32,9 @@ ANSWERS_HUB: Final = "hub"
 SERVICE_RESTART: Final = "service:restart"
 
 # What of the agent's home no request may ever touch.
-PRIVATE: Final = ("device.key", "hub.json", "ledger.sqlite", "policy.toml", "mcp.toml", "asks", "run", "work")
+PRIVATE: Final = (
+    "device.key", "hub.json", "ledger.sqlite", "policy.toml", "policy.key", "mcp.toml", "asks", "run", "work",
+)  # fmt: skip
 
 _FILES = frozenset({FILES_READ, FILES_WRITE})
 _WORK = _FILES | {"python:run", "git:run"}

@@ -38,6 +38,7 @@ from starloom_agent.tools import display
 from starloom_agent.tools.interface import Tool, ToolFailed
 from starloom_protocol.codec import tag_of
 from starloom_protocol.frames import (
+    BEGUN,
     Ack,
     Alive,
     AsksFrame,
@@ -61,7 +62,7 @@ from starloom_protocol.frames import (
     Welcome,
 )
 from starloom_protocol.version import knows
-from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatability
+from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 
 _WATCH_EVERY_S: Final = 1.0
 _STOP_WITHIN_S: Final = 8.0
@@ -111,7 +112,7 @@ class Agent:
         self.identity = identity
         self.ledger = ledger
         self.outbox = Outbox(ledger)
-        self.state = core.AgentState(slots=settings.slots, fences=dict(ledger.fences()))
+        self.state = core.AgentState(slots=settings.slots)
         self._address = address
         self._tools = {tool.name: tool for tool in tools if settings.lab or not tool.lab_only}
         self._modules = modules
@@ -203,7 +204,12 @@ class Agent:
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
         self._told = None
-        return [self.allowance.offer(), *self._conditions.greeting()]
+        return [*self._begun_lately(), self.allowance.offer(), *self._conditions.greeting()]
+
+    def _begun_lately(self) -> list[Frame]:
+        """Tell what began here of work that may not be repeated: a hub whose history is older takes it up."""
+        entries = [LedgerEntry(at=at, state=BEGUN) for at in self.ledger.begun_lately()]
+        return [LedgerReport(entries=entries)] if entries else []
 
     def received(self, frames: list[Frame]) -> None:
         for frame in frames:
@@ -228,10 +234,23 @@ class Agent:
     def _on_event(self, frame: Any) -> None:
         self._do(frame)
 
+    def _on_order(self, frame: Dispatch | Cancel) -> None:
+        self._recall(frame.at)
+        self._do(frame)
+
+    def _recall(self, at: LeaseRef) -> None:
+        """Bring back from the ledger what the core has forgotten of a task."""
+        key = core.task_of(at)
+        known = None if key in self.state.fences else self.ledger.known(*key)
+        if known is not None:
+            core.step(self.state, core.Recalled(key, *known))
+
     def _on_ack(self, frame: Ack) -> None:
         self.outbox.acknowledged(frame.durable)
 
     def _on_resume(self, frame: ResumePlan) -> None:
+        for entry in frame.entries:
+            self._recall(entry.at)
         self._do(core.Resumed(frame.entries))
 
     def _on_drain(self, frame: DrainFrame) -> None:
@@ -274,8 +293,8 @@ class Agent:
 
     _handlers: Final[dict[type[Frame], Callable[[Agent, Any], None]]] = {
         Ack: _on_ack,
-        Cancel: _on_event,
-        Dispatch: _on_event,
+        Cancel: _on_order,
+        Dispatch: _on_order,
         DrainFrame: _on_drain,
         FetchFacts: _on_fetch_facts,
         OwnerAnswer: _on_answer,
@@ -316,6 +335,8 @@ class Agent:
             self._report_end(action.at, ended, durable=True, verified=False)
         elif isinstance(action, core.AnswerFromLedger):
             self._answer(action)
+        elif isinstance(action, core.SayBegun):
+            self._say_begun(action)
         else:
             self.ledger.forget(action.at)
 
@@ -340,7 +361,8 @@ class Agent:
             return
         if durable:
             effect = EffectSeen.NONE if leaves_no_trace(tool) else EffectSeen.MAYBE
-            self.ledger.accepted(dispatch.at, effect=effect)
+            once = dispatch.repeatability not in REPEATABLE
+            self.ledger.accepted(dispatch.at, effect=effect, once=once)
             self.ledger.started(dispatch.at)
         report_start(self.outbox, dispatch.at, durable=durable)
         self._to_spawn.append(dispatch.at)
@@ -371,6 +393,20 @@ class Agent:
             self.outbox.add(lambda number: msgspec.structs.replace(kept, report=number), durable=True)
         elif self.ledger.state_of(action.at) == "unknown" and action.absent is not None:
             self._act(action.absent)
+
+    def _say_begun(self, action: core.SayBegun) -> None:
+        begun = action.begun
+        self._say(
+            f"{lease_name(action.at)}: not begun: this device began it as attempt {begun.attempt} of life "
+            f"{begun.incarnation}; the hub's history is older"
+        )
+        self._push([LedgerReport(entries=[LedgerEntry(at=begun, state=BEGUN)])])
+        if self.ledger.state_of(action.at) != "unknown":
+            return
+        # A hub that takes up the earlier attempt has closed this lease by then; for an older hub this is in doubt.
+        detail = f"this device began attempt {begun.attempt} of it before; the hub's history is older"
+        ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=EffectSeen.MAYBE)
+        self._report_end(action.at, ended, durable=True, verified=False)
 
     def _report_end(self, at: LeaseRef, ended: Ended, *, durable: bool, verified: bool) -> None:
         report_end(self.outbox, self.ledger, at, ended, durable=durable, verified=verified)
@@ -488,6 +524,7 @@ class Agent:
             if self._link.connection is not None and (said := self._conditions.changed()):
                 self._push([*said])
             if self._turn is None:
+                self.ledger.prune_if_due()
                 self._flushed(lazy=True)
 
     async def _look_for_display(self) -> None:

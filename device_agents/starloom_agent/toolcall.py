@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import importlib
 import os
-import shutil
 import threading
 import time
 import traceback
@@ -20,8 +19,11 @@ import msgspec
 from starloom_agent.artifacts import HubArtifacts
 from starloom_agent.calls import CallSpec, Ended, Said, encode
 from starloom_agent.outcomes import arguments, canonical_value, facts_of, resolve_inputs, scrub
+from starloom_agent.sandbox import confinement
 from starloom_agent.secret_args import filled_args
+from starloom_agent.tools.beneath import outermost
 from starloom_agent.tools.interface import Folders, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.placing import place
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
@@ -90,6 +92,7 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         cage=spec.cage,
         notes=Path(spec.notes) if spec.notes else None,
         lab=spec.lab,
+        confine=lambda: _confine(spec),
     )
     maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
     begun = False
@@ -98,6 +101,8 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         inputs = resolve_inputs(spec.inputs, lambda sha256: parse(context.fetch(sha256).read_text(encoding="utf-8")))
         args = arguments(tool.args, filled_args(spec.args, spec.secrets), inputs)
         begun = True
+        if spec.confined:
+            context.confine()
         value = msgspec.to_builtins(tool.run(context, args))
         return msgspec.structs.replace(_close(spec, context, value), detached=context.detached)
     except ToolFailed as failed:
@@ -123,7 +128,9 @@ def _failure(spec: CallSpec, code: Code, detail: str, effect: EffectSeen) -> End
 
 
 def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
-    """Put files where they go and the value where it fits."""
+    """Put files where they go and the value where it fits; nothing but that is left to do."""
+    if spec.files_out:
+        context.confine()
     for item in spec.files_out:
         _file_out(context, value, item.output, item.to)
     text = canonical_value(value)
@@ -135,7 +142,8 @@ def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
     if size <= INLINE_VALUE_BYTES_MAX:
         return Ended(outcome=Outcome.OK, value=text, bytes=size, facts=facts, facts_too_big=too_big)
     path = context.workdir / "value.json"
-    path.write_text(text, encoding="utf-8")
+    with context.files.create(path) as made:
+        made.write(text.encode())
     stored = context.put(path, name="value.json", media="application/json")
     return Ended(outcome=Outcome.OK, artifact=stored["artifact"], bytes=size, facts=facts, facts_too_big=too_big)
 
@@ -146,11 +154,20 @@ def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> None:
     if ref is MISSING or not isinstance(sha256, str):
         raise ToolFailed(Code.NO_VALUE, f"files_out: {pointer} names no artifact in the result")
     target = context.resolve_write(to)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the target, so that the last step is a rename within one file system; two tasks may share a fence.
-    beside = target.parent / f".{target.name}.{context.fence}-{os.getpid()}.part"
+    place(context, context.fetch(sha256), target)
+
+
+def _confine(spec: CallSpec) -> None:
+    """Leave this process the granted folders, its own directory, and the folder of the connection to the hub."""
+    # Room for what a library puts aside, a database that sorts for one: the usual places are out of reach.
+    os.environ["TMPDIR"] = spec.workdir
+    # A root inside another one adds nothing, and somebody may have put a link in its place.
+    write = outermost(map(Path, spec.write))
+    read = outermost([*map(Path, spec.read), *write])
+    connection = str(Path(spec.connection_file).parent)
     try:
-        shutil.copyfile(context.fetch(sha256), beside)
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+        confinement.confine(read=[*map(str, read), connection, *spec.reads], write=[spec.workdir, *map(str, write)])
+    except OSError as error:
+        raise ToolFailed(
+            Code.TOOL_UNAVAILABLE, f"this device could not confine {spec.tool} to its folders: {error}", effect=False
+        ) from error

@@ -76,13 +76,24 @@ export function preview(body: { request?: string; recipe?: string; plan?: unknow
     const near = words.includes("picture") || words.includes("back up");
     const missing = [
       { name: "source", title: "the device to copy from", type: "device" },
-      { name: "target", title: "the device to copy to", type: "device" },
+      { name: "target", reason: "there is no device like toaster", title: "the device to copy to", type: "device" },
     ];
-    const candidates = near
-      ? [{ ...found, missing, params: {} }]
-      : [{ missing: [], params: {}, recipe: "fleet-health", title: RECIPES[1]?.title }];
+    const candidates = words.includes("hello")
+      ? []
+      : near
+        ? [{ ...found, missing, params: {} }]
+        : [{ missing: [], params: {}, recipe: "fleet-health", title: RECIPES[1]?.title }];
     return {
-      body: { plan_hash: null, tasks: [], understood: { candidates, outcome: near ? "near" : "none" } },
+      body: {
+        plan_hash: null,
+        tasks: [],
+        understood: {
+          by_model: words.includes("by the model"),
+          candidates,
+          examples: ["how are my machines", "back up the pictures of demo-phone to demo-server"],
+          outcome: near ? "near" : "none",
+        },
+      },
       status: 200,
     };
   }

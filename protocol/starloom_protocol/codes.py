@@ -153,7 +153,10 @@ CODES: dict[Code, CodeInfo] = {
     ),
     Code.UNKNOWN_RECIPE: CodeInfo(_P, 404, "No recipe has this name", "See `starloom recipes`."),
     Code.REQUEST_AMBIGUOUS: CodeInfo(
-        _P, 422, "The words fit more than one recipe", "Pick a candidate and fill its missing parameters."
+        _P,
+        422,
+        "No recipe fits these words exactly",
+        "Pick a candidate and fill in what it lacks, or say it another way.",
     ),
     Code.REQUEST_NOT_UNDERSTOOD: CodeInfo(
         _P,

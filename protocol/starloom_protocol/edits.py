@@ -69,6 +69,13 @@ class SetPolicy(Operation, frozen=True, kw_only=True, tag="set_policy"):
     policy: Policy
 
 
+class Supersede(Operation, frozen=True, kw_only=True, tag="supersede"):
+    """In the outcome, `task`, which ended without success, counts as `by`; null takes that back. For people only."""
+
+    by: str | None
+    task: str
+
+
 EditOperation = (
     AddTask
     | RemoveTask
@@ -80,6 +87,7 @@ EditOperation = (
     | Expand
     | DropItems
     | SetPolicy
+    | Supersede
 )
 
 

@@ -148,7 +148,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
 
     A group has `for_each`, or is `nested`: a plan within the plan, whose tasks are its children from the beginning.
     `secrets` are the names that its arguments ask for, as the author wrote them: no value that a rule or an item brings
-    adds one.
+    adds one. In the outcome a task that ended without success counts as the one it is `superseded_by`.
     """
 
     args: str = "{}"
@@ -170,6 +170,7 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     repeatability: Repeatability | None = None
     retry: Retry = Retry()
     secrets: list[str] = []
+    superseded_by: str | None = None
     timeouts: Timeouts = Timeouts()
     tool: str | None = None
     undo: UndoCall | None = None

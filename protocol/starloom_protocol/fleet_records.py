@@ -68,6 +68,8 @@ class Offer(Record, frozen=True, kw_only=True):
 class Device(Record, frozen=True, kw_only=True):
     """One device; its id is made from its key. `session` rises with each connection.
 
+    `remembers` says what it has begun that this history does not have, until a person has seen it.
+
     `ledger_ms` is when its present ledger was first seen: of what was given to it before, that ledger proves nothing.
     While it drains, what may move is moved away at `drain_due_ms` (0: never). `aside` says why it is quarantined;
     `probing` lets it have one task all the same, to see whether it works again.
@@ -93,6 +95,7 @@ class Device(Record, frozen=True, kw_only=True):
     probing: bool = False
     profile: Profile = Profile.OBSERVE
     quarantined: bool = False
+    remembers: str = ""
     reports: int = 0
     revoked: bool = False
     session: int = 0

@@ -8,6 +8,8 @@ sides: an unknown field or tag is a protocol error, a field that the peer's vers
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from starloom_protocol.ask_records import OwnerAsk
@@ -189,15 +191,22 @@ class AsksFrame(Frame, frozen=True, kw_only=True, tag="asks"):
     open: list[OwnerAsk] = []
 
 
+BEGUN: Final = "begun"
+
+
 class LedgerEntry(Part, frozen=True, kw_only=True):
-    """What an agent's ledger says of one attempt: unknown, accepted, started, finished."""
+    """What an agent's ledger says of one attempt: unknown, accepted, started, finished.
+
+    Said unasked, `begun`: work that may not be repeated began here. A hub that has no such attempt has an older
+    history; one that knows the word no more than that ignores it.
+    """
 
     at: LeaseRef
     state: str
 
 
 class LedgerReport(Frame, frozen=True, kw_only=True, tag="ledger"):
-    """The answer to `query`: an entry for each attempt asked, in the same order."""
+    """The answer to `query`: an entry for each attempt asked, in the same order; and after each welcome, `begun`."""
 
     entries: list[LedgerEntry]
 

@@ -1,8 +1,9 @@
 """Takes known values out of what is said: as they are, and as they stand inside JSON, URLs, base64, hex and listings.
 
-Pure; the agent uses it before anything leaves a device, the hub once more for what comes in. It finds a value that
-was copied or encoded whole, not one that was cut, reversed or encrypted on purpose: that is what naming the devices
-and tools of a secret is for.
+Upper and lower case, base32 and UTF-16 (also in base64, as PowerShell has it) are among the forms. Pure; the agent uses
+it before anything leaves a device, the hub once more for what comes in. It finds a value that was copied or encoded
+whole, not one that was cut, reversed or encrypted on purpose: that is what naming the devices and tools of a secret is
+for. A form costs one search of a text, and a value has about 80.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ import msgspec
 MASK: Final = "***"
 _LINE_CHARS_LEAST: Final = 8
 _CORE_CHARS_LEAST: Final = 8
+_CASE_CHARS_LEAST: Final = 4
+FORMS_BYTES_MOST: Final = 16 * 1024
+"""A longer value is not looked for in other cases, in base32 and in UTF-16, so that its forms stay small."""
+_WIDE: Final = ("utf-16-le", "utf-16-be")
+_GLANCE_CHARS: Final = 16
 
 
 class Scrubber:
@@ -26,47 +32,55 @@ class Scrubber:
 
     def __init__(self, values: Iterable[str]) -> None:
         forms: dict[str, None] = {}
+        raw: dict[bytes, None] = {}
         for value in values:
             for form in forms_of(value):
                 forms[form] = None
+            if value and len(value) <= FORMS_BYTES_MOST:
+                raw |= dict.fromkeys(value.encode(codec) for codec in _WIDE)
         # The longest first, so that what is left of a longer one never shows.
         self.forms: tuple[str, ...] = tuple(sorted(forms, key=lambda form: (-len(form), form)))
         self.form_chars_max = len(self.forms[0]) if self.forms else 0
-        self._pattern = re.compile("|".join(map(re.escape, self.forms))) if self.forms else None
+        self._raw = (*(form.encode() for form in self.forms), *raw)
 
     def __bool__(self) -> bool:
-        return self._pattern is not None
+        return bool(self.forms)
 
     def text(self, text: str) -> str:
         """Return a text without the values."""
-        return self._pattern.sub(MASK, text) if self._pattern is not None else text
+        # Searching for each form by itself is many times faster than one pattern of them all, and most texts have none.
+        present = [form for form in self.forms if form in text]
+        return re.sub("|".join(map(re.escape, present)), MASK, text) if present else text
 
     def finds(self, data: bytes) -> bool:
         """Whether bytes hold one of the values in any form."""
-        return any(form.encode() in data for form in self.forms)
+        return any(form in data for form in self._raw)
 
     def value(self, value: Any) -> Any:
         """Return a JSON value without the values: texts, keys, and numbers that spell one."""
-        if self._pattern is None:
+        if not self.forms:
             return value
         if isinstance(value, str):
-            return self._pattern.sub(MASK, value)
+            return self.text(value)
         if isinstance(value, dict):
             return {self.text(key): self.value(item) for key, item in value.items()}
         if isinstance(value, list):
             return [self.value(item) for item in value]
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return MASK if self._pattern.search(str(value)) else value
+            return value if self.text(str(value)) == str(value) else MASK
         return value
 
     def held_back(self, text: str) -> int:
         """Return where a tail begins that could become a value when more text follows; the length if none does."""
-        first = max(0, len(text) - self.form_chars_max + 1)
-        for at in range(first, len(text)):
-            tail = text[at:]
-            if any(len(form) > len(tail) and form.startswith(tail) for form in self.forms):
-                return at
-        return len(text)
+        cut = len(text)
+        for form in self.forms:
+            at = text.find(form[0], max(0, len(text) - len(form) + 1), cut)
+            while at >= 0:
+                if form.startswith(text[at : at + _GLANCE_CHARS]) and form.startswith(text[at:]):
+                    cut = at
+                    break
+                at = text.find(form[0], at + 1, cut)
+        return cut
 
 
 class Stream:
@@ -109,6 +123,23 @@ def _written(value: str) -> Iterable[str]:
     yield urllib.parse.quote(value)
     yield urllib.parse.quote_plus(value)
     raw = value.encode()
+    yield from _encoded(raw)
+    if len(raw) > FORMS_BYTES_MOST:
+        return
+    yield from _base32_cores(raw)
+    if len(value) >= _CASE_CHARS_LEAST:
+        yield from (value.lower(), value.upper(), value.swapcase(), value.capitalize(), value.title())
+    for codec in _WIDE:
+        wide = value.encode(codec)
+        yield from _encoded(wide)
+        yield from _base32_cores(wide)
+        # What a program writes as UTF-16 is read here as UTF-8, or byte for byte.
+        for read in (wide.decode("utf-8", "replace"), wide.decode("latin-1")):
+            if read.strip("\0"):
+                yield read.strip("\0")
+
+
+def _encoded(raw: bytes) -> Iterable[str]:
     if len(raw) >= _CORE_CHARS_LEAST // 2:
         yield raw.hex()
         yield raw.hex().upper()
@@ -117,6 +148,16 @@ def _written(value: str) -> Iterable[str]:
         if len(core) >= _CORE_CHARS_LEAST:
             yield core
             yield core.replace("+", "-").replace("/", "_")
+
+
+def _base32_cores(raw: bytes) -> Iterable[str]:
+    """Yield the parts of base32 texts that depend on these bytes alone, wherever they begin in a group of five."""
+    for before in range(5):
+        text = base64.b32encode(b"\0" * before + raw).decode()
+        core = text[-(-before * 8 // 5) : (before + len(raw)) * 8 // 5]
+        if len(core) >= _CORE_CHARS_LEAST:
+            yield core
+            yield core.lower()
 
 
 def _base64_core(raw: bytes, before: int) -> str:

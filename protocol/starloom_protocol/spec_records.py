@@ -45,12 +45,14 @@ class Selector(Record, frozen=True, kw_only=True):
 class ForEach(Record, frozen=True, kw_only=True):
     """A group's list: `source`+`output` (a task's output), `devices` (a selector) or `same` (a family).
 
+    Of a group `source`, each successful child gives one item in order, or with `flatten` a list of items to join.
     `in_turn`: the whole family goes through one item after the other and stops where one does not succeed.
     `when_off`: a device that is off is waited for, or told of (`report`) once it has been off for `after_s`.
     """
 
     after_s: int = 0
     devices: Selector | None = None
+    flatten: bool = False
     in_turn: bool = False
     max_parallel: int = 0
     need: Need = Need.ALL

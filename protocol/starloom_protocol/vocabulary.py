@@ -259,6 +259,7 @@ class Attention(StrEnum):
     OWNER_ASKED = "owner_asked"
     UNDO_FAILED = "undo_failed"
     BUDGET = "budget"
+    STALLED = "stalled"
 
 
 class ScheduleState(StrEnum):

@@ -99,17 +99,15 @@ def test_what_may_be_issued() -> None:
     assert may_issue(caller(Role.OWNER), Role.VIEWER, frozenset({"everything"})) is not None
 
 
-def test_limits_by_address_and_as_a_whole() -> None:
+def test_failures_are_limited_by_address_and_door() -> None:
     time = Time()
-    limits = Limits(time, {"door": Rate(2, 10.0)})
-    assert [limits.wait_s("door", "a") for _ in range(3)] == [0, 0, 10.0]
-    assert limits.wait_s("door", "b") == 0
+    limits = Limits(time, {"door": Rate(2, 10.0), "other": Rate(1, 1.0)})
+    assert [limits.failed("door", "a") for _ in range(3)] == [0, 0, 10.0]
+    assert limits.failed("door", "b") == 0
+    assert limits.failed("other", "a") == 0
     time.s += 10
-    assert limits.wait_s("door", "a", count=False) == 0
-    assert limits.wait_s("door", "a") == 0
-    assert limits.wait_s("door", "a") == 10.0
-    many = [limits.wait_s("door", f"address-{number}") for number in range(100)]
-    assert max(many) > 0
+    assert limits.failed("door", "a") == 0
+    assert limits.failed("door", "a") == 10.0
 
 
 def test_limits_forget_addresses_but_not_without_bound() -> None:
@@ -117,16 +115,8 @@ def test_limits_forget_addresses_but_not_without_bound() -> None:
     limits = Limits(time, {"door": Rate(1, 1.0)})
     for number in range(20_000):
         time.s += 1
-        assert limits.wait_s("door", str(number)) == 0
+        assert limits.failed("door", str(number)) == 0
     assert len(limits._levels) == 10_000
-
-
-def test_a_look_at_a_limit_keeps_nothing() -> None:
-    limits = Limits(Time(), {"door": Rate(1, 1.0)})
-    assert [limits.wait_s("door", "a", count=False) for _ in range(3)] == [0, 0, 0]
-    assert len(limits._levels) == 0
-    limits.wait_s("door", "a")
-    assert [limits.wait_s("door", "a", count=False) for _ in range(3)] == [1.0, 1.0, 1.0]
 
 
 def test_ids_are_twenty_letters_of_which_all_are_as_likely() -> None:

@@ -105,6 +105,14 @@ class Pair(Stack):
         """A client of a hub that is neither dead nor frozen."""
         return self.client_of(next(name for name in HUBS if name not in self._silent))
 
+    def cli(self, name: str, *words: str) -> tuple[int, str]:
+        """Run `starloom` against one hub; return its exit code and what it said."""
+        argv = [sys.executable, "-m", "starloom.cli", words[0], "--hub", str(self._home_of(name)), *words[1:]]
+        done = subprocess.run(
+            argv, env=self._environment, capture_output=True, text=True, check=False, timeout=120 * SLOWER
+        )
+        return done.returncode, done.stdout + done.stderr
+
     def until_ready(self, name: str) -> None:
         def ready() -> bool:
             assert self._hubs[name].poll() is None, self.log(f"hub-{name}")

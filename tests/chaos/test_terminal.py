@@ -207,3 +207,25 @@ def test_what_a_device_has_not_granted_is_refused_there_with_the_line_to_type(
     assert f"type on the device: starloom-agent grant files:read {tmp_path}" in " ".join(told.stdout.split())
     assert "nobody else's" not in done.stdout + told.stdout + starloom(stack, "logs").stdout
     settled()
+
+
+WITHOUT_A_FIT = {
+    "find out which of my machines is slow and why": "No recipe fits these words",
+    "find report.pdf on north and copy it to south": "No recipe fits these words exactly",
+    "back up Documents of north to toaster, keep -3": "there is no device like toaster",
+    "do not run uptime everywhere": "No recipe fits these words exactly",
+    "hello": "for example",
+    "wie geht es meinen Rechnern": "for example",
+}
+
+
+@pytest.mark.parametrize("words", WITHOUT_A_FIT)
+def test_words_that_no_recipe_fits_start_nothing_and_end_with_2(stack: Stack, words: str) -> None:
+    before = count(stack)
+    for more in ((), ("--preview",)):
+        done = starloom(stack, "submit", words, *more)
+        assert done.returncode == 2, done.stdout + done.stderr
+        said = " ".join((done.stdout + done.stderr).split())
+        assert WITHOUT_A_FIT[words] in said
+        assert said.casefold().count("no recipe fits these words") == 1
+    assert count(stack) == before

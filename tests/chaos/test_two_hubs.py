@@ -104,6 +104,24 @@ def test_the_standby_takes_over_and_nothing_is_lost(
     settled()
 
 
+def test_reads_go_on_while_the_owner_is_frozen(stack: Pair, settled: Settled) -> None:
+    """Before another takes over: of a read, nothing may depend on the owner."""
+    request = stack.submit(echoes("read-on", 40, side_by_side=2))
+    standby = stack.standby()
+    client = stack.client_of(standby)
+    with stack.frozen(stack.owner()):
+        for path in ("/devices", "/devices/north", "/enrollments", f"/constellations/{request.id}"):
+            assert client.get(path), path
+        commands = {
+            command: stack.cli(standby, *command.split())
+            for command in ("devices", f"show {request.id}", f"watch {request.id}")
+        }
+        for command, (code, said) in commands.items():
+            assert (code, "Idempotency-Key" in said) == (0, False), (command, said)
+    assert stack.until_final(request, 90 * SLOWER) == "succeeded"
+    settled()
+
+
 @pytest.mark.parametrize("kind", ["killed", "frozen"])
 def test_without_the_standby_the_owner_goes_on(stack: Pair, settled: Settled, kind: str) -> None:
     name = f"standby-{kind}"

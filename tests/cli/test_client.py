@@ -193,3 +193,81 @@ def test_events_are_records() -> None:
         return httpx.Response(200, content=json.dumps({"items": [row], "next": 7}))
 
     assert [event.seq for event in client(handle).events("c", 6)] == [7]
+
+
+class Patience:
+    """A clock that moves by what is slept, a hub that answers after so many refusals, and what was said meanwhile."""
+
+    def __init__(self, *refusals: httpx.Response | Exception) -> None:
+        self.s = 0.0
+        self.said: list[str] = []
+        self.asked = 0
+        self.refusals = list(refusals)
+
+    def handle(self, _request: httpx.Request) -> httpx.Response:
+        self.asked += 1
+        if not self.refusals:
+            return httpx.Response(200, json={"items": [{"id": "d-1", "name": "nas"}]})
+        refusal = self.refusals.pop(0)
+        if isinstance(refusal, Exception):
+            raise refusal
+        return refusal
+
+    def sleep(self, seconds: float) -> None:
+        self.s += seconds
+
+    def client(self, patience_s: float = 60.0) -> Client:
+        return Client(
+            HubAddress("http://127.0.0.1:8470", "slt_a_b", "test"),
+            transport=httpx.MockTransport(self.handle),
+            sleep=self.sleep,
+            now=lambda: self.s,
+            say=self.said.append,
+            patience_s=patience_s,
+        )
+
+
+def away() -> httpx.Response:
+    return httpx.Response(503, json={"code": "hub_unreachable", "title": "Away"})
+
+
+def test_a_read_has_a_minute_of_patience() -> None:
+    hub = Patience(*[away()] * 20)
+    assert hub.client().get("/devices")["items"]
+    assert (hub.asked, hub.said) == (21, ["the hub does not answer; trying again ...", "the hub is back"])
+    hub = Patience(*[away()] * 1000)
+    with pytest.raises(Problem) as caught:
+        hub.client().get("/devices")
+    assert (caught.value.code, 50 < hub.s <= 60) == ("hub_unreachable", True)
+
+
+def test_only_a_hub_that_was_heard_is_waited_for() -> None:
+    hub = Patience(httpx.ConnectError("refused"), httpx.ConnectError("refused"))
+    asking = hub.client()
+    with pytest.raises(Problem):
+        asking.get("/devices")
+    assert hub.s == 0
+    with pytest.raises(Problem):
+        asking.get("/devices")
+    assert asking.get("/devices")
+    hub.refusals = [httpx.ConnectError("refused")] * 3
+    assert asking.get("/devices")
+    assert hub.s > 0
+
+
+def test_what_is_no_read_or_no_outage_is_asked_once() -> None:
+    hub = Patience(away())
+    with pytest.raises(Problem):
+        hub.client().post("/stop-all")
+    assert hub.asked == 1
+    hub = Patience(httpx.Response(404, json={"code": "not_found", "title": "No"}))
+    with pytest.raises(Problem):
+        hub.client().get("/devices/x")
+    assert hub.asked == 1
+
+
+def test_names_are_left_out_where_they_cannot_be_read() -> None:
+    hub = Patience(away())
+    asking = hub.client()
+    assert (asking.names(), hub.s) == ({}, 0)
+    assert asking.names() == {"d-1": "nas"}

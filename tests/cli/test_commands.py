@@ -15,12 +15,16 @@ from starloom.cli.commands import build
 Answer = tuple[int, Any]
 
 
+SOME_ID = "c-" + "2" * 20
+
+
 class StubHub:
     """An HTTP server that answers as told and keeps what it was asked."""
 
     def __init__(self) -> None:
         self.answers: dict[tuple[str, str], Answer] = {}
         self.asked: list[tuple[str, str, Any]] = []
+        self.urls: list[str] = []
         stub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -29,6 +33,7 @@ class StubHub:
                 body = json.loads(self.rfile.read(length)) if length else None
                 path = self.path.partition("?")[0].removeprefix("/api/v1")
                 stub.asked.append((self.command, path, body))
+                stub.urls.append(self.path)
                 missing = (404, {"title": "It does not exist", "code": "not_found", "hint": "Look again."})
                 status, document = stub.answers.get((self.command, path), missing)
                 raw = json.dumps(document).encode()
@@ -161,11 +166,20 @@ def test_saving_never_leaves_the_folder(hub: StubHub, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_hub_that_is_away_is_exit_5(hub: StubHub) -> None:
+def test_a_hub_that_stays_away_is_exit_5(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starloom.cli.client.PATIENCE_S", 0.3)
     hub.answers[NEWEST] = (503, {"title": "Busy", "code": "overloaded", "reason": "the store is away"})
     code, said = starloom(hub, "ls")
     assert code == 5
     assert "the store is away" in said
+
+
+@pytest.mark.parametrize("words", [(SOME_ID,), (SOME_ID, "a"), ("a", SOME_ID)])
+def test_why_takes_a_constellation_first(hub: StubHub, words: tuple[str, ...]) -> None:
+    item = {"task": "a", "sentence": "a waits.", "candidates": [], "actions": []}
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, item)
+    assert starloom(hub, "why", *words)[0] == 0
+    assert ("task_id=a" in hub.urls[-1]) is (len(words) == 2)
 
 
 def test_why_of_one_task(hub: StubHub) -> None:
@@ -271,3 +285,22 @@ def test_stop_all_shows_who_confirmed_and_names_who_is_away(hub: StubHub) -> Non
     hub.answers["POST", "/stop-all"] = (202, {"constellations": [], "devices": []})
     code, said = starloom(hub, "stop-all")
     assert (code, said.strip()) == (0, "Nothing runs.")
+
+
+@pytest.mark.parametrize(
+    ("understood", "expected"),
+    [
+        ({"outcome": "none", "by_model": False}, 2),
+        ({"outcome": "near", "by_model": False}, 2),
+        ({"outcome": "none", "by_model": True}, 0),
+    ],
+)
+def test_a_preview_of_words_without_a_fit_ends_as_their_run(
+    hub: StubHub, understood: dict[str, Any], expected: int
+) -> None:
+    shown = {**understood, "candidates": [], "title": "No recipe fits these words", "said": "Say it in English."}
+    hub.answers[("POST", "/constellations/preview")] = (200, {"tasks": [], "plan_hash": None, "understood": shown})
+    code, said = starloom(hub, "submit", "hello", "--preview")
+    assert code == expected
+    assert said.count("No recipe fits these words") == 1
+    assert "Say it in English." in said

@@ -16,7 +16,7 @@ from starloom.core import inputs as i
 from starloom.core.apply import load
 from starloom.core.off_devices import TIMER as OFF
 from starloom.core.timeouts import passed
-from starloom_protocol.edits import AddDependency, AddTask, DropItems, RemoveTask, SetPolicy
+from starloom_protocol.edits import AddDependency, AddTask, DropItems, RemoveTask, SetPolicy, Supersede
 from starloom_protocol.entities import (
     Check,
     Choice,
@@ -34,6 +34,7 @@ from starloom_protocol.entities import (
     VerifyCall,
 )
 from starloom_protocol.feed import FLEET, encode_event, state_hash
+from starloom_protocol.frames import BEGUN
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, DeviceLink, FaultKind, FaultTarget, Gate, Need, Op, Outcome, Profile
 from tests.builders import MAYBE, TOOLS, Driver, edge, plan, task, when
@@ -201,6 +202,55 @@ def retry_round() -> Driver:
     driver.run(value={"l": [{"k": 1}, {"k": 2}]})
     driver.control("retry_from", "b")
     driver.run(value={"l": [{"k": 1}, {"k": 2}]})
+    return driver
+
+
+def superseded() -> Driver:
+    driver = Driver("one")
+    driver.submit(plan(task("copy"), task("last", device="away")))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    driver.do(
+        i.EditProposed(
+            id=driver.ident(),
+            by="person:ann",
+            constellation="c1",
+            base_version=1,
+            operations=[AddTask(spec=task("copy-2")), Supersede(by="copy-2", task="copy")],
+            reason="another way",
+        )
+    )
+    driver.run(value=1)
+    driver.control("skip", "last")
+    return driver
+
+
+def list_over_a_group() -> Driver:
+    driver = Driver("one", slots=4)
+    each = ForEach(source="made", output="/files", flatten=True)
+    driver.submit(plan(task("l"), task("made", for_each=ForEach(source="l", output="")), task("file", for_each=each)))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, ["a", "b"])
+    for number, dispatch in enumerate(driver.take()):
+        driver.result(dispatch, {"files": [number, number + 10]})
+    driver.run(value=1)
+    driver.control("retry_from", "made.1")
+    (dispatch,) = driver.take()
+    driver.result(dispatch, {"files": [1]})
+    driver.run(value=1)
+    return driver
+
+
+def remembered() -> Driver:
+    driver = Driver("one")
+    driver.shard.incarnation = 2
+    driver.submit(plan(task("a", tool="t.never"), task("b", "x=a")))
+    (dispatch,) = driver.take()
+    begun = msgspec.structs.replace(dispatch.at, incarnation=1)
+    driver.do(i.LedgerReported(id="l1", by="device:d-one", device="d-one", at=begun, state=BEGUN))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, 1)
+    driver.run(value=1)
     return driver
 
 
@@ -446,6 +496,9 @@ SCENARIOS: dict[str, tuple[Callable[[], Driver], str]] = {
     "photo-backup": (photo_backup, "c1"),
     "cancel": (cancel, "c1"),
     "retry-round": (retry_round, "c1"),
+    "superseded": (superseded, "c1"),
+    "list-over-a-group": (list_over_a_group, "c1"),
+    "remembered": (remembered, "c1"),
     "unknown": (unknown, "c1"),
     "verified": (verified, "c1"),
     "rejected-rule-and-removal": (rejected_rule_and_removal, "c1"),

@@ -26,7 +26,7 @@ from starloom_protocol.edits import (
 from starloom_protocol.entities import Choice, ForEach, Policy, Selector
 from starloom_protocol.feed import state_hash
 from starloom_protocol.frames import Propose
-from starloom_protocol.vocabulary import Code, Gate, TaskState
+from starloom_protocol.vocabulary import Code, EffectSeen, Gate, Outcome, TaskState
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
 
@@ -266,3 +266,57 @@ def test_an_agent_proposes_from_within_its_own_open_attempt_only() -> None:
     driver.do(i.ProposalReported(device=dispatch.device, frame=frame, **from_agent))
     version = driver.shard.constellations["c1"].versions["2"]
     assert (version.author, version.reason, version.trigger) == (f"agent:{dispatch.device}", "found more", "a")
+
+
+def test_a_question_to_a_person_is_given_no_device() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(
+        plan(task("first"), task("ask", "x=first", person="Go on?", choices=[Choice(value="y", label="Yes")]))
+    )
+    by_name = Selector(name="one")
+    for word, operation in (
+        ("reassign", Reassign(device=by_name, id="ask")),
+        ("update_task", UpdateTask(changes={"device": msgspec.Raw(b'{"name":"one"}')}, id="ask")),
+    ):
+        (fault,) = edit(driver, operation).faults
+        assert (fault.code, fault.place) == (Code.PLAN_INVALID, f"operations[0].{word}.device")
+        assert fault.reason == "a question to a person has no device"
+
+
+def test_the_way_out_of_a_started_task_fits_its_state() -> None:
+    driver = WatchedDriver("one", slots=8)
+    driver.submit(plan(*(task(name, tool="t.never") for name in ("done", "runs", "stops", "doubt")), task("open")))
+    taken = {item.at.task: item for item in driver.take()}
+    driver.result(taken["done"], 1)
+    driver.started(taken["stops"])
+    driver.control("cancel", "stops")
+    driver.result(taken["doubt"], outcome=Outcome.INTERRUPTED, effect=EffectSeen.MAYBE)
+    hints = {}
+    for name in ("done", "runs", "stops", "doubt"):
+        (fault,) = edit(driver, RemoveTask(id=name)).faults
+        assert fault.code is Code.TASK_STARTED
+        hints[name] = f"{fault.reason}. {fault.hint}"
+    assert hints == {
+        "done": "done is succeeded. Retry it to run it again, or add a task that comes after it.",
+        "runs": "runs has started. Cancel it first, or edit what comes after it.",
+        "stops": "stops is being stopped. Wait until it has stopped.",
+        "doubt": "doubt may have happened. Mark it or retry it first.",
+    }
+
+
+def test_a_place_names_the_word_that_was_written() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a", device="away"), task("g", for_each=ForEach(source="a", output="/l"))))
+    faults = edit(
+        driver,
+        AddTask(spec=task("a")),
+        AddTask(spec=task("n", for_each=ForEach(same="none"))),
+        RemoveTask(id="none"),
+        DropItems(of="g", keys="1"),
+    ).faults
+    assert [fault.place for fault in faults] == [
+        "operations[0].add_task.id",
+        "operations[1].add_task.for_each.same",
+        "operations[2].remove_task",
+        "operations[3].drop_items.keys",
+    ]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from starloom.core import inputs as i
+from starloom.core.effects import SendFetch
 from starloom.core.model import ShardSettings
+from starloom_protocol.edits import AddTask
 from starloom_protocol.entities import Choice, ForEach, Selector
+from starloom_protocol.frames import FactsFrame, ResultFrame
 from starloom_protocol.vocabulary import Code, Gate, Need, Outcome
 from tests.builders import IDEMPOTENT, MAYBE, Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
@@ -232,3 +238,126 @@ def test_an_input_of_a_group_is_the_list_of_its_children_in_order() -> None:
     (rows,) = end.inputs
     assert [source.task for source in rows.sources] == [f"g.{n}" for n in range(11)]
     assert (rows.many, rows.sources[3].attempt) == (True, 2)
+
+
+def over_a_group(first: list[Any], slots: int = 20, **fields: Any) -> Driver:
+    """A list `l`, a group `m` over it, and `n` over what the children of `m` give under `/value`."""
+    driver = WatchedDriver("one", slots=slots)
+    driver.submit(
+        plan(
+            task("l"),
+            task("m", for_each=ForEach(source="l", output="/l", need=fields.pop("need", Need.ALL))),
+            task("n", for_each=ForEach(source="m", output="/value", **fields)),
+            task("end", "rows=n"),
+        )
+    )
+    driver.result(driver.take()[0], {"l": first})
+    return driver
+
+
+def items_of_n(driver: Driver) -> list[str]:
+    items = driver.shard.constellations["c1"].items
+    return [item.value for key, item in items.items() if key.startswith("n/")]
+
+
+def test_a_list_over_a_group_has_an_item_for_each_child() -> None:
+    driver = over_a_group([4, 5, 6])
+    taken = {item.at.task: item for item in driver.take()}
+    for name, value in (("m.2", "c"), ("m.0", "a"), ("m.1", ["b"])):
+        assert driver.states()["n"] == "waiting"
+        driver.result(taken[name], {"value": value})
+    assert items_of_n(driver) == ['"a"', '["b"]', '"c"']
+    assert [item.item for item in driver.dispatched] == ['"a"', '["b"]', '"c"']
+    assert driver.run() == "succeeded"
+    driver.folded_equals_state()
+
+
+def test_a_flattened_list_over_a_group_joins_the_lists() -> None:
+    driver = over_a_group([1, 2, 3], flatten=True)
+    for dispatch, value in zip(driver.take(), ([1, 2], [], [3]), strict=True):
+        driver.result(dispatch, {"value": value})
+    assert items_of_n(driver) == ["1", "2", "3"]
+    assert driver.run() == "succeeded"
+
+
+def test_a_list_over_a_group_counts_only_its_successes() -> None:
+    driver = over_a_group([1, 2, 3], need=Need.BEST_EFFORT)
+    taken = driver.take()
+    driver.result(taken[1], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    driver.result(taken[2], {"value": "c"})
+    driver.result(taken[0], {"value": "a"})
+    assert items_of_n(driver) == ['"a"', '"c"']
+
+
+def test_a_list_over_a_failed_group_is_skipped() -> None:
+    driver = over_a_group([1])
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    assert driver.states()["n"] == driver.states()["end"] == "skipped"
+    assert driver.state() == "failed"
+
+
+@pytest.mark.parametrize(
+    ("value", "flatten", "code"),
+    [({"other": 1}, False, Code.NO_VALUE), ({"value": 7}, True, Code.NOT_A_LIST)],
+)
+def test_a_list_over_a_group_names_the_child_without_one(value: Any, flatten: bool, code: Code) -> None:
+    driver = over_a_group([1], flatten=flatten)
+    driver.result(driver.take()[0], value)
+    group = driver.shard.constellations["c1"].groups["n"]
+    assert (group.state, group.code) == ("failed", code)
+    assert any("/value of m.0" in event.note for event in driver.events)
+
+
+def test_a_list_over_a_nested_plan_reads_its_leaves() -> None:
+    driver = WatchedDriver("one")
+    nested = task("p", tool=None, nested=True)
+    parts = [task("p.a", group="p"), task("p.b", "x=p.a", group="p")]
+    driver.submit(plan(nested, *parts, task("n", for_each=ForEach(source="p", output="/v"))))
+    assert driver.run(value=lambda dispatch: {"v": dispatch.at.task}) == "succeeded"
+    assert items_of_n(driver) == ['"p.a"', '"p.b"']
+
+
+def test_a_list_over_a_group_is_made_again_with_it() -> None:
+    driver = over_a_group([1, 2])
+    for dispatch in driver.take():
+        driver.result(dispatch, {"value": dispatch.at.task})
+    assert driver.run() == "succeeded"
+    answer = driver.control("retry_from", "m.1")
+    assert not answer.faults, answer.faults
+    (again,) = driver.take()
+    assert again.at.task == "m.1", "n waits for the new list"
+    found = driver.shard.constellations["c1"]
+    driver.result(again, {"value": "other"})
+    assert items_of_n(driver) == ['"m.0"', '"other"']
+    assert (found.tasks["n.0"].round, found.tasks["n.1"].round) == (1, 2), "only the changed item runs again"
+    assert driver.run() == "succeeded"
+    driver.folded_equals_state()
+
+
+def test_children_bring_the_facts_that_a_list_reads() -> None:
+    driver = over_a_group([1, 2])
+    assert [item.wants for item in driver.take()] == [["/value"], ["/value"]]
+
+
+def test_a_list_over_finished_results_asks_their_devices() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("l"), task("m", for_each=ForEach(source="l", output="/l")), task("open")))
+    by_task = {item.at.task: item for item in driver.take()}
+    driver.result(by_task["l"], {"l": [1, 2]})
+    for number, dispatch in enumerate(driver.take()):
+        frame = ResultFrame(at=dispatch.at, report=1, outcome=Outcome.OK, artifact=str(number) * 64, bytes=99_999)
+        driver.do(i.ResultReported(id=driver.ident(), by="device:d-one", device="d-one", frame=frame))
+    version = driver.shard.constellations["c1"].head.version
+    added = AddTask(spec=task("n", for_each=ForEach(source="m", output="/v")))
+    edit = i.EditProposed(
+        id=driver.ident(), by="person:ann", constellation="c1", base_version=version, operations=[added]
+    )
+    assert not driver.do(edit).faults
+    asked = [effect for effect in driver.sent if isinstance(effect, SendFetch)]
+    assert [(item.at.task, item.wants) for item in asked] == [("m.0", ["/v"]), ("m.1", ["/v"])]
+    for number, item in enumerate(asked):
+        assert driver.states()["n"] == "waiting"
+        facts = FactsFrame(at=item.at, facts={"/v": str(number)})
+        driver.do(i.FactsReported(id=driver.ident(), by="device:d-one", device="d-one", frame=facts))
+        driver.folded_equals_state()
+    assert items_of_n(driver) == ["0", "1"]

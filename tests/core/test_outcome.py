@@ -172,3 +172,46 @@ def test_what_is_counted_as_ended_follows_a_new_round() -> None:
     assert (found.progress.ended, list(found.progress.failed)) == (0, [])
     driver.result(driver.take()[0], 1)
     assert answer(driver).sentence == "test: 1 of 3 tasks done so far on one."
+
+
+def test_tasks_cancelled_one_by_one_end_as_cancelled() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a"), task("b", "x=a"), task("c", device="away")))
+    for name in ("c", "a"):
+        driver.control("cancel", name)
+    driver.receipt(driver.take()[0])
+    assert driver.states() == {"a": "cancelled", "b": "skipped", "c": "cancelled"}
+    assert driver.state() == "cancelled"
+    assert "cancelled" in answer(driver).sentence
+
+
+@pytest.mark.parametrize(("end", "state"), [(Outcome.OK, "failed"), (Outcome.ERROR, "failed")])
+def test_a_cancelled_task_beside_another_end_is_not_all(end: Outcome, state: str) -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a"), task("c", device="away")))
+    driver.control("cancel", "c")
+    driver.result(driver.take()[0], 1, outcome=end, code=Code.TOOL_FAILED if end is Outcome.ERROR else None)
+    assert driver.state() == state
+
+
+def test_a_task_cancelled_by_itself_can_be_retried_after_the_end() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a", device="away")))
+    driver.control("cancel", "a")
+    assert driver.state() == "cancelled"
+    answered = driver.control("retry", "a")
+    assert not answered.faults
+    assert driver.state() == "active"
+    driver.control("cancel")
+    assert driver.control("retry", "a").faults[0].code is Code.ILLEGAL_CONTROL
+
+
+@pytest.mark.parametrize(("action", "state"), [("skip", "succeeded"), ("cancel", "cancelled")])
+def test_nothing_left_to_approve_ends_what_waits_for_it(action: str, state: str) -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a")), hold=True)
+    assert driver.state() == "awaiting_approval"
+    driver.control(action, "a")
+    found = driver.shard.constellations["c1"]
+    assert (driver.state(), list(found.open_questions), found.head.attention) == (state, [], [])
+    driver.folded_equals_state()

@@ -136,18 +136,23 @@ def sha(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def put(client: HubArtifacts, path: Path, **more: str) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return client.put(file, **more)
+
+
 def test_put_sends_once_and_knows_what_the_hub_has(client: HubArtifacts, store: Store, picture: Path) -> None:
-    first = client.put(picture, name="p.bin", media="x/y")
+    first = put(client, picture, name="p.bin", media="x/y")
     assert first == {"artifact": sha(picture), "bytes": picture.stat().st_size, "name": "p.bin", "media": "x/y"}
     assert store.whole[sha(picture)] == picture.read_bytes()
-    client.put(picture, name="p.bin", media="x/y")
+    put(client, picture, name="p.bin", media="x/y")
     assert store.taken_bytes == picture.stat().st_size
     assert store.tokens == {"Bearer t1"}
 
 
 def test_put_goes_on_where_it_was_cut(client: HubArtifacts, store: Store, picture: Path) -> None:
     store.cut_after = [CHUNK_BYTES, 3 * CHUNK_BYTES]
-    client.put(picture, name="p", media="x/y")
+    put(client, picture, name="p", media="x/y")
     assert store.whole[sha(picture)] == picture.read_bytes()
     assert store.taken_bytes == picture.stat().st_size
 
@@ -155,7 +160,7 @@ def test_put_goes_on_where_it_was_cut(client: HubArtifacts, store: Store, pictur
 def test_an_empty_file_is_a_file(client: HubArtifacts, store: Store, tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.touch()
-    assert client.put(path, name="empty", media="x/y")["bytes"] == 0
+    assert put(client, path, name="empty", media="x/y")["bytes"] == 0
     assert store.whole[sha(path)] == b""
 
 
@@ -187,6 +192,6 @@ def test_tries_end_at_the_deadline(tmp_path: Path, picture: Path) -> None:
         tmp_path / "none.json", Quiet(), deadline=5, clock=lambda: float(next(ticks)), sleep=lambda _: None
     )
     with pytest.raises(ToolFailed) as failed:
-        client.put(picture, name="p", media="x/y")
+        put(client, picture, name="p", media="x/y")
     assert failed.value.code is Code.NETWORK
     assert "not connected" in failed.value.detail

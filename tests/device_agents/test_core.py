@@ -146,3 +146,53 @@ def test_end_all_stops_what_runs_and_gives_back_what_waits(state: core.AgentStat
         core.step(state, dispatch(lease(task)))
     actions = core.step(state, core.EndAll("agent_stopped"))
     assert [type(action) for action in actions] == [core.Stop, core.Stop, core.SayResult]
+
+
+def once(at: LeaseRef) -> Dispatch:
+    """A dispatch of work that may not be repeated."""
+    return Dispatch(at=at, args="{}", fence_after_s=0, repeatability="never", start_to_close_s=60, tool="x")
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+@pytest.mark.parametrize("incarnation", [2, 4])
+def test_work_begun_under_another_history_does_not_begin_again(
+    state: core.AgentState, attempt: int, incarnation: int
+) -> None:
+    begun = lease(attempt=2, incarnation=3)
+    core.step(state, once(begun))
+    core.step(state, core.CallEnded(begun, stopped=False))
+    again = lease(attempt=attempt, incarnation=incarnation)
+    assert core.step(state, once(again)) == [core.SayBegun(again, begun)]
+
+
+def test_a_higher_attempt_of_begun_work_may_begin(state: core.AgentState) -> None:
+    core.step(state, once(lease()))
+    core.step(state, core.CallEnded(lease(), stopped=False))
+    (start,) = core.step(state, once(lease(attempt=2, incarnation=2)))
+    assert isinstance(start, core.Start)
+
+
+def test_work_that_may_be_repeated_begins_under_a_newer_history(state: core.AgentState) -> None:
+    core.step(state, dispatch(lease()))
+    core.step(state, core.CallEnded(lease(), stopped=False))
+    (start,) = core.step(state, dispatch(lease(incarnation=2)))
+    assert isinstance(start, core.Start)
+
+
+def test_what_the_ledger_recalls_of_a_task_bars_it(state: core.AgentState) -> None:
+    core.step(state, core.Recalled(("c", "t"), (1, 3), (1, 2)))
+    assert core.step(state, once(lease(attempt=2, incarnation=2))) == [
+        core.SayBegun(lease(attempt=2, incarnation=2), lease(attempt=2))
+    ]
+    (answer,) = core.step(state, once(lease(attempt=3)))
+    assert isinstance(answer, core.AnswerFromLedger)
+
+
+def test_the_memory_of_fences_is_bounded(state: core.AgentState, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "FENCES_KEPT", 3)
+    for number in range(10):
+        at = lease(f"t{number}")
+        core.step(state, once(at))
+        core.step(state, core.CallEnded(at, stopped=False))
+    assert list(state.fences) == [("c", "t7"), ("c", "t8"), ("c", "t9")]
+    assert list(state.begun) == list(state.fences)

@@ -77,12 +77,47 @@ def test_decisions_wait_for_a_write_that_must_be_synced(path: Path) -> None:
     assert [row.tool for row in ledger.decisions()] == ["x"]
 
 
-def test_fences_are_the_highest_of_each_task(path: Path) -> None:
+def test_a_task_is_known_by_its_highest_fence_and_what_began(path: Path) -> None:
     ledger = Ledger(path)
     for at in (lease(attempt=3), lease(attempt=1, incarnation=2), lease(attempt=9), lease("u")):
         ledger.accepted(at, effect="none")
     ledger.flush()
-    assert dict(ledger.fences()) == {("c", "t"): (2, 1), ("c", "u"): (1, 1)}
+    assert ledger.known("c", "t") == ((2, 1), None)
+    assert ledger.known("c", "v") is None
+    ledger.started(lease(attempt=3))
+    ledger.started(lease("u"))
+    ledger.flush()
+    assert (ledger.known("c", "t"), ledger.known("c", "u")) == (((2, 1), (1, 3)), ((1, 1), (1, 1)))
+
+
+def test_only_work_that_may_not_be_repeated_is_told_as_begun(path: Path) -> None:
+    ledger = Ledger(path)
+    for at, once in ((lease("once"), True), (lease("again"), False), (lease("waits"), True)):
+        ledger.accepted(at, effect="maybe", once=once)
+    for at in (lease("once"), lease("again")):
+        ledger.started(at)
+    ledger.flush()
+    assert ledger.begun_lately() == [lease("once")]
+
+
+def test_what_a_ledger_keeps_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, most in (("DECISIONS_KEPT", 5), ("RESULTS_KEPT", 3), ("ATTEMPTS_KEPT", 7), ("PRUNED_AT_ONCE", 4)):
+        monkeypatch.setattr(f"starloom_agent.ledger.{name}", most)
+    ledger = Ledger(path)
+    for number in range(40):
+        at = lease(f"t{number}")
+        ledger.accepted(at, effect="none", once=True)
+        ledger.started(at)
+        ledger.finished(at, ResultFrame(at=at, outcome=Outcome.OK, report=number + 1, value=str(number)))
+        ledger.decided(DecisionRow(1.0, "c/t", "fs.read", True, "", "work"))
+        ledger.prune_if_due()
+        ledger.flush(lazy=True)
+    assert len(ledger.decisions(100)) <= 5 + 4
+    assert len(ledger.started_attempts()) <= 7 + 4
+    kept = [number for number in range(40) if ledger.result_of(lease(f"t{number}")) is not None]
+    assert len(kept) <= 3 + 4
+    assert kept[-1] == 39, "the newest stay"
+    assert ledger.known("c", "t39") is not None
 
 
 def test_a_finished_attempt_keeps_its_result_until_it_is_forgotten(path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.cli import main
 from starloom_agent.policy import (
     CommandRule,
     Policy,
@@ -18,7 +19,7 @@ from starloom_agent.policy import (
     with_grant,
     without_grant,
 )
-from starloom_agent.policy_file import read_policy, write_policy
+from starloom_agent.policy_file import accept_policy, adopt_policy, read_policy, write_policy
 from starloom_agent.tools.interface import Args, Tool
 from starloom_protocol.vocabulary import Code, Profile, Repeatability
 
@@ -176,3 +177,66 @@ def test_a_file_that_others_may_write_is_refused(tmp_path: Path) -> None:
 def test_a_wrong_field_is_named(plain: dict[str, Any], place: str) -> None:
     with pytest.raises(PolicyFault, match=f"^{place}"):
         policy_of(plain)
+
+
+def test_a_policy_edited_by_hand_is_not_in_force(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    write_policy(path, Policy(profile=Profile.FILES, write=(str(tmp_path / "docs"),)))
+    sealed = path.read_text(encoding="utf-8")
+    for text in (
+        sealed.replace('"files"', '"operate"'),
+        'profile = "operate"\n',
+        sealed.replace("# seal: ", "# seal: 0"),
+        sealed + 'hosts = ["*"]\n',
+        "",
+    ):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(PolicyFault, match="starloom-agent policy accept"):
+            read_policy(path)
+    path.write_text(sealed, encoding="utf-8")
+    assert read_policy(path).profile is Profile.FILES
+
+
+def test_another_homes_seal_does_not_fit(tmp_path: Path) -> None:
+    write_policy(tmp_path / "mine/policy.toml", Policy())
+    write_policy(tmp_path / "theirs/policy.toml", Policy(profile=Profile.OPERATE))
+    (tmp_path / "mine/policy.toml").write_bytes((tmp_path / "theirs/policy.toml").read_bytes())
+    with pytest.raises(PolicyFault, match="policy accept"):
+        read_policy(tmp_path / "mine/policy.toml")
+
+
+def test_the_owner_accepts_what_was_edited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, docs = tmp_path / "policy.toml", tmp_path / "docs"
+    docs.mkdir()
+    write_policy(path, Policy())
+    path.write_text(f'profile = "files"\nread = ["{docs}"]\nwrite = ["{docs}"]\n', encoding="utf-8")
+    home = ["--home", str(tmp_path)]
+    assert main(["grant", "files:read", str(docs), *home]) == 1
+    assert main(["policy", *home]) == 1
+    assert "starloom-agent policy accept" in capsys.readouterr().err
+    assert main(["policy", "accept", *home]) == 0
+    assert f'write = ["{docs}"]' in capsys.readouterr().out
+    assert read_policy(path).write == (str(docs),)
+    assert main(["grant", "files:read", str(docs), *home]) == 0
+
+
+def test_a_folder_behind_a_link_is_not_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "home/policy.toml"
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_policy(path, Policy())
+    path.write_text(f'profile = "files"\nwrite = ["{tmp_path / "link"}"]\n', encoding="utf-8")
+    with pytest.raises(PolicyFault, match="real"):
+        accept_policy(path)
+
+
+def test_a_policy_from_before_seals_is_kept_once(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text('profile = "files"\n', encoding="utf-8")
+    path.chmod(0o600)
+    adopt_policy(path)
+    assert read_policy(path).profile is Profile.FILES
+    path.write_text('profile = "operate"\n', encoding="utf-8")
+    adopt_policy(path)
+    with pytest.raises(PolicyFault, match="policy accept"):
+        read_policy(path)

@@ -243,6 +243,21 @@ async def test_a_changed_policy_is_offered_by_itself(bench: Bench) -> None:
     assert offers[0].profile is Profile.OBSERVE
 
 
+async def test_a_policy_that_was_forged_allows_only_to_observe(bench: Bench) -> None:
+    """A request that could write the file, by whatever way, would still gain nothing."""
+    bench.start()
+    await bench.hub.connected()
+    await bench.hub.until(lambda: bench.hub.of(OfferFrame))
+    bench.home.policy.write_text('profile = "operate"\ngrants = ["shell:script"]\n', encoding="utf-8")
+    offers = await bench.hub.until(lambda: bench.hub.of(OfferFrame)[1:])
+    assert offers[0].profile is Profile.OBSERVE
+    await bench.hub.send(dispatch("shell.run", shell("true")))
+    assert (await bench.hub.result(lease())).outcome is Outcome.REFUSED
+    write_policy(bench.home.policy, Policy(profile=Profile.FILES))
+    offers = await bench.hub.until(lambda: bench.hub.of(OfferFrame)[2:])
+    assert offers[0].profile is Profile.FILES
+
+
 async def test_the_ledger_answers_a_query(bench: Bench) -> None:
     bench.start()
     await bench.hub.connected()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -61,9 +61,9 @@ class _Sent:
     def fetch(self, sha256: str, into: Path) -> Path:
         raise AssertionError(sha256, into)
 
-    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
+    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
         self.names.append(name)
-        return {"artifact": str(path), "name": name, "media": media}
+        return {"artifact": str(file), "name": name, "media": media}
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
         raise AssertionError(note)

@@ -32,6 +32,93 @@ async def get(world: World, path: str, **params: Any) -> Any:
     return response.json()
 
 
+async def test_a_list_over_a_group_runs_for_each_of_its_children(world: World) -> None:
+    agent = await ready_agent(world, "t.echo")
+    plan = {
+        "starloom": 1,
+        "name": "lists",
+        "tasks": [
+            {"id": "l", "tool": "t.echo", "args": {"value": [1, 2]}},
+            {
+                "id": "m",
+                "tool": "t.echo",
+                "for_each": {"from": "l", "output": "/value"},
+                "args": {"value": {"each": ""}},
+            },
+            {
+                "id": "n",
+                "tool": "t.echo",
+                "for_each": {"from": "m", "output": "/value"},
+                "args": {"value": {"each": ""}},
+            },
+        ],
+    }
+    made = await world.submit(plan)
+    echoed: dict[str, str] = {}
+    for _ in range(5):
+        dispatch = await agent.next(f.Dispatch)
+        echoed[dispatch.at.task] = json.dumps(json.loads(dispatch.args))
+        await agent.done(dispatch, dispatch.args)
+    await settle()
+    assert {name: args for name, args in echoed.items() if name.startswith("n.")} == {
+        "n.0": '{"value": 1}',
+        "n.1": '{"value": 2}',
+    }
+    assert (await get(world, f"{C}/{made['id']}"))["state"] == "succeeded"
+
+
+async def test_a_failed_task_that_another_did_ends_well(world: World) -> None:
+    agent = await ready_agent(world, "t.one", "t.two")
+    made = await world.submit(chain("t.one"))
+    task = (await get(world, f"{C}/{made['id']}"))["tasks"][0]["id"]
+    added = {"base_version": 1, "operations": [{"add_task": {"id": "wait", "tool": "t.two"}}]}
+    async with world.client() as http:
+        assert (await http.post(f"{C}/{made['id']}/edits", json=added)).status_code == 200
+        await agent.done(await agent.next(f.Dispatch), value=None, outcome="error", code="tool_failed")
+        await settle()
+        again = {
+            "base_version": 2,
+            "operations": [
+                {"add_task": {"id": "again", "tool": "t.one"}},
+                {"supersede": {"task": task, "by": "again"}},
+            ],
+        }
+        answer = await http.post(f"{C}/{made['id']}/edits", json=again)
+    assert answer.status_code == 200, answer.text
+    for _ in range(2):
+        await agent.done(await agent.next(f.Dispatch))
+    await settle()
+    found = await get(world, f"{C}/{made['id']}")
+    assert found["state"] == "succeeded"
+    assert f"{task} failed; again did its work." in found["answer"]["sentence"]
+
+
+async def test_a_key_that_stands_twice_in_a_body_is_refused(world: World) -> None:
+    bodies = {
+        b'{"plan": {"starloom": 1, "name": "x", "tasks": [], "name": "y"}}': "the key `name` stands twice",
+        b'{"request": "a", "request": "b"}': "the key `request` stands twice",
+        b'{"params": NaN}': "NaN is not a JSON number",
+        b"[" * 20_000: "is not JSON",
+    }
+    async with world.client() as http:
+        for body, words in bodies.items():
+            answer = await http.post(C, content=body, headers={"content-type": "application/json"})
+            assert (answer.status_code, answer.json()["code"]) == (422, "bad_request"), answer.text
+            assert words in answer.text
+
+
+async def test_cancelling_what_is_over_is_refused_for_a_task_and_for_the_whole(world: World) -> None:
+    agent = await ready_agent(world, "t.one")
+    made = await world.submit(chain("t.one"))
+    task = (await get(world, f"{C}/{made['id']}"))["tasks"][0]["id"]
+    await agent.done(await agent.next(f.Dispatch))
+    await settle()
+    async with world.client() as http:
+        for where in ("cancel", f"tasks/{task}/cancel", f"tasks/{task}/hold", f"tasks/{task}/release"):
+            answer = await http.post(f"{C}/{made['id']}/{where}", json={})
+            assert (answer.status_code, answer.json()["code"]) == (409, "illegal_control"), where
+
+
 async def test_a_plan_is_accepted_as_a_document_and_as_its_text(world: World) -> None:
     made = await world.submit(chain("t.one"))
     assert (made["state"], made["version"]) == ("active", 1)

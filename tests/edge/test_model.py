@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from starloom.jobs.modelling import ModelJobs
+from starloom.planner.matching import Candidate, Match, Matched
 from starloom.planner.model.kept import Kept, in_force, keep
 from tests.edge.world import World, a_world
 from tests.models.server import Say, fake_model
@@ -42,6 +43,20 @@ async def test_a_model_is_shown_without_its_key_tested_once_and_gets_what_no_rec
     assert len(fake.asked) == 1
     assert "DATA" not in str(fake.asked)
     assert (made.status_code, made.json()["state"]) == (202, "planning")
+
+
+async def test_near_words_go_to_the_model_and_never_on_the_clock(tmp_path: Path) -> None:
+    near = Matched(Match.NEAR, (Candidate("photo-backup", "Back up pictures", 900),))
+    async with fake_model(Say(tool={"kind": "cannot", "text": "no"})) as fake:
+        set_up: dict[str, Any] = {"llm_url": fake.url, "llm_model": "fake-1"}
+        async with a_world(tmp_path, **set_up) as world, world.client() as http:
+            world.hub.planner.understand = lambda *_: near  # type: ignore[method-assign]
+            seen = await http.post("/api/v1/constellations/preview", json=WORDS)
+            made = await http.post("/api/v1/constellations", json=WORDS)
+            clock = await http.post("/api/v1/schedule-preview", json={**WORDS, "cron": "0 2 * * *", "zone": "UTC"})
+    assert seen.json()["understood"]["by_model"] is True
+    assert (made.status_code, made.json()["state"]) == (202, "planning")
+    assert (clock.status_code, clock.json()["code"]) == (422, "request_ambiguous")
 
 
 async def test_a_model_that_is_away_is_told_plainly(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -223,6 +224,45 @@ async def test_an_agents_socket_ends_at_the_owner() -> None:
                 await socket.recv()
         assert closed.value.rcvd is not None
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4409, "a newer session")
+
+
+READS = ("/api/v1/devices", "/api/v1/devices/d-1", "/api/v1/enrollments", "/api/v1/enrollments/e-1")
+
+
+async def test_reads_that_the_owner_knows_better_are_its_own() -> None:
+    async with (
+        listening("one", Place(owns=True)) as owner,
+        listening("other", Place(owner)) as standby,
+        httpx.AsyncClient(trust_env=False) as client,
+    ):
+        for path in READS:
+            assert (await client.get(standby + path)).json()["relayed"] == "other"
+
+
+async def test_reads_come_from_the_log_while_the_owner_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starloom.edge.relay.READ_WITHIN_S", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections and never answers
+        frozen = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        async with httpx.AsyncClient(trust_env=False) as client:
+            for url in (frozen, "http://127.0.0.1:1"):
+                place = Place(url)
+                async with listening("other", place) as standby:
+                    for path in READS:
+                        reply = await client.get(standby + path)
+                        assert (reply.status_code, reply.json()["relayed"]) == (202, None)
+                    place.stale = True
+                    assert (await client.get(standby + READS[0])).json()["code"] == Code.STORE_UNAVAILABLE
+
+
+async def test_the_words_for_a_read_speak_of_no_key() -> None:
+    async with listening("other", Place("http://127.0.0.1:1")) as standby, httpx.AsyncClient(trust_env=False) as client:
+        read = (await client.get(standby + "/aip/v1/artifacts/x")).json()
+        command = (await client.post(standby + "/api/v1/constellations")).json()
+    assert read["code"] == command["code"] == Code.HUB_UNREACHABLE
+    assert "Idempotency-Key" in command["hint"]
+    assert "may or may not" in command["reason"]
+    assert "Idempotency-Key" not in read["hint"]
+    assert "may or may not" not in read["reason"]
 
 
 async def test_passed_sockets_and_requests_are_cut_when_another_hub_owns_the_shard() -> None:

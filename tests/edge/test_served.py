@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
 from starloom import app as hub_app
+from starloom.edge.connections import Places
 from starloom.edge.serving import Listener, server_config
 from starloom.engine.succession import Succession
 from starloom.lab.ports import free_port
@@ -28,10 +29,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 @asynccontextmanager
-async def served(tmp_path: Path) -> AsyncIterator[World]:
+async def served(tmp_path: Path, places: Places | None = None) -> AsyncIterator[World]:
     async with a_world(tmp_path, port=free_port()) as world:
         config = server_config(
-            world.app, host="127.0.0.1", port=world.hub.settings.port, drain_s=5, certificate=None, key=None
+            world.app,
+            host="127.0.0.1",
+            port=world.hub.settings.port,
+            drain_s=5,
+            certificate=None,
+            key=None,
+            places=places,
         )
         server = Listener(config)
         task = asyncio.create_task(server._serve())

@@ -36,6 +36,7 @@ from starloom.engine.settings import EngineSettings
 from starloom.planner.brief import Brief, brief
 from starloom.planner.fleet import FleetView as PlannersFleet
 from starloom.planner.matching import Match, Matched
+from starloom.planner.refusals import refused
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
 from starloom_protocol import frames as f
@@ -94,6 +95,12 @@ class NoRecipes:
 
     def understand(self, words: str, params: Any) -> Matched:
         return Matched(Match.NONE, ())
+
+    def refused(self, found: Matched) -> Fault:
+        return refused(found, PlannersFleet())
+
+    def examples(self) -> tuple[str, ...]:
+        return ()
 
     def plan_recipe(self, name: str, params: Any) -> PlanCheck:
         return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, reason=f"there is no recipe {name}")])

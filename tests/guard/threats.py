@@ -11,6 +11,8 @@ from dataclasses import dataclass
 _AIP = "tests/edge/test_aip.py::"
 _PLANNING = "tests/planner/model/test_planning.py::"
 _CAGE = "tests/device_agents/sandbox/"
+_LINKS = "tests/guard/test_links.py::"
+_RACE = "tests/guard/test_link_race.py::"
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ THREATS = (
     Threat(
         "D2",
         "10,000 agents come at once",
-        "a bounded number of proofs at a time, waiting with jitter",
+        "a bounded number of proofs at a time, the oldest gives way, and agents come again with jitter",
         part="the bound is shown here; the storm itself runs in make chaos",
     ),
     Threat("D3", "a bomb of JSON, YAML or a plan", "limits of size and depth before anything is built"),
@@ -168,6 +170,35 @@ THREATS = (
         ),
     ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
+    Threat(
+        "T27",
+        "a link leads a file tool out of the granted folders",
+        "files by descriptor beneath a folder, no link followed, Landlock around the process",
+        (
+            _LINKS + "test_copy_writes_nothing_through_a_folder_link",
+            _LINKS + "test_an_upload_keeps_the_file_that_was_checked",
+            _LINKS + "test_a_half_written_file_follows_no_link",
+            _LINKS + "test_log_search_follows_no_link_out",
+            _LINKS + "test_a_linked_trash_moves_nothing_out",
+            _LINKS + "test_git_archive_stores_only_what_git_wrote",
+            _RACE + "test_the_swapper_catches_an_opening_by_name",
+            _RACE + "test_no_tool_leaves_its_folder",
+            _RACE + "test_no_confined_process_leaves_its_folder",
+            _RACE + "test_a_result_file_leaves_no_folder",
+            _RACE + "test_a_program_in_the_cage_leaves_no_folder",
+        ),
+    ),
+    Threat(
+        "T28",
+        "a request rewrites the policy of the device",
+        "a seal by a key of the agent's home; what was edited is accepted by a typed line only",
+        (
+            "tests/device_agents/test_policy.py::test_a_policy_edited_by_hand_is_not_in_force",
+            "tests/device_agents/test_policy.py::test_another_homes_seal_does_not_fit",
+            "tests/device_agents/test_policy.py::test_a_folder_behind_a_link_is_not_accepted",
+            "tests/device_agents/test_runtime.py::test_a_policy_that_was_forged_allows_only_to_observe",
+        ),
+    ),
     Threat(
         "T39",
         "a caged program uses memory or disk without limit",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from starloom.core import inputs as i
@@ -19,11 +21,22 @@ from starloom.jobs.reviewing import ReviewJobs
 from starloom.planner.catalogue import Catalogue
 from starloom_protocol.entities import Budget, Head, encode_entity
 from starloom_protocol.feed import FLEET
+from starloom_protocol.plan import read_recipe
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Outcome, TaskState
 from tests.builders import Driver
 from tests.models.server import FakeModel, Say, fake_model
 
 READING = {"id": "look", "tool": "t.pure", "device": {"name": "one"}}
+ECHO = {
+    "starloom_recipe": 1,
+    "name": "echo",
+    "title": "Echo",
+    "version": 1,
+    "phrases": ["tell me what is wrong with {where}"],
+    "params": {"where": {"type": "device"}},
+    "effects": ["read"],
+    "plan": {"starloom": 1, "tasks": [{"id": "a", "tool": "t.pure", "device": {"param": "where"}}]},
+}
 WRITING = {"id": "write", "tool": "t.never", "device": {"name": "one"}}
 
 
@@ -60,10 +73,10 @@ def models(fake: FakeModel, hub: Hub, **variables: str) -> ModelJobs:
     return ModelJobs(environment, now_s=lambda: hub.driver.now_ms / 1000)
 
 
-async def plan(hub: Hub, made: ModelJobs, job: str = "plan-1") -> None:
+async def plan(hub: Hub, made: ModelJobs, job: str = "plan-1", catalogue: Catalogue | None = None) -> None:
     port: Any = hub
     await Claim(port, worker="w", constellation="c1", job=job).take()
-    jobs = PlanJobs("w", Catalogue([]), models=made)
+    jobs = PlanJobs("w", catalogue or Catalogue([]), models=made)
     await jobs.carry_out(port, port, "c1", job)
 
 
@@ -85,6 +98,44 @@ async def test_words_without_a_recipe_become_a_running_plan() -> None:
     assert (job.calls, job.tokens) == (1, 120)
     day = hub.driver.shard.fleet.tables["model_day"][str(hub.driver.now_ms // DAY_MS)]
     assert (day.calls, day.tokens) == (1, 120)
+
+
+async def test_near_words_reach_the_model_with_their_recipes() -> None:
+    hub = Hub()
+    constellation: Any = hub.ask("check one and tell me what is wrong")
+    echo = read_recipe(msgspec.json.encode(ECHO)).recipe
+    assert echo is not None
+    async with fake_model(Say(tool={"kind": "recipe", "recipe": "echo", "params": {"where": "one"}})) as fake:
+        await plan(hub, models(fake, hub), catalogue=Catalogue([echo]))
+    told = str(fake.asked[0])
+    assert "DATA recipes" in told
+    assert '"recipe":"echo"' in told
+    assert list(constellation.tasks) == ["a"]
+    assert constellation.head.state is ConstellationState.ACTIVE
+
+
+async def test_a_model_starts_no_recipe_that_uses_a_secret() -> None:
+    hub = Hub()
+    constellation: Any = hub.ask("check one and tell me what is wrong")
+    task = {"id": "a", "tool": "t.pure", "device": {"param": "where"}, "args": {"x": {"secret": "mail"}}}
+    kept = read_recipe(msgspec.json.encode({**ECHO, "plan": {"starloom": 1, "tasks": [task]}})).recipe
+    assert kept is not None
+    chosen = Say(tool={"kind": "recipe", "recipe": "echo", "params": {"where": "one"}})
+    async with fake_model(chosen) as fake:
+        await plan(hub, models(fake, hub), catalogue=Catalogue([kept]))
+    assert "may not use a secret" in str(fake.asked[1])
+    assert constellation.head.state is ConstellationState.FAILED
+    assert not constellation.tasks
+
+
+async def test_a_recipe_that_was_not_offered_is_refused_and_mended() -> None:
+    hub = Hub()
+    constellation: Any = hub.ask("look around on one")
+    wrong = Say(tool={"kind": "recipe", "recipe": "photo-backup", "params": {}})
+    async with fake_model(wrong, says(READING)) as fake:
+        await plan(hub, models(fake, hub))
+    assert "there is no recipe 'photo-backup' to choose" in str(fake.asked[1])
+    assert constellation.head.state is ConstellationState.ACTIVE
 
 
 async def test_a_plan_that_does_more_than_read_waits_for_a_person() -> None:
@@ -131,10 +182,11 @@ async def test_a_model_that_only_asks_is_stopped() -> None:
     assert constellation.head.fault.code is Code.MODEL_ANSWER
 
 
-async def test_the_budget_of_the_day_outlives_the_job_and_refuses_before_dialling() -> None:
+@pytest.mark.parametrize("counts", [True, False], ids=["counted by the endpoint", "not counted there"])
+async def test_the_budget_of_the_day_outlives_the_job_and_refuses_before_dialling(counts: bool) -> None:
     hub = Hub()
     constellation: Any = hub.ask("look around")
-    async with fake_model(says(READING)) as fake:
+    async with fake_model(dataclasses.replace(says(READING), counts=counts)) as fake:
         made = models(fake, hub, STARLOOM_LLM_TOKENS_PER_DAY="100")
         await plan(hub, made)
         again = i.RequestReceived(id="r2", by="person:ann", constellation="c2", request="look again")

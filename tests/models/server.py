@@ -19,7 +19,7 @@ Json = dict[str, Any]
 @dataclass(frozen=True)
 class Say:
     """One HTTP answer. `body` may be bytes as they are; `drip` sends so many single bytes and no more; `stall` never
-    answers."""
+    answers. `counts` False leaves out how many tokens were used."""
 
     tool: Any = None
     text: str | None = None
@@ -33,6 +33,8 @@ class Say:
     stall: bool = False
     close_after: int | None = None
     calls: int = 1
+    counts: bool = True
+    model: str = "fake-1"
 
 
 def openai_body(say: Say) -> Json:
@@ -49,9 +51,9 @@ def openai_body(say: Say) -> Json:
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1_700_000_000,
-        "model": "fake-1",
+        "model": say.model,
         "choices": [{"index": 0, "message": message, "finish_reason": stop, "logprobs": None}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+        **({"usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}} if say.counts else {}),
     }
 
 
@@ -73,11 +75,11 @@ def anthropic_body(say: Say) -> Json:
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
-        "model": "fake-1",
+        "model": say.model,
         "content": content,
         "stop_reason": stop,
         "stop_sequence": None,
-        "usage": {"input_tokens": 100, "output_tokens": 20},
+        "usage": {"input_tokens": 100, "output_tokens": 20} if say.counts else {"input_tokens": 0, "output_tokens": 0},
     }
 
 

@@ -14,7 +14,7 @@ import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import yaml
@@ -22,6 +22,7 @@ import yaml
 from starloom.planner.fleet import FleetView
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.tools import packing
+from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.interface import Folders, Tool, ToolContext
 from starloom_agent.tools.png import encode
 from starloom_agent.tools.registry import all_tools
@@ -45,7 +46,7 @@ def _take(context: ToolContext, args: CameraArgs) -> dict[str, Any]:
     assert args.text
     picture = context.workdir / "picture.png"
     picture.write_bytes(encode(speckled(7)))
-    file = context.artifacts.put(picture, name=picture.name, media="image/png")
+    file = context.put(picture, media="image/png")
     return {"file": file, "files": [file]}
 
 
@@ -76,7 +77,8 @@ def write_archive(files: dict[str, str], target: Path, scratch: Path) -> None:
     for path, text in files.items():
         (scratch / path).parent.mkdir(parents=True, exist_ok=True)
         (scratch / path).write_text(text, encoding="utf-8")
-    packing.write_archive(Walk(scratch), target, lambda *_: None)
+    door = Beneath(read=(), write=(scratch, target.parent))
+    packing.write_archive(Walk(door, scratch), target, lambda *_: None, door)
 
 
 @dataclass
@@ -85,8 +87,8 @@ class Store:
 
     folder: Path
 
-    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
-        data = path.read_bytes()
+    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+        data = file.read()
         digest = hashlib.sha256(data).hexdigest()
         (self.folder / digest).write_bytes(data)
         return {"artifact": digest, "bytes": len(data), "name": name, "media": media}

@@ -19,6 +19,7 @@ from tests.planner.fleets import device, fleet, offer, sample
 RECIPES = load_catalogue().all()
 SAMPLE = "Back up the pictures of my phone to the server, check every copy, and put a contact sheet on my desktop."
 DEVICE = ParamDoc(type="device")
+DEVICES = ParamDoc(type="device", many=True)
 
 
 def test_the_sample_request_is_exact() -> None:
@@ -183,21 +184,23 @@ def test_a_device_is_found_by_name_and_class(words: str, value: Any) -> None:
 
 def test_several_devices_are_named_together() -> None:
     view = fleet(device("a", labels=["server"]), device("b-server"), device("phone"), device("demo-server", demo=True))
-    assert take("all servers", DEVICE, view).value == {"any": [{"name": "a"}, {"name": "b-server"}]}
-    assert take("my machines", DEVICE, view).value == {"any": [{"name": "a"}, {"name": "b-server"}, {"name": "phone"}]}
-    assert take("all tablets", DEVICE, view).reason == "there are no tablets here"
+    assert take("all servers", DEVICES, view).value == {"any": [{"name": "a"}, {"name": "b-server"}]}
+    assert take("my machines", DEVICES, view).value == {"any": [{"name": "a"}, {"name": "b-server"}, {"name": "phone"}]}
+    assert take("all tablets", DEVICES, view).reason == "there are no tablets here"
 
 
 def test_devices_named_one_by_one_are_taken_together() -> None:
     view = fleet(device("laptop"), device("nas", labels=["server"]), device("vps"))
-    assert take("the laptop and vps", DEVICE, view).value == {"any": [{"name": "laptop"}, {"name": "vps"}]}
-    assert take("laptop, nas, and vps", DEVICE, view).value == {
+    assert take("the laptop and vps", DEVICES, view).value == {"any": [{"name": "laptop"}, {"name": "vps"}]}
+    assert take("laptop, nas, and vps", DEVICES, view).value == {
         "any": [{"name": "laptop"}, {"name": "nas"}, {"name": "vps"}]
     }
-    assert take("nas and NAS", DEVICE, view).value == {"name": "nas"}
-    assert take("laptop and the toaster", DEVICE, view).reason == "there is no device like the toaster"
-    assert take("three machines", DEVICE, view).value == {"any": [{"name": "laptop"}, {"name": "nas"}, {"name": "vps"}]}
-    two = take("two machines", DEVICE, view)
+    assert take("nas and NAS", DEVICES, view).value == {"name": "nas"}
+    assert take("laptop and the toaster", DEVICES, view).reason == "there is no device like the toaster"
+    assert take("three machines", DEVICES, view).value == {
+        "any": [{"name": "laptop"}, {"name": "nas"}, {"name": "vps"}]
+    }
+    two = take("two machines", DEVICES, view)
     assert (two.filled, two.choices) == (False, ("laptop", "nas", "vps"))
 
 

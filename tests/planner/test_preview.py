@@ -8,12 +8,14 @@ import pytest
 
 from starloom.planner.catalogue import RecipeBroken, load_catalogue
 from starloom.planner.fleet import FleetView
+from starloom.planner.preview import preview
 from starloom.planner.service import Planning
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import check_plan
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
+from tests.cost import GROWTH_MOST, calls
 from tests.planner.fleets import GRANTS, device, fleet, offer, sample
 
 SAMPLE = "Back up the pictures of my phone to the server, check every copy, and put a contact sheet on my desktop"
@@ -35,7 +37,8 @@ def shown(view: FleetView, plan: LoweredPlan) -> dict[str, dict[str, Any]]:
 
 def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
     service = planning(sample())
-    check = service.plan_words(SAMPLE, {})
+    meant = service.understand(SAMPLE, {}).candidates[0]
+    check = service.plan_recipe(meant.recipe, meant.params)
     assert check.plan is not None
     found = service.preview(check.plan)
     assert canonical(found)
@@ -147,10 +150,9 @@ def test_a_fleet_without_devices_has_a_preview_that_says_so() -> None:
     ("words", "code"),
     [("back up my pictures", Code.REQUEST_AMBIGUOUS), ("make me a sandwich", Code.REQUEST_NOT_UNDERSTOOD)],
 )
-def test_words_that_are_not_exact_become_a_fault_never_a_plan(words: str, code: Code) -> None:
-    check = planning(sample()).plan_words(words, {})
-    assert check.plan is None
-    assert [fault.code for fault in check.faults] == [code]
+def test_words_that_are_not_exact_have_a_fault(words: str, code: Code) -> None:
+    service = planning(sample())
+    assert service.refused(service.understand(words, {})).code is code
 
 
 def test_faults_of_values_and_names_are_all_told() -> None:
@@ -198,3 +200,48 @@ def test_devices_that_a_request_for_all_of_them_leaves_out_are_told_with_the_lin
     )
     named = planning(view).preview(plan_of(view, "run-everywhere", command=["uptime"], where="laptop"))
     assert not [warning for warning in named["warnings"] if "left out" in warning]
+
+
+def many(count: int, **more: Any) -> LoweredPlan:
+    tools = ("system.info", "disk.usage", "process.list")
+    tasks = [{"id": f"t{number}", "tool": tools[number % 3], **more} for number in range(count)]
+    checked = check_plan({"starloom": 1, "name": "many", "tasks": tasks, "dependencies": []})
+    assert checked.plan is not None
+    return checked.plan
+
+
+def crowd(count: int) -> FleetView:
+    return fleet(*(device(f"m{number}") for number in range(count)))
+
+
+def test_the_work_of_a_preview_grows_with_tasks_not_with_devices() -> None:
+    few, more, plan, longer = crowd(2), crowd(40), many(400), many(800)
+    cost = calls(lambda: preview(plan, few).plain())
+    assert calls(lambda: preview(plan, more).plain()) < GROWTH_MOST * cost
+    assert calls(lambda: preview(longer, few).plain()) < GROWTH_MOST * cost
+
+
+def test_each_demand_of_a_plan_is_placed_as_it_would_be_alone() -> None:
+    view = fleet(device("mac", os="macos"), device("nas"), offers={"nas": offer(grants=())})
+    tasks: list[dict[str, Any]] = [
+        {"id": "any", "tool": "fs.list", "args": {"path": "a"}},
+        {"id": "nas", "tool": "fs.list", "args": {"path": "a"}, "device": {"name": "nas"}},
+        {"id": "mac", "tool": "fs.list", "args": {"path": "a"}, "device": {"os": "macos"}},
+        {"id": "all", "tool": "fs.list", "args": {"path": "a"}, "for_each": {"devices": {"os": "linux"}}},
+        {"id": "facts", "tool": "system.info", "device": {"name": "nas"}},
+    ]
+
+    def alone(chosen: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        checked = check_plan({"starloom": 1, "name": "x", "tasks": chosen, "dependencies": []})
+        assert checked.plan is not None
+        return shown(view, checked.plan)
+
+    together = alone(tasks)
+    assert together == {task["id"]: alone([task])[task["id"]] for task in tasks}
+    assert together["nas"]["missing"][0]["line"] == "starloom-agent grant files:read ~/FOLDER"
+
+
+def test_a_long_plan_lists_few_devices_for_each_task() -> None:
+    found = preview(many(5_000), crowd(30)).plain()
+    assert {len(task["alternatives"]) for task in found["tasks"]} == {3}
+    assert {len(task["alternatives"]) for task in preview(many(3), crowd(30)).plain()["tasks"]} == {19}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starloom_protocol.scrubbing import MASK, Scrubber, Stream, forms_of
+from starloom_protocol.scrubbing import FORMS_BYTES_MOST, MASK, Scrubber, Stream, forms_of
 
 VALUE = 'p@ss "w/ö+rd\\1'
 PEM = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\nAAAAB3NzaC1yc2E\n-----END KEY-----\n"
@@ -30,6 +30,14 @@ def written(value: str) -> list[str]:
         repr(value),
         *(base64.b64encode(b"u:"[:before] + raw).decode() for before in range(3)),
         base64.urlsafe_b64encode(raw).decode(),
+        value.upper(),
+        value.lower(),
+        value.swapcase(),
+        *(base64.b32encode(b"12345"[:before] + raw + b"!").decode() for before in range(5)),
+        base64.b32encode(raw).decode().lower(),
+        value.encode("utf-16-le").hex(),
+        *(base64.b64encode(b"u:"[:before] + value.encode("utf-16-le")).decode() for before in range(3)),
+        base64.b64encode(value.encode("utf-16-be")).decode(),
         base64.b64encode(b"user:" + raw + b"\n and more").decode(),
     ]
 
@@ -72,6 +80,49 @@ def test_bytes_are_searched() -> None:
     assert scrubber.finds(b"\xff\x00" + VALUE.encode())
     assert scrubber.finds(base64.b64encode(b"xy" + VALUE.encode()))
     assert not scrubber.finds(b"\xff\x00 nothing")
+
+
+SECRETS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=4, max_size=24).filter(str.strip)
+WORDS = st.text(st.characters(codec="utf-8"), max_size=24)
+
+
+@given(SECRETS, WORDS, WORDS)
+def test_base32_and_utf16_are_hidden_wherever_they_stand(value: str, before: str, after: str) -> None:
+    scrubber = Scrubber([value])
+    for codec in ("utf-8", "utf-16-le", "utf-16-be"):
+        raw, around = value.encode(codec), (before.encode(codec), after.encode(codec))
+        whole = around[0] + raw + around[1]
+        assert scrubber.finds(whole)
+        core = base64.b32encode(raw).decode().rstrip("=")[:-1]
+        if len(core) >= 8:
+            for written in (base64.b32encode(whole).decode(), base64.b32encode(whole).decode().lower()):
+                assert MASK in scrubber.text(written)
+                assert scrubber.finds(written.encode())
+            assert core not in scrubber.text(base64.b32encode(raw).decode())
+        hexed = scrubber.text(whole.hex())
+        assert len(raw) < 4 or raw.hex() not in hexed
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=4, max_size=24), WORDS, WORDS)
+def test_a_value_read_from_utf16_is_hidden(value: str, before: str, after: str) -> None:
+    for codec in ("utf-16-le", "utf-16-be"):
+        for reading in ("utf-8", "latin-1"):
+            told = (before + value + after).encode(codec).decode(reading, "replace")
+            assert "\0".join(value) not in Scrubber([value]).text(told)
+
+
+@given(SECRETS, WORDS, WORDS)
+def test_other_cases_are_hidden(value: str, before: str, after: str) -> None:
+    scrubber = Scrubber([value])
+    for case in (value.lower(), value.upper(), value.title(), value.capitalize(), value.swapcase()):
+        assert MASK in scrubber.text(before + case + after)
+
+
+def test_the_forms_of_a_value_stay_within_a_bound() -> None:
+    for size in (8, 100, FORMS_BYTES_MOST, FORMS_BYTES_MOST + 1, 64 * 1024):
+        forms = Scrubber(["aB3/" * (size // 4)]).forms
+        assert len(forms) <= 80
+        assert sum(map(len, forms)) <= 200 * min(size, FORMS_BYTES_MOST) + 20 * size
 
 
 @given(st.text(min_size=4, max_size=12), st.text(max_size=30), st.text(max_size=30), st.lists(st.integers(0, 80)))

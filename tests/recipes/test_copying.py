@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
 
 from starloom_agent.tools.png import encode
 from tests.planner.drawing import speckled
-from tests.recipes.fleet import Fleet
+from tests.recipes.fleet import Fleet, Running
+from tests.waiting import PATIENCE_S
 
 
 def test_copy_folder_sends_what_differs_and_says_so(fleet: Fleet) -> None:
@@ -20,7 +26,102 @@ def test_copy_folder_sends_what_differs_and_says_so(fleet: Fleet) -> None:
     assert [row["path"] for row in answer.rows("Copied")] == ["results/deep/b.txt"]
     assert answer.value("Already there") == 1
     assert laptop.started(answer) == {"send.0": 1}
-    assert server.started(answer) == {"copy.0": 1}
+    assert server.started(answer) == {"copy.0": 1, "folders": 1}
+
+
+def git(folder: Path, *argv: str) -> str:
+    """Return what git says in a folder, as its owner's own git."""
+    own = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    command = ["git", "-c", "safe.directory=*", "-c", "user.name=a", "-c", "user.email=a@example.org", *argv]
+    ran = subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    return ran.stdout
+
+
+def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Return every file and folder below by its path: permission bits, and the contents of files."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        mode = stat.S_IMODE(path.stat().st_mode) if path.is_file() else 0
+        found[str(path.relative_to(folder))] = (mode, path.read_bytes() if path.is_file() else b"")
+    return found
+
+
+def test_a_copied_git_repository_is_one(fleet: Fleet) -> None:
+    laptop, server = fleet.device("laptop"), fleet.device("server")
+    for path, text in {".env": "A=1", "what?.txt": "?", "what.txt": "plain", 'a "b" <c>: d*|e\\f': "odd"}.items():
+        laptop.write(f"proj/{path}", text)
+    laptop.write("proj/run.sh", "#!/bin/sh\n").chmod(0o755)
+    laptop.write("proj/secret", "mine").chmod(0o600)
+    (laptop.folder / "proj/empty/inner").mkdir(parents=True)
+    git(laptop.folder / "proj", "init", "-q")
+    git(laptop.folder / "proj", "add", "-A")
+    git(laptop.folder / "proj", "commit", "-qm", "one")
+    laptop.write("proj/run.sh", "#!/bin/sh\necho changed\n").chmod(0o755)
+    before, after = laptop.folder / "proj", server.folder / "proj"
+    # Git's own list of what it looked at is written again when it is asked.
+    state = git(before, "status", "--porcelain")
+    words = "copy proj from laptop to server"
+    answer = fleet.submit(words)
+    assert answer.state == "succeeded", answer.told()
+    assert tree(after) == tree(before)
+    assert answer.value("Not as it was") == "Every file has its name and mode."
+    again = fleet.submit(words)
+    assert (again.state, again.rows("Copied")) == ("succeeded", []), again.told()
+    assert again.value("Already there") == len([path for path in before.rglob("*") if path.is_file()])
+    assert not set(server.started(again)) - {"folders"}
+    (before / "what.txt").chmod(0o755)
+    third = fleet.submit(words)
+    assert [row["path"] for row in third.rows("Copied")] == ["proj/what.txt"]
+    assert tree(after) == tree(before)
+    assert state == " M run.sh\n"
+    assert git(after, "status", "--porcelain") == git(before, "status", "--porcelain") == " M run.sh\n M what.txt\n"
+
+
+def test_what_is_not_copied_as_it_was_is_told(fleet: Fleet) -> None:
+    laptop, server = fleet.device("laptop"), fleet.device("server")
+    laptop.write("docs/a.txt", "new")
+    server.write("docs/a.txt", "old")
+    (laptop.folder / "docs/link").symlink_to("a.txt")
+    answer = fleet.submit("copy docs from laptop to server")
+    assert answer.state == "succeeded", answer.told()
+    assert answer.value("Not as it was") == "docs/a.txt: another file has its name"
+    assert answer.rows("Stored otherwise")[0]["path"] == "docs/a (2).txt"
+    assert answer.value("Left out") == "docs/link: a link is not copied"
+    again = fleet.submit("copy docs from laptop to server")
+    assert (again.rows("Copied"), again.value("Already there")) == ([], 1), again.told()
+
+
+def test_a_report_over_files_of_equal_names_is_right(fleet: Fleet) -> None:
+    for name, euros in {"laptop": "100", "server": "20", "phone": "3"}.items():
+        fleet.device(name).write("sales/2026-09.csv", euros)
+    send = {"id": "send", "for_each": {"devices": {"tools": ["artifact.put"]}}, "tool": "artifact.put"}
+    named = {"paths": ["sales/2026-09.csv"], "device_name": {"each": "/name"}}
+    code = (
+        "import json, pathlib\n"
+        "found = {path.name: int(path.read_text()) for path in sorted(pathlib.Path().glob('*.csv'))}\n"
+        "json.dump({'files': list(found), 'sum': sum(found.values())}, open('result.json', 'w'))"
+    )
+    report = {
+        "id": "report",
+        "tool": "python.run",
+        "device": {"name": "laptop"},
+        "inputs": {"files": {"from": "send", "output": "/files", "all": True, "flatten": True}},
+        "args": {"code": code},
+    }
+
+    def asked(args: dict[str, Any]) -> Running:
+        result = [{"title": "Report", "from": "report", "output": "/value", "show": "value"}]
+        tasks = [{**send, "args": args}, report]
+        plan = {"starloom": 1, "name": "Sales", "tasks": tasks, "result": result, "policy": {"approval": "never"}}
+        return Running(fleet, str(fleet.client.create("/constellations", {"plan": plan})["id"]), {}).wait()
+
+    answer = asked(named)
+    assert answer.state == "succeeded", answer.told()
+    names = [f"{name} - 2026-09.csv" for name in ("laptop", "phone", "server")]
+    assert answer.value("Report") == {"files": names, "sum": 123}
+    unnamed = asked({"paths": ["sales/2026-09.csv"]})
+    assert unnamed.state == "failed"
+    assert "2026-09.csv" in unnamed.told()
 
 
 def test_photo_backup_keeps_each_picture_once(fleet: Fleet) -> None:

@@ -23,7 +23,9 @@ SMALLEST = {
     "guard": ("FRAMES=40", "CASES=1", "ROWS=S3"),
     "seeded-bugs": ("PROCESSES=1", "BUG=a result of another incarnation counts"),
     "bench": ("SMOKE=1",),
+    "soak": ("TASKS=4000",),
     "demo-check": (),
+    "words": (),
 }
 """Each ends with one line of JSON."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CORE, ENGINE, SIM, PAIR, STORE = "core", "engine", "sim", "pair", "store"
+CORE, ENGINE, SIM, PAIR, STORE, RESTORED = "core", "engine", "sim", "pair", "store", "restored"
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Bug:
     """One patch. `by` is the layer that must catch it.
 
     `core` and `engine` are the tests of these names, `sim` schedules of one hub, `pair` of two on one shard, `store`
-    the memory twin beside a real Redis.
+    the memory twin beside a real Redis, `restored` schedules whose history is put back.
     """
 
     name: str
@@ -26,6 +26,43 @@ class Bug:
 
 
 BUGS = [
+    Bug(
+        "a list over a group is never made",
+        "backend/starloom/core/groups.py",
+        "    elif gate_of_list is not GateState.UNDECIDED and _waiting_members(constellation, root):\n",
+        "    elif gate_of_list is not GateState.UNDECIDED and list_of(constellation, root).source not in "
+        "constellation.groups and _waiting_members(constellation, root):\n",
+        SIM,
+    ),
+    Bug(
+        "work begins again after a backup was restored",
+        "device_agents/starloom_agent/core.py",
+        "    if begun is None or dispatch.repeatability in REPEATABLE or begun[0] == at.incarnation"
+        " or at.attempt > begun[1]:\n",
+        "    if True:\n",
+        RESTORED,
+    ),
+    Bug(
+        "the owner is not told of an older history",
+        "backend/starloom/core/remembered.py",
+        "    if device.remembers:\n",
+        "    if True:\n",
+        RESTORED,
+    ),
+    Bug(
+        "a device takes up work of others",
+        "backend/starloom/core/remembered.py",
+        "    if record.attempt > at.attempt or not _could_have_had(work, constellation, spec, device):\n",
+        "    if record.attempt > at.attempt:\n",
+        CORE,
+    ),
+    Bug(
+        "a stall is not told",
+        "backend/starloom/core/stalls.py",
+        "        if is_stalled(constellation):\n",
+        "        if False:\n",
+        CORE,
+    ),
     Bug(
         "a result of another incarnation counts",
         "backend/starloom/core/attempts.py",

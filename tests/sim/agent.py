@@ -17,6 +17,7 @@ import msgspec
 from starloom_agent import core
 from starloom_agent.outbox import Outbox
 from starloom_protocol.frames import (
+    BEGUN,
     Ack,
     Alive,
     Cancel,
@@ -33,7 +34,7 @@ from starloom_protocol.frames import (
     Started,
 )
 from starloom_protocol.values import canonical, parse, point
-from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Repeatability
+from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 from tests.sim.disk import SimLedger
 
 ALIVE_EVERY_S = 5.0
@@ -47,6 +48,7 @@ class World:
     acknowledged: dict[LeaseRef, ResultFrame] = field(default_factory=dict)
     ended: dict[LeaseRef, list[tuple[int, Outcome]]] = field(default_factory=dict)
     crashes: int = 0
+    remembered: int = 0
 
 
 @dataclass
@@ -86,7 +88,7 @@ class SimAgent:
         self._life += 1
         self.alive = True
         self.outbox = Outbox(self.ledger)  # type: ignore[arg-type]
-        self.state = core.AgentState(slots=self.slots, fences=self.ledger.fences())
+        self.state = core.AgentState(slots=self.slots)
         self._calls: dict[LeaseRef, _Call] = {}
         self._to_spawn: list[LeaseRef] = []
         self._turn_scheduled = False
@@ -118,6 +120,8 @@ class SimAgent:
         self.push = push
         self._do(core.Proved(self._now()))
         self.outbox.connected(received)
+        if begun := self.ledger.begun_lately():
+            push(LedgerReport(entries=[LedgerEntry(at=at, state=BEGUN) for at in begun]))
         self._schedule_turn()
 
     def disconnected(self) -> None:
@@ -136,8 +140,13 @@ class SimAgent:
                         self._world.acknowledged[report.at] = report
                 self.outbox.acknowledged(frame.durable)
             case ResumePlan():
+                for entry in frame.entries:
+                    self._recall(entry.at)
                 self._do(core.Resumed(frame.entries))
-            case Dispatch() | Cancel() | Renew():
+            case Dispatch() | Cancel():
+                self._recall(frame.at)
+                self._do(frame)
+            case Renew():
                 self._do(frame)
             case DrainFrame():
                 self._do(core.Drained(frame.draining))
@@ -147,6 +156,12 @@ class SimAgent:
                     self.push(LedgerReport(entries=entries))
             case _:
                 raise AssertionError(f"the hub sent {frame}")
+
+    def _recall(self, at: LeaseRef) -> None:
+        key = core.task_of(at)
+        known = None if key in self.state.fences else self.ledger.known(key)
+        if known is not None:
+            core.step(self.state, core.Recalled(key, *known))
 
     def _known(self, at: LeaseRef) -> str:
         held = self.state.held.get(at)
@@ -209,8 +224,19 @@ class SimAgent:
                 )
             case core.AnswerFromLedger():
                 self._answer(action)
+            case core.SayBegun():
+                self._say_begun(action)
             case core.Forget():
                 self.ledger.forget(action.at)
+
+    def _say_begun(self, action: core.SayBegun) -> None:
+        self._world.remembered += 1
+        if self.push is not None:
+            self.push(LedgerReport(entries=[LedgerEntry(at=action.begun, state=BEGUN)]))
+        if action.at not in self.ledger.attempts:
+            self._report_end(
+                action.at, durable=True, outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, effect=EffectSeen.MAYBE
+            )
 
     def _stop(self, action: core.Stop) -> None:
         call = self._calls[action.at]
@@ -257,7 +283,7 @@ class SimAgent:
                 self._act(following)
             return
         if durable:
-            self.ledger.started(dispatch.at)
+            self.ledger.started(dispatch.at, once=dispatch.repeatability not in REPEATABLE)
         self.outbox.add(lambda number: Started(at=dispatch.at, report=number), durable=durable)
         self._to_spawn.append(dispatch.at)
 

@@ -73,6 +73,11 @@ def make_plan(chance: random.Random, devices: list[str]) -> LoweredPlan:
         if "for_each" not in fields:
             lists.append(name)
         names.append(name)
+    grouped = [part.id for part in parts if isinstance(part, TaskSpec) and part.for_each is not None]
+    if grouped:
+        # Drawn from nothing, so that every known seed keeps its plan.
+        over = ForEach(source=grouped[-1], output="/l", flatten=True)
+        parts.append(task("over", for_each=over, args='{"s":0.1,"value":{"l":[],"n":1}}'))
     if chance.random() < 0.1:
         # Many alike and one that takes much longer: worth a second attempt on another device.
         parts += [task(f"w{number}", args='{"s":0.5,"value":{"l":[],"n":1}}') for number in range(6)]

@@ -9,6 +9,7 @@ from starloom_agent import core
 from starloom_protocol.frames import LeaseRef, Receipt, ResultFrame
 
 RESERVED = 100
+BEGUN_TOLD = 128
 
 
 class SimLedger:
@@ -20,6 +21,7 @@ class SimLedger:
         self.next_report = 1
         self.attempts: dict[LeaseRef, str] = {}
         self.results: dict[LeaseRef, ResultFrame | Receipt] = {}
+        self.begun: dict[LeaseRef, bool] = {}
         self.kept: dict[int, Any] = {}
         self._reserved = 1
         self._pending: list[Callable[[], object]] = []
@@ -54,8 +56,12 @@ class SimLedger:
         self.next_report += 1
         return self.next_report - 1
 
-    def started(self, at: LeaseRef) -> None:
-        self._write(lambda: self.attempts.__setitem__(at, "started"), sync=True)
+    def started(self, at: LeaseRef, *, once: bool = False) -> None:
+        def write() -> None:
+            self.attempts[at] = "started"
+            self.begun[at] = once
+
+        self._write(write, sync=True)
 
     def finished(self, at: LeaseRef, report: ResultFrame | Receipt) -> None:
         def write() -> None:
@@ -91,3 +97,13 @@ class SimLedger:
             key = core.task_of(at)
             found[key] = max(found.get(key, (-1, -1)), core.fence_of(at))
         return found
+
+    def known(self, key: core.TaskKey) -> tuple[core.Fence, core.Fence | None] | None:
+        fences = [core.fence_of(at) for at in self.attempts if core.task_of(at) == key]
+        begun = [core.fence_of(at) for at in self.begun if core.task_of(at) == key]
+        if not fences:
+            return None
+        return max(fences), max(begun, key=lambda fence: (fence[1], fence[0]), default=None)
+
+    def begun_lately(self) -> list[LeaseRef]:
+        return [at for at, once in self.begun.items() if once][-BEGUN_TOLD:]

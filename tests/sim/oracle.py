@@ -11,7 +11,7 @@ from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom_protocol.entities import Attempt, Record, decode_entity, encode_entity
 from starloom_protocol.feed import ACCESS, FLEET, decode_event, fold, state_hash
 from starloom_protocol.frames import LeaseRef
-from starloom_protocol.vocabulary import REPEATABLE, AttemptEnd, Outcome, Repeatability
+from starloom_protocol.vocabulary import REPEATABLE, AttemptEnd, Attention, Outcome, Repeatability
 from tests.sim.agent import World
 from tests.sim.client import Told
 
@@ -23,6 +23,11 @@ def judge(shard: Shard, redis: MemoryRedis, history: MemoryHistory, world: World
     yield from _left(shard, redis, history)
     yield from _promises(shard, history, told)
     yield from _devices(shard, world)
+    for device in shard.fleet.devices.values():
+        if device.remembers:
+            yield f"{device.remembers}, and no history was restored"
+    if world.remembered:
+        yield f"a device refused work {world.remembered} times that it had begun, and no history was restored"
     for name in shard.live:
         found = shard.constellations[name]
         states = {task: f"{record.state} {record.reason or ''}" for task, record in found.tasks.items()}
@@ -42,6 +47,7 @@ def _log(shard: Shard, redis: MemoryRedis, history: MemoryHistory) -> Iterator[s
         folded = fold({}, events)
         if stream in redis.heads and folded != redis.entities.get(stream, {}):
             yield f"the history and Redis differ in {stream}"
+        yield from (f"stalled: {stream}: {event.note}" for event in events if event.about == Attention.STALLED)
         if stream not in (ACCESS, FLEET, *shard.constellations):
             continue
         found = shard.stream(stream)

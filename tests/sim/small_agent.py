@@ -211,6 +211,8 @@ class SmallAgent:
                 self._say_end(action.at, durable=True, outcome=action.outcome, code=action.code, effect=action.effect)
             case core.AnswerFromLedger():
                 self._answer(action)
+            case core.SayBegun():
+                raise AssertionError(f"no history is restored in this world; {action}")
             case core.Forget():
                 self.ledger.forget(action.at)
 

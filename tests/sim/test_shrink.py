@@ -54,7 +54,7 @@ def test_only_the_parts_of_a_failure_are_left() -> None:
 
 
 def test_a_real_failure_is_made_small_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_core, "_note_fence", lambda _state, _at: None)
+    monkeypatch.setattr(agent_core, "_note_fence", lambda _state, _task, _fence: None)
     script, outcome = next((script, outcome) for script in map(draw, range(60)) if (outcome := play(script)).violations)
     small, last = Shrinking(8.0).shrink(script, outcome)
     assert last.violations

@@ -1,6 +1,7 @@
-"""Rate limits for doors that anyone can knock on: sign-in, joining, handshakes. Decides; remembers little.
+"""Rate limits of failures at the doors that anyone can knock on: tokens, sign-in, joining, handshakes.
 
-A token bucket for each (door, address), and one for each door as a whole, on an injected monotonic clock.
+A valid credential never meets them: the doors look at the credential first and count only what failed. They bound the
+answers, log lines and notes that guesses cause, not the guesses: a token has 256 random bits and a join code 80.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ ADDRESSES_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`burst` tries at once, then one each `every_s`."""
+    """`burst` failures at once, then one each `every_s`."""
 
     burst: int
     every_s: float
@@ -27,39 +28,24 @@ DOORS: dict[str, Rate] = {
     "handshake": Rate(30, 2.0),
     "bad_token": Rate(30, 1.0),
 }
-_WHOLE_FACTOR = 20
 
 
 class Limits:
-    """Counts tries at the doors; an address that is not seen for long is forgotten."""
+    """Counts failures by door and address on an injected monotonic clock; remembers the latest addresses only."""
 
     def __init__(self, monotonic_s: Callable[[], float], doors: dict[str, Rate] | None = None) -> None:
         self._monotonic_s = monotonic_s
-        chosen = DOORS if doors is None else doors
-        self._doors = {
-            door: (rate, Rate(rate.burst * _WHOLE_FACTOR, rate.every_s / _WHOLE_FACTOR))
-            for door, rate in chosen.items()
-        }
+        self._doors = DOORS if doors is None else doors
         self._levels: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
 
-    def wait_s(self, door: str, address: str, *, count: bool = True) -> float:
-        """Return 0 and count a try, or how many seconds to wait. `count` False only looks."""
-        rate, whole = self._doors[door]
-        now = self._monotonic_s()
-        level, of_all = self._level((door, address), rate, now), self._level((door, "*"), whole, now)
-        if level < 1 or of_all < 1:
-            return max((1 - level) * rate.every_s, (1 - of_all) * whole.every_s)
-        if count:
-            self._keep((door, address), level - 1, now)
-            self._keep((door, "*"), of_all - 1, now)
-        return 0.0
-
-    def _level(self, key: tuple[str, str], rate: Rate, now: float) -> float:
+    def failed(self, door: str, address: str) -> float:
+        """Count a failure; return 0, or how many seconds this address should wait before it tries again."""
+        rate, key, now = self._doors[door], (door, address), self._monotonic_s()
         level, seen = self._levels.get(key, (float(rate.burst), now))
-        return min(float(rate.burst), level + (now - seen) / rate.every_s)
-
-    def _keep(self, key: tuple[str, str], level: float, now: float) -> None:
-        self._levels[key] = (level, now)
+        level = min(float(rate.burst), level + (now - seen) / rate.every_s)
+        over = level < 1
+        self._levels[key] = (level if over else level - 1, now)
         self._levels.move_to_end(key)
-        while len(self._levels) > ADDRESSES_MAX:
+        if len(self._levels) > ADDRESSES_MAX:
             self._levels.popitem(last=False)
+        return (1 - level) * rate.every_s if over else 0.0

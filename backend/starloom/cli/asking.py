@@ -11,7 +11,7 @@ import typer
 
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
-from starloom.cli.problems import Problem, usage
+from starloom.cli.problems import usage
 from starloom.cli.values import duration_s, parameters
 
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
@@ -102,6 +102,9 @@ def submit(
             run.emit(found)
         else:
             _print(preview_text(found))
+        understood = found.get("understood") or {}
+        if not found.get("tasks") and understood.get("outcome") != "exact" and not understood.get("by_model"):
+            raise typer.Exit(int(Exit.USAGE))
         return
     if approve:
         body["plan_hash"] = approve
@@ -177,7 +180,7 @@ def show(
         pass
     if view.seq == 0:
         run.client.get(f"/constellations/{chosen}")
-    _print(page(view, device_names(run)))
+    _print(page(view, run.client.names()))
 
 
 def watch(run: Invocation, identity: IdArgument = None) -> None:
@@ -203,7 +206,7 @@ def result(
     else:
         from starloom.cli.answer_text import answer_lines
 
-        _print(answer_lines(answer, device_names(run)))
+        _print(answer_lines(answer, run.client.names()))
         for path in saved:
             print(f"saved {path}")
     state = answer.get("constellation_state") or run.client.get(f"/constellations/{chosen}")["state"]
@@ -211,16 +214,6 @@ def result(
 
     code = exit_of_state(state)
     finish(Exit.ATTENTION if code is None else code)
-
-
-def device_names(run: Invocation) -> dict[str, str]:
-    """Return the names of devices by id; empty when the fleet may not be read."""
-    try:
-        return {item["id"]: item["name"] for item in run.client.get("/devices")["items"]}
-    except Problem as problem:
-        if problem.exit_code is Exit.UNREACHABLE:
-            raise
-        return {}
 
 
 def _empty_view(identity: str) -> Any:
@@ -242,7 +235,7 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
             sys.stdout.flush()
         finish(outcome(view))
         return
-    names = device_names(run)
+    names = run.client.names()
     if sys.stdout.isatty():
         with Screen(view, names) as screen:
             for _ in follow(run.client, view, say=screen.say, quiet=_teller(run, identity, screen.say)):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ import httpx
 import msgspec
 
 from starloom.cli.discovery import HubAddress
+from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, problem_of, unreachable
 from starloom_protocol.feed import Event, decode_event
 
@@ -24,6 +26,9 @@ API = "/api/v1"
 CONNECT_S = 5.0
 ANSWER_S = 60.0
 CREATE_TRIES = 4
+PATIENCE_S = 60.0
+"""How long a command of a person reads again while the hub is away, as when another one takes over."""
+PAUSE_S = (0.2, 2.0)
 
 
 class _EventPage(msgspec.Struct):
@@ -33,8 +38,16 @@ class _EventPage(msgspec.Struct):
 _event_page = msgspec.json.Decoder(_EventPage)
 
 
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
 class Client:
-    """A client of one hub. Not for use by several threads."""
+    """A client of one hub. Not for use by several threads.
+
+    Reads are tried again for `patience_s` while a hub that is there cannot answer; one that nobody hears at all is not
+    waited for, unless it has answered before.
+    """
 
     def __init__(
         self,
@@ -42,12 +55,19 @@ class Client:
         *,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
+        say: Callable[[str], None] = _say,
+        patience_s: float = 0.0,
     ) -> None:
         headers = {"Accept": "application/json", "User-Agent": "starloom-cli"}
         if address.token:
             headers["Authorization"] = f"Bearer {address.token}"
         self.address = address
         self._sleep = sleep
+        self._now = now
+        self._say = say
+        self._patience_s = patience_s
+        self._heard = False
         self._http = httpx.Client(
             base_url=address.url,
             headers=headers,
@@ -69,7 +89,36 @@ class Client:
         given = {name: value for name, value in params.items() if value is not None}
         if wait_s:
             given["wait_s"] = wait_s
-        return self._json(self._send("GET", API + path, params=given, timeout=ANSWER_S + wait_s + within_s))
+        timeout = ANSWER_S + wait_s + within_s
+        return self._json(self._patiently(lambda: self._send("GET", API + path, params=given, timeout=timeout)))
+
+    def names(self) -> dict[str, str]:
+        """Return the names of devices by id; none where the fleet may not be read or cannot be now."""
+        try:
+            found = self._json(self._send("GET", API + "/devices"))
+        except Problem:
+            return {}
+        return {item["id"]: item["name"] for item in found["items"]}
+
+    def _patiently(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
+        until, pause = self._now() + self._patience_s, PAUSE_S[0]
+        told = False
+        while True:
+            try:
+                response = ask()
+            except Problem as problem:
+                away = problem.exit_code is Exit.UNREACHABLE and self._heard
+                if not away or self._now() + pause > until:
+                    raise
+                if not told:
+                    self._say("the hub does not answer; trying again ...")
+                    told = True
+                self._sleep(pause)
+                pause = min(pause * 2, PAUSE_S[1])
+                continue
+            if told:
+                self._say("the hub is back")
+            return response
 
     def post(self, path: str, body: Any = None, *, params: dict[str, Any] | None = None) -> Any:
         """POST once: a control or a question, which is not repeated by itself."""
@@ -214,6 +263,7 @@ class Client:
             response = self._answer(request)
         except httpx.HTTPError as error:
             raise self._no_answer(error) from error
+        self._heard = True
         if raises and response.status_code >= 400:
             raise problem_of(response.status_code, _document(response))
         return response

@@ -26,7 +26,7 @@ ConfirmOption = Annotated[
 
 TEMPLATE = """\
 # An edit of {name} ({id}), version {version}. Its operations (docs/plans.md): add_task, remove_task, update_task,
-# reassign, add_dependency, remove_dependency, update_dependency, expand, drop_items, set_policy.
+# reassign, add_dependency, remove_dependency, update_dependency, expand, drop_items, set_policy, supersede.
 # Save to send it; leave `operations` empty to change nothing. The tasks that have not begun:
 {tasks}
 base_version: {version}

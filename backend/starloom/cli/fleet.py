@@ -1,4 +1,4 @@
-"""The fleet: `devices`, `device show|drain|resume|revoke|rename`."""
+"""The fleet: `devices`, `device show|drain|resume|revoke|rename|seen`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
     hub_command(device, "resume")(resume_device)
     hub_command(device, "revoke")(revoke)
     hub_command(device, "rename")(rename)
+    hub_command(device, "seen")(seen)
     app.add_typer(device, name="device")
 
 
@@ -100,6 +101,8 @@ def _standing(item: dict[str, Any]) -> list[str]:
         said.append(f"is asked last: {item['health']['faults']} faults, more than its peers")
     if item.get("link") == "suspended":
         said.append("is asleep: the clocks of its work stand still")
+    if item.get("remembers"):
+        said.append(f"{item['remembers']}; noted: starloom device seen {item['name']}")
     return said
 
 
@@ -134,6 +137,11 @@ def drain(
 def resume_device(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
     """Give a device work again that was drained or set aside."""
     _device_control(run, device, "resume", reason)
+
+
+def seen(run: Invocation, device: DeviceArgument) -> None:
+    """Take note that a device remembers more than this history, as after a backup was restored."""
+    _device_control(run, device, "seen", "")
 
 
 def revoke(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:

@@ -44,9 +44,9 @@ class Invocation:
             Problem: no hub is found.
         """
         if self._client is None:
-            from starloom.cli.client import Client  # HTTP costs a quarter of a second to import
+            from starloom.cli.client import PATIENCE_S, Client  # HTTP costs a quarter of a second to import
 
-            self._client = Client(find(self.hub))
+            self._client = Client(find(self.hub), patience_s=PATIENCE_S)
         return self._client
 
     def newest(self, given: str | None) -> str:

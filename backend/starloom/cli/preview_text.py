@@ -44,11 +44,10 @@ def _secret_line(secret: dict[str, Any]) -> Text:
 
 
 def _not_understood(understood: dict[str, Any]) -> RenderableType:
-    candidates = understood.get("candidates") or []
-    first = "These words may mean:" if understood.get("outcome") == "near" else "No recipe fits these words. Nearest:"
-    lines = [Text(first if candidates else "No recipe fits these words; see `starloom recipes`.")]
-    for candidate in candidates:
+    by_model = "Without --preview the model that is set plans them. " if understood.get("by_model") else ""
+    lines = [Text(f"{understood.get('title')}: {by_model}{understood.get('said')}")]
+    for candidate in understood.get("candidates") or []:
         title, *rest = candidate_lines(candidate)
-        lines.append(Text(f"  {title}"))
+        lines.append(Text(f"  perhaps: {title}"))
         lines.extend(Text(f"    {line}", style="bright_black") for line in rest)
     return Group(*lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated, Any
 
@@ -11,8 +12,16 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
 
 LOG_PAGE = 256 * 1024
+_CONSTELLATION = re.compile(r"c-[a-z0-9]{20}(-[0-9]+(-told)?)?")
 TaskArgument = Annotated[str | None, typer.Argument(metavar="[TASK]", help="A task's id.")]
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
+
+
+def _in_order(task: str | None, identity: str | None) -> tuple[str | None, str | None]:
+    """Return task and constellation; they may be given in either order, and the constellation alone."""
+    if task is not None and _CONSTELLATION.fullmatch(task):
+        return identity, task
+    return task, identity
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +41,7 @@ def logs(
     search: Annotated[str | None, typer.Option("--q", help="Only lines that contain this.")] = None,
 ) -> None:
     """Print what a task's program wrote; without a task, of every task that has begun."""
+    task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
     snapshot = run.client.get(f"/constellations/{chosen}")
     begun = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
@@ -85,6 +95,7 @@ def events(
 
 def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None) -> None:
     """Say why a task, or the whole constellation, does not move: every candidate with its reason, and the fix."""
+    task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
     found = run.client.get(f"/constellations/{chosen}/why", task_id=task)
     if run.as_json:

@@ -21,6 +21,8 @@ controls     pause, resume, cancel, retry, skip, mark, hold and release; rounds
 asking       facts asked of a device after the end
 attempts     leases, reports, absence, cancel receipts
 recovery     what becomes of an attempt that did not succeed: the ladder
+remembered   attempts that a device has begun and an older log does not have
+stalls       a live constellation in which nothing can go on
 placement    which device takes a ready task, and why
 conduct      what a call may do to the world: its tool's effects, narrowed by its arguments
 waiting      ready tasks that nobody can take, and when a person should know
@@ -31,6 +33,7 @@ moments      when a clock strikes    consent   what was approved for a schedule,
 fleet        devices, offers, enrollments       access   principals, tokens, sign-in links
 auditing     who was refused at the doors
 budgets      what a constellation may use
+superseding  which task counts for one that was superseded
 outcome      when a constellation is over, and its answer     story   the answer's sentence
 timeouts     what open attempts may take: start to close, over all attempts, unheard
 timers       due moments computed from state    why       one sentence for whatever does not move

@@ -177,6 +177,8 @@ def _index_task(
                 _free_slot(shard, constellation, key, held)
             if holds is not None:
                 _take_slot(shard, constellation, key, holds)
+    if (was_is ^ now_is) & _QUEUES:
+        constellation.ready += 1 if now_is & _QUEUES else -1
     if either & _DOUBT:
         if was_is & _DOUBT:
             constellation.unknown.pop(key, None)
@@ -253,6 +255,8 @@ def _index_group(
         _regate(shard, constellation, key)
         shard.touched[(constellation.name, key)] = None
     spec = constellation.specs.get(key)
+    if old is None or new is None or old.round != new.round:
+        _relist_after(shard, constellation, key)
     if spec is None:
         return
     if spec.group:
@@ -293,14 +297,17 @@ def _index_dep(
         constellation.incoming[old.target].pop(key, None)
         _count_gate(constellation, old.target, constellation.gate.pop(key), -1)
         constellation.unasked.pop(key, None)
+        if old.input == ITEMS:
+            constellation.lists[old.source].pop(key, None)
         shard.touched[(constellation.name, old.target)] = None
     if new is not None:
         constellation.outgoing.setdefault(new.source, {})[key] = new
         constellation.incoming.setdefault(new.target, {})[key] = new
         state = constellation.gate[key] = decide(constellation, new)
         _count_gate(constellation, new.target, state, +1)
-        # Nothing else leaves the gate of what has succeeded undecided.
-        if new.condition is not None or constellation.relisting:
+        if new.input == ITEMS:
+            constellation.lists.setdefault(new.source, {})[key] = new
+        if new.condition is not None or new.input == ITEMS:
             _note_unasked(constellation, key, new, state)
         shard.touched[(constellation.name, new.target)] = None
 
@@ -329,13 +336,13 @@ def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
             if now is not _OPENED:
                 _count_gate(constellation, target, now, +1)
             touched[(name, target)] = None
-        if dependency.condition is not None:
+        if dependency.condition is not None or dependency.input == ITEMS:
             _note_unasked(constellation, key, dependency, now)
 
 
 def _note_unasked(constellation: Constellation, key: str, dependency: Dependency, state: GateState) -> None:
-    source = constellation.tasks.get(dependency.source)
-    over = source is not None and source.state is _SUCCEEDED
+    source = constellation.tasks.get(dependency.source) or constellation.groups.get(dependency.source)
+    over = source is not None and source.state == "succeeded"
     if over and state is _UNDECIDED:
         constellation.unasked[key] = None
     else:
@@ -363,6 +370,16 @@ def _index_attempt(
     record = constellation.tasks.get(task)
     if record is not None and record.state is _SUCCEEDED:
         _regate(shard, constellation, task)
+        if constellation.unasked:
+            _regate_groups(shard, constellation, task)
+
+
+def _regate_groups(shard: Shard, constellation: Constellation, task: str) -> None:
+    """Decide again the gates of the groups around a task: a list over a group reads the facts of its children."""
+    spec = constellation.specs.get(task)
+    while spec is not None and spec.group is not None:
+        _regate(shard, constellation, spec.group)
+        spec = constellation.specs.get(spec.group)
 
 
 def _index_question(

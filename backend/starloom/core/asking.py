@@ -1,49 +1,49 @@
-"""Facts asked after the end: a later edit hangs a condition on a finished result that only its device can look into.
+"""Facts asked after the end: a later edit hangs a condition or a list on a finished result that its device must read.
 
 Until the device answers, that gate is undecided; the question is asked again whenever the device connects.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from starloom.core.effects import SendFetch
+from starloom.core.gates import unanswered
 from starloom.core.inputs import FactsReported
 from starloom.core.model import Constellation
+from starloom.core.wants import pointer_of
 from starloom.core.work import Work
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.vocabulary import AttemptEnd
 
 
-def ask(work: Work, constellation: Constellation, dependencies: list[str]) -> None:
-    """Ask for the facts of those dependencies that no answer of their source's device has decided."""
+def ask(work: Work, constellation: Constellation, dependencies: Iterable[str], device: str | None = None) -> None:
+    """Ask for the facts of those dependencies that no answer has decided, of one device or of all that hold them."""
     for key in dependencies:
         if key not in constellation.unasked:
             continue
         dependency = constellation.deps[key]
-        attempt = constellation.last_attempt(dependency.source)
-        if attempt is None or dependency.condition is None:
-            continue
-        number = constellation.tasks[dependency.source].attempt
-        at = LeaseRef(
-            attempt=number,
-            constellation=attempt.origin or constellation.name,
-            incarnation=attempt.incarnation,
-            task=dependency.source,
-        )
-        work.order(SendFetch(at=at, device=attempt.device, wants=[dependency.condition.output]))
+        pointer = pointer_of(constellation, dependency)
+        for task in unanswered(constellation, dependency):
+            attempt = constellation.last_attempt(task)
+            if attempt is None or pointer is None or device not in (None, attempt.device):
+                continue
+            at = LeaseRef(
+                attempt=constellation.tasks[task].attempt,
+                constellation=attempt.origin or constellation.name,
+                incarnation=attempt.incarnation,
+                task=task,
+            )
+            work.order(SendFetch(at=at, device=attempt.device, wants=[pointer]))
 
 
 def ask_again(work: Work, device: str) -> None:
     """A device has connected: ask it whatever is still open."""
     for name in work.shard.live:
         constellation = work.shard.constellations[name]
-        open_here = []
-        for key in constellation.unasked:
-            attempt = constellation.last_attempt(constellation.deps[key].source)
-            if attempt is not None and attempt.device == device:
-                open_here.append(key)
-        ask(work, constellation, open_here)
+        ask(work, constellation, constellation.unasked, device)
 
 
 def on_facts(work: Work, item: FactsReported) -> None:
@@ -66,8 +66,8 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
         return
     facts = dict(attempt.facts)
     for dependency in (constellation.deps[name] for name in constellation.unasked):
-        pointer = dependency.condition.output if dependency.condition else ""
-        if dependency.source != frame.at.task:
+        pointer = pointer_of(constellation, dependency)
+        if pointer is None or frame.at.task not in unanswered(constellation, dependency):
             continue
         if pointer in frame.facts:
             facts[pointer] = frame.facts[pointer]

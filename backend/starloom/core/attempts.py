@@ -14,6 +14,7 @@ from starloom.core import health, hedging, off_devices, recovery, verifying
 from starloom.core.checks import missed_check, too_big
 from starloom.core.effects import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.fences import arm_fence, fence_after_ms, lease_ref
+from starloom.core.gates import successes
 from starloom.core.inputs import (
     LedgerReported,
     ReceiptReported,
@@ -124,24 +125,12 @@ def _input_plan(fleet: Fleet, constellation: Constellation, item: Input) -> Inpu
         rows = off_devices.told_of(constellation, item.source) if item.source in constellation.groups else []
         return InputPlan(many=True, name=name, sources=[InputSource(text=off_devices.row(fleet, one)) for one in rows])
     if item.source in constellation.groups:
-        children = constellation.leaves(item.source)
-        if not constellation.specs[item.source].nested:
-            children.sort(key=lambda child: _key_order(constellation, child))
-        sources = [
-            _source(constellation, child, item.output)
-            for child in children
-            if constellation.tasks[child].state is TaskState.SUCCEEDED
-        ]
+        sources = [_source(constellation, child, item.output) for child in successes(constellation, item.source)]
         return InputPlan(flatten=item.flatten, many=True, name=name, sources=sources)
     record = constellation.tasks.get(item.source)
     if record is None or record.state is not TaskState.SUCCEEDED:
         return InputPlan(name=name)
     return InputPlan(name=name, sources=[_source(constellation, item.source, item.output)], flatten=item.flatten)
-
-
-def _key_order(constellation: Constellation, child: str) -> tuple[int, str]:
-    key = constellation.specs[child].key or ""
-    return (int(key), "") if key.isdecimal() else (0, key)
 
 
 def _source(constellation: Constellation, task: str, output: str) -> InputSource:

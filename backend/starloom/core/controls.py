@@ -19,7 +19,7 @@ from starloom.core.placement import requeue
 from starloom.core.relisting import open_round as next_round
 from starloom.core.story import DEADLINE
 from starloom.core.tables import Trigger, Verdict, look_up
-from starloom.core.work import Put, Refusal, Work, change_task, close_question, fault, moved, unattend
+from starloom.core.work import Put, Refusal, Work, change_task, close_question, close_questions, fault, moved, unattend
 from starloom_protocol.entities import Attempt, TaskRecord
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -126,9 +126,7 @@ def stop_all(work: Work, constellation: Constellation, reason: str, *, cut: bool
 
     Without `cut`, work that runs and may not be repeated is left to its end: to stop it halfway is no safe point.
     """
-    for question in list(constellation.open_questions):
-        closed = replace(constellation.questions[question], answer="", answered_by=work.by, answered_ms=work.at_ms)
-        work.emit(constellation, "question_closed", question, [("question", question, closed)])
+    close_questions(work, constellation)
     for group, record in list(constellation.groups.items()):
         if record.state is GroupState.WAITING:
             ended = replace(record, state=GroupState.CANCELLED, since_ms=work.at_ms)
@@ -318,7 +316,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         Refusal: `illegal_control` after a cancel, `downstream_started`, `needs_confirm`.
     """
     head = constellation.head
-    if head.state is _STATE.CANCELLED or head.state is _STATE.CANCELLING:
+    if head.state is _STATE.CANCELLING or (head.state is _STATE.CANCELLED and head.cancelled_by is not None):
         reason = f"the constellation is {head.state}"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", "Start it again as a new constellation."))
     part, kept = redone(constellation, starts)

@@ -87,7 +87,7 @@ class ArtifactReported(Input, frozen=True, kw_only=True, tag="artifact"):
 
 
 class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):
-    """What a device's ledger says of one attempt: unknown, accepted, started, finished."""
+    """What a device's ledger says of one attempt: unknown, accepted, started, finished, or unasked begun."""
 
     at: LeaseRef
     device: str
@@ -102,7 +102,7 @@ class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
 
 
 class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
-    """`action`: rename drain resume revoke label.
+    """`action`: rename drain resume revoke label seen.
 
     `deadline_s` of a drain: when what may be repeated is moved to other devices; 0 is at once, -1 never.
     """

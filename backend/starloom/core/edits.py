@@ -19,6 +19,7 @@ from starloom.core.groups import data_edges
 from starloom.core.inputs import EditProposed
 from starloom.core.model import Constellation
 from starloom.core.once import made_before, note_made
+from starloom.core.superseding import ended_badly
 from starloom.core.wants import ITEMS
 from starloom.core.work import Put, Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.edits import (
@@ -31,6 +32,7 @@ from starloom_protocol.edits import (
     RemoveDependency,
     RemoveTask,
     SetPolicy,
+    Supersede,
     UpdateDependency,
     UpdateTask,
 )
@@ -45,20 +47,28 @@ from starloom_protocol.entities import (
     dependency_id,
 )
 from starloom_protocol.values import canonical, parse
-from starloom_protocol.vocabulary import Code, ConstellationState, Gate, GroupState, TaskState
+from starloom_protocol.vocabulary import (
+    FINAL_TASK_STATES,
+    Code,
+    ConstellationState,
+    Gate,
+    GroupState,
+    TaskState,
+)
 
 _FIELD_TYPES: dict[str, Any] = {
     field.encode_name: field.type
     for field in msgspec.structs.fields(TaskSpec)
-    if field.encode_name not in ("id", "group", "key", "family", "changed_in")
+    if field.encode_name not in ("id", "group", "key", "family", "changed_in", "superseded_by")
 }
 
 
 class Draft:
     """A batch being built over a constellation: what it would put, and every fault found on the way."""
 
-    def __init__(self, work: Work, constellation: Constellation, base_version: int | None) -> None:
+    def __init__(self, work: Work, constellation: Constellation, base_version: int | None, author: str) -> None:
         self.work = work
+        self.author = author
         self.constellation = constellation
         self.base = base_version if base_version is not None else constellation.head.version
         self.number = constellation.head.version + 1
@@ -78,8 +88,8 @@ class Draft:
     def dep(self, key: str) -> Dependency | None:
         return self.deps[key] if key in self.deps else self.constellation.deps.get(key)
 
-    def refuse(self, code: Code, reason: str, place: str) -> None:
-        self.faults.append(fault(code, reason, place))
+    def refuse(self, code: Code, reason: str, place: str, hint: str = "") -> None:
+        self.faults.append(fault(code, reason, place, hint))
 
     def editable(self, task: str, place: str) -> TaskSpec | None:
         """Return a task's spec if this batch may change it, else note why not."""
@@ -95,9 +105,23 @@ class Draft:
             self.refuse(Code.EDIT_CONFLICT, reason, place)
             return None
         if started(self.constellation, task):
-            self.refuse(Code.TASK_STARTED, f"{task} has started", place)
+            self.refuse(Code.TASK_STARTED, *self._stands(task, place))
             return None
         return spec
+
+    def _stands(self, task: str, place: str) -> tuple[str, str, str]:
+        """Return where a started task stands, as reason, place and the way out."""
+        if task in self.constellation.groups:
+            state = self.constellation.groups[task].state
+            return f"{task} is {state}: its list is made", place, "Edit its items that have not started."
+        stands = self.constellation.tasks[task].state
+        if stands in FINAL_TASK_STATES:
+            return f"{task} is {stands}", place, "Retry it to run it again, or add a task that comes after it."
+        if stands is TaskState.UNKNOWN:
+            return f"{task} may have happened", place, "Mark it or retry it first."
+        if stands is TaskState.CANCELLING:
+            return f"{task} is being stopped", place, "Wait until it has stopped."
+        return f"{task} has started", place, ""
 
     def put_spec(self, spec: TaskSpec) -> None:
         self.specs[spec.id] = replace(spec, changed_in=self.number)
@@ -137,9 +161,10 @@ def apply_edit(
     Raises:
         Refusal: with every fault; nothing of the batch is applied then.
     """
-    draft = Draft(work, constellation, base_version)
+    draft = Draft(work, constellation, base_version, author)
     for position, operation in enumerate(operations):
-        _OPERATIONS[type(operation)](draft, operation, f"operations[{position}]")
+        word = type(operation).__struct_config__.tag
+        _OPERATIONS[type(operation)](draft, operation, f"operations[{position}].{word}")
     _check_edges(draft)
     if constellation.drafts:
         sources = [item.source for item in draft.deps.values() if item is not None]
@@ -190,7 +215,7 @@ def on_edit(work: Work, item: EditProposed) -> None:
 def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
     spec = operation.spec
     if draft.spec(spec.id) is not None:
-        draft.refuse(Code.DUPLICATE_ID, f"a task {spec.id} exists", f"{place}.task.id")
+        draft.refuse(Code.DUPLICATE_ID, f"a task {spec.id} exists", f"{place}.id")
         return
     family = spec.family
     if spec.for_each is not None:
@@ -198,9 +223,7 @@ def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
         if spec.for_each.same is not None:
             other = draft.spec(spec.for_each.same)
             if other is None or other.for_each is None:
-                draft.refuse(
-                    Code.UNKNOWN_TASK, f"there is no group {spec.for_each.same}", f"{place}.task.for_each.same"
-                )
+                draft.refuse(Code.UNKNOWN_TASK, f"there is no group {spec.for_each.same}", f"{place}.for_each.same")
                 return
             family = other.family or other.id
     draft.added[spec.id] = None
@@ -241,7 +264,7 @@ def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
             draft.deps[dependency_id(edge)] = None
         for edge in data_edges(changed, draft.number):
             draft.put_dep(edge)
-    draft.put_spec(changed)
+    _put_on_device(draft, changed, f"{place}.device")
 
 
 def _same(spec: TaskSpec) -> str | None:
@@ -252,7 +275,16 @@ def _same(spec: TaskSpec) -> str | None:
 def _reassign(draft: Draft, operation: Reassign, place: str) -> None:
     spec = draft.editable(operation.id, place)
     if spec is not None:
-        draft.put_spec(replace(spec, device=operation.device))
+        _put_on_device(draft, replace(spec, device=operation.device), f"{place}.device")
+
+
+def _put_on_device(draft: Draft, spec: TaskSpec, place: str) -> None:
+    """Put a spec whose device was set, where it may have one: as a plan is checked."""
+    if spec.device is not None and (spec.person is not None or spec.nested):
+        what = "a question to a person" if spec.person is not None else "a plan within the plan"
+        draft.refuse(Code.PLAN_INVALID, f"{what} has no device", place)
+        return
+    draft.put_spec(spec)
 
 
 def _touch_target(draft: Draft, target: str, place: str) -> bool:
@@ -367,6 +399,48 @@ def _drop(draft: Draft, child: str) -> None:
         draft.deps[key] = None
 
 
+def _supersede(draft: Draft, operation: Supersede, place: str) -> None:
+    """Let a task that ended without success count as another; both stay in the history as they are."""
+    constellation, task, by = draft.constellation, operation.task, operation.by
+    spec = draft.spec(task)
+    if not draft.author.startswith("person:"):
+        draft.refuse(Code.FORBIDDEN, "only a person says that other work did that of a task", place)
+        return
+    if spec is None or (by is not None and draft.spec(by) is None):
+        missing, field = (task, "task") if spec is None else (by, "by")
+        draft.refuse(Code.UNKNOWN_TASK, f"{missing} does not exist", f"{place}.{field}")
+        return
+    if spec.changed_in > draft.base and task not in draft.changed:
+        reason = f"{task} was changed in version {spec.changed_in}, after version {draft.base}"
+        draft.refuse(Code.EDIT_CONFLICT, reason, f"{place}.task")
+        return
+    if by is None:
+        draft.put_spec(replace(spec, superseded_by=None))
+        return
+    record = constellation.tasks.get(task) or constellation.groups.get(task)
+    if record is None or not ended_badly(record):
+        stands = "is new" if record is None else f"is {record.state}"
+        reason = f"{task} {stands}; only what failed, was cancelled or was skipped for that is superseded"
+        draft.refuse(Code.ILLEGAL_CONTROL, reason, f"{place}.task")
+    for name, field in ((task, "task"), (by, "by")):
+        found = draft.spec(name)
+        if found is not None and found.group is not None:
+            draft.refuse(Code.BAD_REQUEST, f"{name} is part of {found.group}: name the whole group", f"{place}.{field}")
+    if _leads_to(draft, by, task):
+        draft.refuse(Code.PLAN_CYCLE, f"{by} is superseded by {task} itself", f"{place}.by")
+    draft.put_spec(replace(spec, superseded_by=by))
+
+
+def _leads_to(draft: Draft, start: str, task: str) -> bool:
+    following: str | None = start
+    for _ in range(len(draft.constellation.specs) + len(draft.added) + 1):
+        if following is None or following == task:
+            break
+        spec = draft.spec(following)
+        following = spec.superseded_by if spec is not None else None
+    return following == task
+
+
 def _set_policy(draft: Draft, operation: SetPolicy, _place: str) -> None:
     draft.policy = operation.policy
 
@@ -382,6 +456,7 @@ _OPERATIONS: dict[type, Any] = {
     Expand: _expand,
     DropItems: _drop_items,
     SetPolicy: _set_policy,
+    Supersede: _supersede,
 }
 
 

@@ -278,7 +278,7 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
 
 
 def on_device_control(work: Work, item: DeviceControlled) -> None:
-    """Rename, drain, resume, label, revoke, remove."""
+    """Rename, drain, resume, label, revoke, remove; take note of what it remembers."""
     device = _device(work, item.device)
     if item.action == "rename":
         wrong = name_fault(item.value, most=63)
@@ -294,6 +294,9 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
     elif item.action == "label":
         labels = _labels(item.value)
         _put_device(work, "device_labelled", replace(device, labels=labels))
+    elif item.action == "seen":
+        if device.remembers:
+            _put_device(work, "history_seen", replace(device, remembers=""))
     elif item.action == "revoke":
         _revoke(work, device, item.reason)
     else:

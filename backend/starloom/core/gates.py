@@ -5,9 +5,11 @@ Reads facts of attempts; never parses more than the one fact a condition names.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from starloom.core.model import Constellation
+from starloom.core.wants import ITEMS, pointer_of
 from starloom_protocol.entities import Condition, Dependency, GroupRecord, TaskRecord
 from starloom_protocol.values import MISSING, holds, parse, point
 from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
@@ -31,7 +33,8 @@ def stale(constellation: Constellation, root: str) -> bool:
     spec = constellation.specs.get(root)
     if spec is None or spec.for_each is None or spec.for_each.source is None:
         return False
-    source = constellation.tasks.get(spec.for_each.source)
+    name = spec.for_each.source
+    source = constellation.tasks.get(name) or constellation.groups.get(name)
     if source is None:
         return False
     records = (constellation.groups.get(member) for member in constellation.families.get(root, ()))
@@ -72,7 +75,8 @@ def decide(constellation: Constellation, dependency: Dependency) -> GateState:
             return GateState.OPEN if is_open else GateState.SHUT
         case Gate.DATA:
             if state == "succeeded":
-                return GateState.OPEN
+                unknown_list = dependency.input == ITEMS and any(unanswered(constellation, dependency))
+                return GateState.UNDECIDED if unknown_list else GateState.OPEN
             by_choice = dependency.optional and excused(constellation, source, record)
             return GateState.OPEN if by_choice else GateState.SHUT
         case Gate.OUTPUT:
@@ -110,6 +114,31 @@ def asked(constellation: Constellation, task: str, pointer: str) -> bool:
     if record.marked is not None or attempt is None or attempt.artifact is None:
         return True
     return pointer in attempt.facts or f"!{pointer}" in attempt.facts
+
+
+def successes(constellation: Constellation, source: str) -> list[str]:
+    """Return the tasks whose outputs make up what `source` gives: itself, or a group's successful leaves in order."""
+    if source not in constellation.groups:
+        return [source] if constellation.tasks[source].state is TaskState.SUCCEEDED else []
+    children = constellation.leaves(source)
+    if not constellation.specs[source].nested:
+        children.sort(key=lambda child: _key_order(constellation, child))
+    return [child for child in children if constellation.tasks[child].state is TaskState.SUCCEEDED]
+
+
+def _key_order(constellation: Constellation, child: str) -> tuple[int, str]:
+    key = constellation.specs[child].key or ""
+    return (int(key), "") if key.isdecimal() else (0, key)
+
+
+def unanswered(constellation: Constellation, dependency: Dependency) -> Iterator[str]:
+    """Yield the finished tasks whose devices must still say what a gate's pointer finds in their results."""
+    pointer = pointer_of(constellation, dependency)
+    if pointer is None:
+        return
+    for task in successes(constellation, dependency.source):
+        if not asked(constellation, task, pointer):
+            yield task
 
 
 def condition_met(constellation: Constellation, task: str, condition: Condition) -> bool | None:

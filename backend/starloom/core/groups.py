@@ -12,7 +12,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from starloom.core.attempts import ask_to_stop
-from starloom.core.gates import asked, excused, fact, shut_cause
+from starloom.core.gates import excused, fact, shut_cause, successes
 from starloom.core.graph import raise_ranks
 from starloom.core.model import Constellation, Tally
 from starloom.core.off_devices import REPORT
@@ -120,17 +120,44 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
         if constellation.head.version:
             _expand_over_devices(work, constellation, root, source.devices)
         return
-    task = source.source or ""
-    origin = constellation.tasks.get(task)
-    if origin is None or origin.state is not TaskState.SUCCEEDED or not asked(constellation, task, source.output):
+    try:
+        items = items_of(constellation, source)
+    except NoList as error:
+        _fail_family(work, constellation, root, error.code, str(error))
         return
-    found = fact(constellation, task, source.output)
-    if not isinstance(found, list):
-        what = "finds nothing" if found is MISSING else "is not a list"
-        _fail_family(work, constellation, root, Code.NOT_A_LIST, f"{source.output} of {task} {what}")
-        return
-    items = [Item(key=str(position), value=canonical(value)) for position, value in enumerate(found)]
     _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
+
+
+class NoList(Exception):
+    """The output that a family is made from gives no list; `code` says why."""
+
+    def __init__(self, code: Code, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def items_of(constellation: Constellation, for_each: ForEach) -> list[Item]:
+    """Return the items that the output of a succeeded task or group gives, keyed by position.
+
+    A task's output must be a list. Of a group, each successful child gives one item, in order, as it does to an
+    input; with `flatten` each gives a list, and the lists are joined.
+
+    Raises:
+        NoList: where the pointer finds nothing, or no list where there must be one.
+    """
+    source, found = for_each.source or "", []
+    for task in successes(constellation, source):
+        value = fact(constellation, task, for_each.output)
+        if value is MISSING:
+            code = Code.NO_VALUE if source in constellation.groups else Code.NOT_A_LIST
+            raise NoList(code, f"{for_each.output} of {task} finds nothing")
+        if source in constellation.groups and not for_each.flatten:
+            found.append(value)
+        elif isinstance(value, list):
+            found.extend(value)
+        else:
+            raise NoList(Code.NOT_A_LIST, f"{for_each.output} of {task} is not a list")
+    return [Item(key=str(position), value=canonical(value)) for position, value in enumerate(found)]
 
 
 def _stored_items(constellation: Constellation, root: str) -> list[Item] | None:
@@ -186,7 +213,7 @@ def _expand(
     by_device = constellation.specs[root].for_each
     over_devices = by_device is not None and by_device.devices is not None
     source = by_device.source if by_device is not None else None
-    of_round = constellation.tasks[source].round if source else 1
+    of_round = constellation.record(source).round if source else 1
     expanded = [name for name in constellation.families[root] if name in members or constellation.children.get(name)]
     puts: list[Put] = [] if keep else [("item", f"{root}/{item.key}", item) for item in items]
     edges: list[Put] = []

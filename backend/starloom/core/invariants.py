@@ -9,14 +9,13 @@ from __future__ import annotations
 from starloom.core.gates import decide
 from starloom.core.graph import find_cycle
 from starloom.core.model import Constellation, Shard
+from starloom.core.stalls import is_stalled
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
     REPEATABLE,
     AttemptEnd,
-    ConstellationState,
     GateState,
-    Reason,
     TaskState,
 )
 
@@ -140,16 +139,8 @@ def check_indexes(constellation: Constellation) -> None:
 
 
 def check_moving(shard: Shard, constellation: Constellation) -> None:
-    """I11: a live constellation has ready work, a live lease, an open question or review, or a stored reason."""
-    head = constellation.head
-    if constellation.name not in shard.live:
-        return
-    if head.state is not ConstellationState.ACTIVE or head.attention or constellation.open_questions:
-        return
-    if any(job.kind == "review" and job.state != "done" for job in constellation.jobs.values()):
-        return
-    moving = any(
-        record.state in _LIVE or (record.state is TaskState.READY) or record.reason in (Reason.HELD, Reason.BACKOFF)
-        for record in constellation.tasks.values()
-    )
-    _need(moving, "I11", f"{constellation.name} is active and nothing moves")
+    """I11: a live constellation has ready work, an open attempt, question, job or fact, or a person paused it."""
+    ready = sum(record.state is TaskState.READY for record in constellation.tasks.values())
+    _need(constellation.ready == ready, "I11", f"{constellation.name}: ready tasks miscounted")
+    stalled = constellation.name in shard.live and is_stalled(constellation)
+    _need(not stalled, "I11", f"{constellation.name} is {constellation.head.state} and nothing moves")

@@ -20,12 +20,13 @@ from starloom_protocol.edits import (
     RemoveDependency,
     RemoveTask,
     SetPolicy,
+    Supersede,
     UpdateTask,
 )
 from starloom_protocol.entities import Dependency, Head, Record, TaskSpec, dependency_id
 from starloom_protocol.vocabulary import Gate
 
-_NOT_COMPARED = ("id", "changed_in", "family", "group", "key")
+_NOT_COMPARED = ("id", "changed_in", "family", "group", "key", "superseded_by")
 
 
 class NotUndoable(Exception):
@@ -49,6 +50,9 @@ def undoing(before: Mapping[str, Record], after: Mapping[str, Record], number: i
     back = [old[task] for task in old if task not in new]
     operations.extend(AddTask(spec=spec) for spec in back)
     operations.extend(_changes(old, new))
+    for task, then in old.items():
+        if task in new and then.superseded_by != new[task].superseded_by:
+            operations.append(Supersede(by=then.superseded_by, task=task))
     operations.extend(_dependencies(before, after, dict.fromkeys(gone), {spec.id: spec for spec in back}))
     first, last = before.get("head"), after.get("head")
     if isinstance(first, Head) and isinstance(last, Head) and first.policy != last.policy:

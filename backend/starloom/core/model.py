@@ -128,7 +128,8 @@ class Constellation(Stream):
 
     Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency; `unasked` those
     that hang on a finished result whose fact only its device can tell. `head` is the constellation's own record,
-    there from its first event on. `relisting` has the roots of families whose list is being made anew.
+    there from its first event on. `relisting` has the roots of families whose list is being made anew; `lists` has,
+    by source, the gates of the families made from its output; `ready` counts tasks in that state.
     """
 
     __slots__ = (
@@ -143,6 +144,7 @@ class Constellation(Stream):
         "incoming",
         "items",
         "jobs",
+        "lists",
         "open_attempts",
         "open_questions",
         "outgoing",
@@ -150,6 +152,7 @@ class Constellation(Stream):
         "progress",
         "questions",
         "rank",
+        "ready",
         "relisting",
         "rules",
         "rules_by_task",
@@ -190,7 +193,9 @@ class Constellation(Stream):
         self.parked: dict[str, dict[str, None]] = {}
         self.progress = Progress()
         self.rank: dict[str, int] = {}
+        self.ready = 0
         self.relisting: dict[str, None] = {}
+        self.lists: dict[str, dict[str, Dependency]] = {}
         self.rules_by_task: dict[str, dict[str, None]] = {}
         self.open_attempts: dict[str, None] = {}
         self.open_questions: dict[str, None] = {}

@@ -8,7 +8,8 @@ from starloom.core import review, wishes
 from starloom.core.gates import fact
 from starloom.core.model import Constellation, Fleet
 from starloom.core.story import called, sentence, so_far
-from starloom.core.work import Work
+from starloom.core.superseding import successor
+from starloom.core.work import Work, close_questions
 from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
@@ -33,9 +34,12 @@ def settle(work: Work, name: str) -> None:
     head = constellation.head
     if head.version == 0 and head.state is not _STATE.CANCELLING:
         return
-    if head.state not in (_STATE.ACTIVE, _STATE.CANCELLING):
+    if head.state not in (_STATE.ACTIVE, _STATE.AWAITING_APPROVAL, _STATE.CANCELLING):
         return
-    if head.state is _STATE.CANCELLING:
+    if head.state is _STATE.AWAITING_APPROVAL:
+        # Everything was skipped or cancelled while it waited: nothing is left to approve.
+        close_questions(work, constellation)
+    elif head.state is _STATE.CANCELLING:
         review.abandon(work, constellation)
     elif any(review.open_jobs(constellation)) or wishes.open_wishes(constellation):
         return
@@ -66,21 +70,29 @@ def _not_undone(constellation: Constellation) -> list[str]:
 
 
 def judge(constellation: Constellation) -> ConstellationState:
-    """Return how a constellation whose top-level tasks are all final has ended."""
+    """Return how a constellation whose top-level tasks are all final has ended.
+
+    `cancelled` where nothing succeeded and nothing failed: a person cancelled its tasks one by one.
+    """
     useful = False
     clean = True
+    only_cancelled = True
     for task, spec in constellation.specs.items():
         if spec.group is not None:
             continue
-        record = constellation.tasks.get(task) or constellation.groups[task]
+        record = constellation.record(successor(constellation, task) if spec.superseded_by is not None else task)
         succeeded = record.state == "succeeded"
         skipped = record.state == "skipped" and (record.reason in _CLEAN_SKIPS or record.reason is None)
         if not (succeeded or skipped or spec.optional):
             clean = False
+            only_cancelled &= record.state == "cancelled" or record.reason is Reason.UPSTREAM_CANCELLED
+        only_cancelled &= not succeeded
         if succeeded and not spec.optional and not constellation.outgoing.get(task):
             useful = True
     if clean:
         return _STATE.SUCCEEDED
+    if only_cancelled:
+        return _STATE.CANCELLED
     return _STATE.PARTIAL if constellation.head.policy.partial and useful else _STATE.FAILED
 
 

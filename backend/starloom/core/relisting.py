@@ -9,13 +9,22 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.gates import fact, shut_cause
+from starloom.core.gates import shut_cause
 from starloom.core.graph import raise_ranks
-from starloom.core.groups import child_edges, child_of, end_group, fresh_record, list_gate, list_of, turns
+from starloom.core.groups import (
+    NoList,
+    child_edges,
+    child_of,
+    end_group,
+    fresh_record,
+    items_of,
+    list_gate,
+    list_of,
+    turns,
+)
 from starloom.core.model import Constellation
 from starloom.core.work import Put, Work, change_task, close_question, moved
 from starloom_protocol.entities import GroupRecord, Item, TaskRecord, TaskSpec, Version
-from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
@@ -63,16 +72,14 @@ def expand_again(work: Work, constellation: Constellation, group: str) -> bool:
         _without_list(work, constellation, root, GroupState.SKIPPED, reason, cause)
         return True
     for_each = list_of(constellation, root)
-    source, output = for_each.source or "", for_each.output
-    found = fact(constellation, source, output)
-    if not isinstance(found, list):
-        what = "finds nothing" if found is MISSING else "is not a list"
-        note = f"{output} of {source} {what}"
+    try:
+        items = {item.key: item for item in items_of(constellation, for_each)}
+    except NoList as error:
+        source = for_each.source or ""
         _without_list(
-            work, constellation, root, GroupState.FAILED, Reason.UPSTREAM_FAILED, source, Code.NOT_A_LIST, note
+            work, constellation, root, GroupState.FAILED, Reason.UPSTREAM_FAILED, source, error.code, str(error)
         )
         return True
-    items = {str(at): Item(key=str(at), value=canonical(value)) for at, value in enumerate(found)}
     members = [
         name for name in constellation.families[root] if constellation.groups[name].state not in FINAL_GROUP_STATES
     ]
@@ -93,7 +100,7 @@ def _stored(constellation: Constellation, root: str) -> dict[str, Item]:
 
 
 def _source_round(constellation: Constellation, root: str) -> int:
-    return constellation.tasks[list_of(constellation, root).source or ""].round
+    return constellation.record(list_of(constellation, root).source or "").round
 
 
 def _without_list(

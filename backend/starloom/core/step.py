@@ -29,6 +29,7 @@ from starloom.core import (
     library,
     looking,
     owner_asks,
+    remembered,
     requests,
     review,
     schedules,
@@ -36,6 +37,7 @@ from starloom.core import (
     secrets,
     silence,
     spending,
+    stalls,
     stopping,
     tidying,
     timeouts,
@@ -55,6 +57,7 @@ from starloom.core.relisting import expand_again
 from starloom.core.rules import fire_due
 from starloom.core.verifying import ENDED_IN_DOUBT
 from starloom.core.work import Refusal, Work, change_task, close_question, moved
+from starloom_protocol.frames import BEGUN
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 
 _STATE = ConstellationState
@@ -81,7 +84,7 @@ def step(work: Work, item: AnyInput) -> None:
     work.begin(item)
     try:
         _HANDLERS[type(item)](work, item)
-        _settle(work)
+        _settle(work, marks[1])
     except Refusal as refusal:
         work.back_to(marks)
         del work.answers[answers:]
@@ -93,10 +96,11 @@ def step(work: Work, item: AnyInput) -> None:
 
 def look(work: Work) -> None:
     """Do what any step does beside its input: an input that decides nothing still lets the queues be looked at."""
-    _settle(work)
+    _settle(work, len(work.events))
 
 
-def _settle(work: Work) -> None:
+def _settle(work: Work, first: int) -> None:
+    """Bring the agenda to rest; `first` is where this step's events begin."""
     shard = work.shard
     turns = 0
     while True:
@@ -132,6 +136,7 @@ def _settle(work: Work) -> None:
         schedules.ended(work, name)
     shard.settled.clear()
     shard.touched.clear()
+    stalls.watch(work, dict.fromkeys(event.stream for event in work.events[first:]))
 
 
 def _reconsider(work: Work, name: str, key: str) -> None:
@@ -309,6 +314,13 @@ def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
     schedules.judge_rights(work)
 
 
+def _on_ledger(work: Work, item: i.LedgerReported) -> None:
+    if item.state == BEGUN:
+        remembered.on_begun(work, item)
+    else:
+        attempts.on_ledger(work, item)
+
+
 def _on_artifact(work: Work, _item: i.ArtifactReported) -> None:
     work.ignore("artifacts are known by their bytes in the store")
 
@@ -347,7 +359,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.StartedReported: attempts.on_started,
     i.ResultReported: attempts.on_result,
     i.ReceiptReported: attempts.on_receipt,
-    i.LedgerReported: attempts.on_ledger,
+    i.LedgerReported: _on_ledger,
     i.FactsReported: asking.on_facts,
     i.LeaseExpired: silence.on_lease_expired,
     i.ProposalReported: _on_proposal,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starloom.core import off_devices
 from starloom.core.model import Constellation, Fleet
+from starloom.core.superseding import successor
 from starloom_protocol.entities import TaskRecord
 from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
 
@@ -22,7 +23,9 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(off_devices.sentences(constellation, fleet, now_ms))
     if constellation.head.cancelled_by == DEADLINE:
         parts.append(f"Its deadline of {constellation.head.deadline_s} s had passed.")
-    parts.extend(_failures(constellation, fleet, _in_order(constellation)))
+    failed, superseded = _apart(constellation, _in_order(constellation))
+    parts.extend(_failures(constellation, fleet, failed))
+    parts.extend(_superseded(constellation, fleet, superseded))
     parts.extend(_failed_groups(constellation, state))
     parts.extend(_recoveries(constellation, fleet))
     parts.extend(_changes(constellation))
@@ -38,8 +41,25 @@ def so_far(constellation: Constellation, fleet: Fleet) -> str:
     where = _named(sorted(_name(fleet, device) for device in devices))
     parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
     parts.extend(_checks(progress.checked))
-    parts.extend(_failures(constellation, fleet, list(progress.failed)))
+    failed, superseded = _apart(constellation, list(progress.failed))
+    parts.extend(_failures(constellation, fleet, failed))
+    parts.extend(_superseded(constellation, fleet, superseded))
     return " ".join(parts)
+
+
+def _apart(constellation: Constellation, failed: list[str]) -> tuple[list[str], list[str]]:
+    """Return what failed and nothing else did, and what failed and another task did."""
+    superseded = [task for task in failed if constellation.record(successor(constellation, task)).state == "succeeded"]
+    return [task for task in failed if task not in superseded], superseded
+
+
+def _superseded(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
+    told = [
+        f"{called(constellation, fleet, task)} failed; {called(constellation, fleet, successor(constellation, task))} "
+        "did its work."
+        for task in tasks[:3]
+    ]
+    return [*told, f"So it went with {len(tasks) - 3} more."] if len(tasks) > 3 else told
 
 
 def _checks(checked: int) -> list[str]:

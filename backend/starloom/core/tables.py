@@ -98,7 +98,7 @@ _BY_TRIGGER: dict[Trigger, dict[TaskState, Row]] = {
     Trigger.HEARD: _row(ignore("nothing was absent"), leased=ACT, running=ACT),
     Trigger.ABSENCE_OVER: _row(ignore("nothing is absent"), leased=ACT, running=ACT),
     Trigger.CANCEL: _row(
-        ignore(_OVER),
+        never(_OVER),
         waiting=ACT,
         ready=ACT,
         leased=ACT,
@@ -144,7 +144,9 @@ _BY_TRIGGER: dict[Trigger, dict[TaskState, Row]] = {
         ready=never("the task is about to run"),
     ),
     Trigger.HOLD: _row(never(_STARTED), waiting=ACT, ready=ACT, **{s.value: never(_OVER) for s in _FINAL}),
-    Trigger.RELEASE: _row(ignore("nothing is held"), waiting=ACT, ready=ACT),
+    Trigger.RELEASE: _row(
+        never("the task has started"), waiting=ACT, ready=ACT, **{s.value: never(_OVER) for s in _FINAL}
+    ),
 }
 
 TASK_TABLE: dict[tuple[TaskState, Trigger], Row] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from starloom.core import stalls
 from starloom.core.effects import ArmTimer
 from starloom.core.model import Access, Fleet, Stream
 from starloom.core.work import Put, Work
@@ -27,7 +28,11 @@ def due_moment(at_ms: int) -> ArmTimer:
 
 
 def on_timer(work: Work) -> None:
-    """Forget a bounded number of what is long over, and look again: at once if there is more."""
+    """Forget a bounded number of what is long over, and look again: at once if there is more.
+
+    The first look of an owner also finds the stalls that the log brought.
+    """
+    stalls.watch(work, list(work.shard.live))
     before_ms = work.at_ms - KEPT_MS
     access, fleet = work.shard.access, work.shard.fleet
     gone = _forget(work, access, _of_access(access, before_ms)) + _forget(work, fleet, _of_fleet(fleet, before_ms))

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from starloom.core.model import Constellation
-from starloom_protocol.entities import TaskSpec
+from starloom_protocol.entities import Dependency, TaskSpec
 from starloom_protocol.values import parse
 
 ITEMS = "$items"
+
+
+def pointer_of(constellation: Constellation, dependency: Dependency) -> str | None:
+    """Return the pointer that the core itself reads to decide a gate; None where it reads no output."""
+    if dependency.condition is not None:
+        return dependency.condition.output
+    if dependency.input != ITEMS:
+        return None
+    spec = constellation.specs.get(dependency.target)
+    return spec.for_each.output if spec is not None and spec.for_each is not None else None
 
 
 def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
@@ -24,12 +34,17 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
     """Return the pointers that conditions, checks, rules and lists name of this task."""
     found: dict[str, None] = {}
     for dependency in constellation.outgoing.get(spec.id, {}).values():
-        if dependency.condition is not None:
-            found[dependency.condition.output] = None
-        elif dependency.input == ITEMS:
-            for_each = constellation.specs[dependency.target].for_each
-            if for_each is not None:
-                found[for_each.output] = None
+        pointer = pointer_of(constellation, dependency)
+        if pointer is not None:
+            found[pointer] = None
+    group = spec.group if constellation.lists else None
+    while group is not None:
+        # A list made over a group's output is read from each of its children.
+        for dependency in constellation.lists.get(group, {}).values():
+            pointer = pointer_of(constellation, dependency)
+            if pointer is not None:
+                found[pointer] = None
+        group = constellation.specs[group].group
     for check in spec.checks:
         found[check.output] = None
     if spec.verifies is not None:

@@ -201,6 +201,13 @@ def close_question(work: Work, constellation: Constellation, task: str) -> bool:
     return False
 
 
+def close_questions(work: Work, constellation: Constellation) -> None:
+    """Close every open question of a constellation that waits for no answer any more."""
+    for key in list(constellation.open_questions):
+        closed = replace(constellation.questions[key], answer="", answered_by=work.by, answered_ms=work.at_ms)
+        work.emit(constellation, "question_closed", key, [("question", key, closed)])
+
+
 def unattend(work: Work, constellation: Constellation, reason: Attention) -> None:
     """Take a reason out of a constellation's attention, if it is there."""
     head = constellation.head

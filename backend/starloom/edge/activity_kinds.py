@@ -10,7 +10,7 @@ from typing import Final
 CATEGORIES: Final[dict[str, tuple[str, ...]]] = {
     "access": ("principal_", "token_", "signin_", "signed_", "secret_"),
     "refused": ("refused", "attempt_refused", "rule_refused"),
-    "devices": ("enrollment_", "device_", "stop_all"),
+    "devices": ("enrollment_", "device_", "history_", "stop_all"),
     "approvals": ("approval_", "denied", "question_", "standing_"),
     "plans": ("request_", "planning_", "plan_", "group_expanded", "forked", "ended"),
     "controls": (

@@ -21,6 +21,7 @@ from starloom.access.limits import Limits
 from starloom.access.view import BEARER, SESSION, AccessView
 from starloom.edge.calling import Handler, directly
 from starloom.edge.problems import Problem, answer_to
+from starloom.edge.strict_json import StrictRequest
 from starloom_protocol.vocabulary import Code
 
 CSRF_HEADER = "x-starloom-csrf"
@@ -85,16 +86,11 @@ class Admission:
                 raise Problem(Code.FORBIDDEN, f"{path} is a socket")
 
     def _caller(self, request: Request) -> Caller:
-        address = request.client.host if request.client else ""
-        wait_s = self._limits.wait_s("bad_token", address, count=False)
-        if wait_s:
-            raise Problem(Code.RATE_LIMITED, f"too many wrong tokens; wait {wait_s:.0f} s", retry_after_s=wait_s)
         token = _bearer(request)
         if token is not None:
             caller = self._access.caller(token, BEARER)
             if caller is None:
-                self._limits.wait_s("bad_token", address)
-                raise Problem(Code.BAD_TOKEN, "this token is unknown, expired or revoked")
+                raise self._bad_token(request)
             return caller
         cookie = request.cookies.get(self._cookie_name(request))
         if cookie is None:
@@ -105,6 +101,14 @@ class Admission:
         if request.method not in _SAFE:
             self._check_csrf(request, caller)
         return caller
+
+    def _bad_token(self, request: Request) -> Problem:
+        address, reason = request.client.host if request.client else "", "this token is unknown, expired or revoked"
+        wait_s = self._limits.failed("bad_token", address)
+        if not wait_s:
+            return Problem(Code.BAD_TOKEN, reason)
+        reason += f"; so were too many others from this address: wait {wait_s:.0f} s"
+        return Problem(Code.RATE_LIMITED, reason, retry_after_s=wait_s)
 
     def _check_csrf(self, request: Request, caller: Caller) -> None:
         csrf_hash = self._access.tokens[caller.token].csrf_hash
@@ -150,7 +154,7 @@ def _bounded(request: Request, body_max: int) -> Request:
                 return message
         raise Problem(Code.TOO_LARGE, f"the body is longer than {body_max} bytes")
 
-    return Request(request.scope, receive)
+    return StrictRequest(request.scope, receive)
 
 
 _NOTED = frozenset({Code.BAD_TOKEN, Code.CSRF, Code.FORBIDDEN})

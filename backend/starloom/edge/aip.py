@@ -21,7 +21,7 @@ from starloom.access.refusals import Refused as Turned
 from starloom.core import inputs
 from starloom.edge.agent_version import VERSION, is_older
 from starloom.edge.fanout import Fanout
-from starloom.edge.handshake import TAKE, Gone, Handshake, Proved, Refused, Socket
+from starloom.edge.handshake import TAKE, Alarm, Gone, Handshake, Proved, Proving, Refused, Socket
 from starloom.edge.links import Link, Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.problems import Problem
@@ -74,66 +74,55 @@ class AipEndpoint:
 
     def __init__(self, parts: AipParts) -> None:
         self._parts = parts
-        self._handshaking = 0
+        self._proving = Proving()
         self.draining = False
         self.faults: dict[str, int] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         address = scope["client"][0] if scope.get("client") else ""
-        problem = self._may_knock(address)
-        if problem is not None:
-            await refuse_socket(scope, send, problem)
+        if self.draining:
+            await refuse_socket(scope, send, Problem(Code.OVERLOADED, "the hub is stopping", retry_after_s=2))
             return
         await send({"type": "websocket.accept"})
         socket, aip = Socket(receive, send, scope.get("extensions", {}).get(TAKE)), Session(Side.HUB)
         code, reason = 1000, ""
         try:
-            proved = await self._prove(socket, aip)
+            proved = await self._prove(socket, aip, address)
             await Connection(self._parts, socket, aip, proved).serve()
         except Gone as gone:
             reason = str(gone)
         except TimeoutError:
-            code, reason = 1008, f"no proof within {self._parts.timings.handshake_s:g} s"
-            self._count("handshake_timeout", address)
+            code, reason = (
+                1008,
+                f"no proof within {self._parts.timings.handshake_s:g} s, or before too many others came",
+            )
+            self._failed("handshake_timeout", address)
         except Refused as refusal:
-            self._count(refusal.frame.code, address)
-            self._note(address, refusal.frame.code, refusal.frame.reason)
+            self._failed(refusal.frame.code, address, refusal.frame.reason)
             code, reason = 1008, refusal.frame.reason
             await self._last_word(socket, aip, refusal.frame)
         except ProtocolFault as fault:
-            self._count(fault.code, address)
-            self._note(address, fault.code, fault.reason)
-            _log.warning("a device at %s: %s", address, fault)
+            if self._failed(fault.code, address, fault.reason):
+                level = logging.ERROR if isinstance(fault, Alarm) else logging.WARNING
+                _log.log(level, "%sa device at %s: %s", "alarm: " if isinstance(fault, Alarm) else "", address, fault)
             code, reason = 1008, fault.reason
             await self._last_word(socket, aip, fault)
         await socket.close(code, reason)
 
-    def _may_knock(self, address: str) -> Problem | None:
-        if self.draining:
-            return Problem(Code.OVERLOADED, "the hub is stopping", retry_after_s=2)
-        if self._handshaking >= HANDSHAKES_MAX:
-            return Problem(Code.OVERLOADED, f"{HANDSHAKES_MAX} agents are proving their keys now", retry_after_s=1)
-        wait_s = self._parts.limits.wait_s("handshake", address, count=False)
-        if wait_s:
-            return Problem(Code.RATE_LIMITED, "too many failed handshakes from this address", retry_after_s=wait_s)
-        return None
+    def _failed(self, code: str, address: str, reason: str = "") -> bool:
+        """Count a failure; return whether it was noted, which those of a flood are not."""
+        self.faults[str(code)] = self.faults.get(str(code), 0) + 1
+        if self._parts.limits.failed("handshake", address):
+            return False
+        if reason:
+            turned = Turned(self._parts.now_ms(), "connect", address, str(code), reason, who=reason[:100])
+            self._parts.refusals.note(turned)
+        return True
 
-    def _count(self, what: str, address: str) -> None:
-        self.faults[str(what)] = self.faults.get(str(what), 0) + 1
-        self._parts.limits.wait_s("handshake", address)
-
-    def _note(self, address: str, code: str, reason: str) -> None:
-        turned = Turned(self._parts.now_ms(), "connect", address, str(code), reason, who=reason[:100])
-        self._parts.refusals.note(turned)
-
-    async def _prove(self, socket: Socket, aip: Session) -> Proved:
-        self._handshaking += 1
-        try:
-            async with asyncio.timeout(self._parts.timings.handshake_s):
-                return await self._parts.handshake.run(socket, aip)
-        finally:
-            self._handshaking -= 1
+    async def _prove(self, socket: Socket, aip: Session, address: str) -> Proved:
+        async with self._proving.begun(address, self._parts.timings.handshake_s, HANDSHAKES_MAX):
+            return await self._parts.handshake.run(socket, aip)
 
     async def _last_word(self, socket: Socket, aip: Session, last: f.Refuse | ProtocolFault) -> None:
         try:

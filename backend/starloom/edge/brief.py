@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import StringConstraints
 from starlette.responses import Response
 
@@ -43,16 +43,16 @@ class BriefRoutes:
         made = await asyncio.to_thread(self._hub.planner.brief, request)
         return json_reply({"text": made.text, "bytes": len(made.text.encode()), "left_out": list(made.left_out)})
 
-    async def answered(self, body: AnswerOf) -> Response:
+    async def answered(self, request: Request, body: AnswerOf) -> Response:
         """Find the plan in an assistant's answer: its text and preview, or faults with `reply` to paste back."""
-        pasted = await asyncio.to_thread(find_plan, body.answer)
+        pasted = await self._hub.computing.run(request, True, lambda: find_plan(body.answer))
         if pasted.fault is not None:
             raise _told(problem_of_faults([pasted.fault]), pasted)
         try:
-            plan = await self._submit.lowered(Asked(plan=pasted.text), len(pasted.text))
+            plan = await self._submit.lowered(request, Asked(plan=pasted.text), len(pasted.text))
         except Problem as problem:
             raise _told(problem, pasted) from problem
-        preview = await asyncio.to_thread(self._hub.planner.preview, plan)
+        preview = await self._hub.computing.run(request, True, lambda: self._hub.planner.preview(plan))
         return json_reply({**preview, "plan": pasted.text})
 
 

@@ -16,12 +16,13 @@ from starloom.core import inputs
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
 from starloom.edge.bodies import Control, DraftOf, Edit, Reasoned
+from starloom.edge.computing import LARGE_BYTES
 from starloom.edge.constellations import Constellations
 from starloom.edge.forks import taken_back
 from starloom.edge.hub import Hub
 from starloom.edge.problems import accepted, problem_of_faults
 from starloom.edge.replies import Repeats, asked_once, json_reply
-from starloom.edge.submit import THREAD_ABOVE_BYTES, in_thread_if, known_devices, known_tools
+from starloom.edge.submit import known_devices, known_tools
 from starloom_protocol.edits import EditOperation
 from starloom_protocol.plan import check_edit
 from starloom_protocol.values import canonical
@@ -59,9 +60,10 @@ class Controls:
             undone = body.undone_version
             if undone is not None:
                 return await self._take_back(request, constellation, undone, body.reason)
-            large = len(await request.body()) > THREAD_ABOVE_BYTES
+            large = len(await request.body()) > LARGE_BYTES
             devices, tools, arguments = known_devices(hub), known_tools(hub), hub.fleet.arguments()
-            faults, operations = await in_thread_if(
+            faults, operations = await hub.computing.run(
+                request,
                 large,
                 lambda: check_edit(
                     body.operations, known_devices=devices, known_tools=tools, known_arguments=arguments

@@ -25,7 +25,7 @@ from starloom_protocol.entities import Device, Enrollment
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect
 
-Action = Literal["drain", "resume", "revoke"]
+Action = Literal["drain", "resume", "revoke", "seen"]
 
 
 class FleetRoutes:
@@ -92,7 +92,10 @@ class FleetRoutes:
     async def control(
         self, request: Request, device: str, action: Action, body: DeviceControl | None = None
     ) -> Response:
-        """Drain a device (with a deadline, what may move is moved), let it work again, or revoke it."""
+        """Drain a device (with a deadline, what may move is moved), let it work again, or revoke it.
+
+        `seen` takes note of what it remembers that this history does not have.
+        """
         found, given = self._find(device), body or DeviceControl()
         if given.deadline_s is not None and action != "drain":
             raise Problem(Code.BAD_REQUEST, f"only a drain has a deadline, not {action}")

@@ -6,9 +6,11 @@ ask about devices without having their key.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -33,6 +35,10 @@ class Refused(Exception):
     def __init__(self, frame: f.Refuse) -> None:
         super().__init__(f"{frame.code}: {frame.reason}")
         self.frame = frame
+
+
+class Alarm(ProtocolFault):
+    """A proof that somebody made on purpose: a key that is not the one of the device it names."""
 
 
 class Gone(Exception):
@@ -117,6 +123,47 @@ class Proved:
     hello: f.Hello
 
 
+class Proving:
+    """The sockets that prove now who they are: bounded in number, and a flood of them keeps no newcomer out.
+
+    Above the bound the oldest of the address that has the most gives way. An honest peer proves itself within a round
+    trip, so it is the oldest only if a bound's worth of others came in that time.
+    """
+
+    def __init__(self) -> None:
+        self._by_address: dict[str, dict[asyncio.Timeout, None]] = {}
+        self._count = 0
+
+    @asynccontextmanager
+    async def begun(self, address: str, within_s: float, most: int) -> AsyncIterator[None]:
+        """Hold a place for as long as the block takes.
+
+        Raises:
+            TimeoutError: it took longer than `within_s`, or there were more than `most` and its place was needed.
+        """
+        async with asyncio.timeout(within_s) as patience:
+            if self._count >= most:
+                crowd = max(self._by_address, key=lambda held: len(self._by_address[held]))
+                oldest = next(iter(self._by_address[crowd]))
+                if not oldest.expired():
+                    oldest.reschedule(asyncio.get_running_loop().time())
+                self._leave(crowd, oldest)
+            self._by_address.setdefault(address, {})[patience] = None
+            self._count += 1
+            try:
+                yield
+            finally:
+                self._leave(address, patience)
+
+    def _leave(self, address: str, patience: asyncio.Timeout) -> None:
+        held = self._by_address.get(address, {})
+        if patience in held:
+            del held[patience]
+            self._count -= 1
+        if not held:
+            self._by_address.pop(address, None)
+
+
 class Handshake:
     """Judges one connection after the other; holds the hub's key and what it knows of devices."""
 
@@ -147,8 +194,7 @@ class Handshake:
         if key is None or not keys.verifies(key, prove.signature, proof):
             raise ProtocolFault(Code.BAD_SIGNATURE, "the signature does not prove the key that was named")
         if device_id(key) != hello.device:
-            _log.error("alarm: a connection proved a key that is not that of device %s", hello.device)
-            raise ProtocolFault(Code.BAD_SIGNATURE, f"the key that was proved is not that of device {hello.device}")
+            raise Alarm(Code.BAD_SIGNATURE, f"the key that was proved is not that of device {hello.device}")
         return Proved(self._belongs(hello), hello)
 
     def _belongs(self, hello: f.Hello) -> Device:
@@ -158,8 +204,7 @@ class Handshake:
         if known is not None and known.key == hello.key:
             return known
         if known is not None:
-            _log.error("alarm: device %s came with another key than it joined with", hello.device)
-            raise ProtocolFault(Code.BAD_SIGNATURE, f"{known.name} joined with another key")
+            raise Alarm(Code.BAD_SIGNATURE, f"{known.name} joined with another key")
         for enrollment in self._enrollments.values():
             if enrollment.device == hello.device and enrollment.state == "asking":
                 fix = f"Compare the words ({enrollment.words}) and approve it in Fleet."

@@ -17,6 +17,8 @@ from starloom.access.vault import Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import Blobs
 from starloom.blobs.logs import AttemptLogs
+from starloom.edge.computing import Computing
+from starloom.edge.connections import Places
 from starloom.edge.fanout import Fanout
 from starloom.edge.keys import HubKey
 from starloom.edge.lan import Lan, NoLan
@@ -33,6 +35,7 @@ from starloom.planner.matching import Matched
 from starloom.settings import Settings
 from starloom.store.port import ReadPort
 from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Fault
 from starloom_protocol.lab_records import LabFault
 from starloom_protocol.plan import PlanCheck
 
@@ -41,6 +44,10 @@ class Planner(Protocol):
     """Recipes and matching, on the fleet as it is now."""
 
     def understand(self, words: str, params: Mapping[str, Any]) -> Matched: ...
+
+    def refused(self, found: Matched) -> Fault: ...
+
+    def examples(self) -> tuple[str, ...]: ...
 
     def plan_recipe(self, name: str, params: Mapping[str, Any]) -> PlanCheck: ...
 
@@ -96,10 +103,12 @@ class Hub:
     settings: Settings
     tickets: Tickets
     vault: Vault
+    computing: Computing = field(default_factory=Computing)
     drawn: Callable[[], Awaitable[None]] = next_frame
     given: Given = field(default_factory=Given)
     lab: LabDesk | None = None
     lan: Lan = field(default_factory=NoLan)
     peers: Peers | None = None
+    places: Places = field(default_factory=Places)
     standing: Standing | None = None
     refusals: Refusals = field(default_factory=Refusals)

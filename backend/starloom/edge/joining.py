@@ -46,11 +46,14 @@ class Joining:
         router.add_api_route("/agent/wheels.json", self.wheels, methods=["GET"], include_in_schema=False)
         router.add_api_route("/agent/wheels/{file}", self.wheel, methods=["GET"], include_in_schema=False)
 
-    def _limit(self, request: Request, door: str) -> None:
+    def _unknown(self, request: Request, door: str, problem: Problem) -> Problem:
+        """Return the refusal of something that this hub does not know, which may be a guess."""
         address = request.client.host if request.client else ""
-        wait_s = self._hub.limits.wait_s(door, address)
-        if wait_s:
-            raise Problem(Code.RATE_LIMITED, f"too many tries; wait {wait_s:.0f} s", retry_after_s=wait_s)
+        wait_s = self._hub.limits.failed(door, address)
+        if not wait_s:
+            return problem
+        reason = f"{problem.reason}; so it was with too many others from this address: wait {wait_s:.0f} s"
+        return Problem(Code.RATE_LIMITED, reason, hint=problem.hint, retry_after_s=wait_s)
 
     async def join(self, request: Request, body: Join) -> Response:
         """Redeem a join code with the device's own key; a refusal is shown to the owner too."""
@@ -65,14 +68,14 @@ class Joining:
                     address=request.client.host if request.client else "",
                     code=problem.code,
                     reason=problem.reason,
-                    who=body.name,
+                    # Names that guesses bring must not push the others out of the list.
+                    who="" if problem.code is Code.RATE_LIMITED else body.name,
                     enrollment=found.id if found is not None else "",
                 )
             )
             raise
 
     async def _redeem(self, request: Request, body: Join) -> Response:
-        self._limit(request, "join")
         hub = self._hub
         key = public_key(body.key)
         if key is None:
@@ -81,7 +84,7 @@ class Joining:
         enrollment = hub.fleet.enrollment_of(hashed)
         device = device_id(key)
         if enrollment is None:
-            raise Problem(Code.BAD_CODE, "there is no such join code")
+            raise self._unknown(request, "join", Problem(Code.BAD_CODE, "there is no such join code"))
         if enrollment.device == device and enrollment.state in ("asking", "approved"):
             return json_reply(self._shape(enrollment))
         self._still_good(enrollment)
@@ -142,10 +145,9 @@ class Joining:
 
     async def state(self, request: Request, enrollment: str) -> Response:
         """Say where a pairing stands; its id is a secret of the device that asked."""
-        self._limit(request, "join_poll")
         found = self._hub.fleet.enrollments.get(enrollment)
         if found is None or found.device is None:
-            raise Problem(Code.NOT_FOUND, "there is no such pairing")
+            raise self._unknown(request, "join_poll", Problem(Code.NOT_FOUND, "there is no such pairing"))
         return json_reply(self._shape(found))
 
     async def script(self) -> Response:

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 
 from starloom.access.authority import Authority, Leaf, NotPrivate
 from starloom.access.reach import Reach
+from starloom.edge.connections import Places
 from starloom.edge.problems import Problem
 from starloom.edge.serving import Listener, server_config
 from starloom_protocol.vocabulary import Code
@@ -120,12 +121,14 @@ class LanListener:
         *,
         address: Callable[[], str] = own_address,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        places: Places | None = None,
     ) -> None:
         self._place = place
         self._reach = reach
         self._authority = Authority(place.home / FOLDER, now_ms)
         self._address = address
         self._sleep = sleep
+        self._places = places
         self._app: ASGIApp | None = None
         self._server: _Beside | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -235,7 +238,13 @@ class LanListener:
             raise Problem(Code.CONFLICT, f"the certificate cannot be made: {error}") from error
         bound = self._bind(host, port)
         config = server_config(
-            app, host=host, port=port, drain_s=self._place.drain_s, certificate=leaf.chain, key=leaf.key
+            app,
+            host=host,
+            port=port,
+            drain_s=self._place.drain_s,
+            certificate=leaf.chain,
+            key=leaf.key,
+            places=self._places,
         )
         self._server = _Beside(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[bound]), name="lan-server")

@@ -23,7 +23,7 @@ from starloom.access.callers import Scope as TokenScope
 from starloom.access.tickets import Tickets
 from starloom.access.view import AccessView
 from starloom.edge.fanout import Fanout
-from starloom.edge.handshake import Gone, Socket
+from starloom.edge.handshake import Gone, Proving, Socket
 from starloom.store.port import ReadPort, Unavailable
 from starloom_protocol import feed
 from starloom_protocol.version import PROTOCOL_VERSIONS
@@ -36,6 +36,7 @@ EVENTS_A_MESSAGE = 256
 CATCH_UP_MAX = 2_000
 SUBSCRIPTIONS_MAX = 64
 TICKET_WITHIN_S = 5.0
+TICKETLESS_MAX = 512
 REQUEST_BYTES_MAX = 4 * 1024
 SOCKETS_PER_TOKEN_MAX = 32
 THREAD_ABOVE_ENTITIES = 2_000
@@ -77,14 +78,15 @@ class LiveEndpoint:
 
     def __init__(self, parts: LiveParts) -> None:
         self._parts = parts
+        self._proving = Proving()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "websocket.accept"})
         socket = Socket(receive, send)
         code, reason = 1000, ""
         try:
-            caller = await self._admit(socket)
+            caller = await self._admit(socket, scope["client"][0] if scope.get("client") else "")
             client = LiveClient(self._parts, socket, caller)
             await client.serve()
         except Gone:
@@ -96,9 +98,9 @@ class LiveEndpoint:
                 await socket.write(_encode(frame).decode())
         await socket.close(code, reason)
 
-    async def _admit(self, socket: Socket) -> Caller:
+    async def _admit(self, socket: Socket, address: str) -> Caller:
         try:
-            async with asyncio.timeout(TICKET_WITHIN_S):
+            async with self._proving.begun(address, TICKET_WITHIN_S, TICKETLESS_MAX):
                 request = read_request(await socket.read())
         except TimeoutError as error:
             raise Refused(Code.NOT_SIGNED_IN, f"no ticket within {TICKET_WITHIN_S:g} s") from error

@@ -21,10 +21,10 @@ from starloom.core.library import TEXT_CHARS_MOST
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
 from starloom.edge.bodies import Body, Reason
+from starloom.edge.computing import LARGE_BYTES
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem, problem_of_faults
 from starloom.edge.replies import Repeats, json_reply
-from starloom.edge.submit import THREAD_ABOVE_BYTES, in_thread_if
 from starloom.planner.library import listed, recipe_of, shown
 from starloom_protocol.entities import RecipeVersion
 from starloom_protocol.plan import Recipe, read_recipe
@@ -95,16 +95,16 @@ class Recipes:
         ]
         return json_reply({"items": items, "next": None})
 
-    async def check(self, body: Checked) -> Response:
+    async def check(self, request: Request, body: Checked) -> Response:
         """Say every fault of a recipe, or what it would be; nothing is kept and nothing runs."""
-        recipe, _ = await self._read(body.recipe)
+        recipe, _ = await self._read(request, body.recipe)
         return json_reply(listed(recipe, built_in=False))
 
     async def save(self, request: Request, body: Saved) -> Response:
         """Keep a recipe: a new one, or the version after `base_version`. Runs nothing."""
 
         async def make() -> Response:
-            recipe, text = await self._read(body.recipe)
+            recipe, text = await self._read(request, body.recipe)
             caller, base = caller_of(request), body.base_version or 0
             if base == 0 and not self._versions(recipe.name) and self._hub.planner.recipe(recipe.name) is not None:
                 raise Problem(
@@ -152,14 +152,14 @@ class Recipes:
         hint = f"Did you mean `{near[0]}`?" if near else ""
         return Problem(Code.UNKNOWN_RECIPE, f"there is no recipe {name[:64]}", hint=hint)
 
-    async def _read(self, given: dict[str, Any] | str) -> tuple[Recipe, str]:
+    async def _read(self, request: Request, given: dict[str, Any] | str) -> tuple[Recipe, str]:
         """Return a recipe and its text.
 
         Raises:
             Problem: with every fault.
         """
         text = given if isinstance(given, str) else _text_of(given)
-        found = await in_thread_if(len(text) > THREAD_ABOVE_BYTES, lambda: read_recipe(text))
+        found = await self._hub.computing.run(request, len(text) > LARGE_BYTES, lambda: read_recipe(text))
         if found.recipe is None:
             raise problem_of_faults(found.faults)
         return found.recipe, text

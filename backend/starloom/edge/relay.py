@@ -1,7 +1,8 @@
 """What a hub that does not own the shard passes on: commands, agents' sockets and artifact bytes go to the owner.
 
-Reads and live streams are served here from the log. Nothing is decided or kept: a request is sent once, and if the
-owner goes while it has it, the asker is told so and asks again with the same key. Every passed connection ends when
+Reads and live streams are served here from the log; of devices and pairings the owner knows a little more than the log,
+so it is asked first, for a moment. Nothing is decided or kept: a command is sent once, and if the owner goes while it
+has it, the asker is told so and asks again with the same key. Every passed connection ends when
 another hub becomes the owner, so that a device speaks to the new one at once.
 """
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 PASSED_MOST = 2_000
 CONNECT_WITHIN_S = 2.0
 CAUGHT_UP_WITHIN_S = 2.0
+READ_WITHIN_S = 1.0
+"""How long the owner is waited for where the log here can answer instead."""
 SOCKETS_MOST = 20_000
 _log = logging.getLogger(__name__)
 _HOP = frozenset(
@@ -61,8 +64,16 @@ _HANDSHAKE = frozenset(
 )
 _SAID_HERE = frozenset({b"x-request-id", b"strict-transport-security", POSITION_HEADER.encode(), b"date", b"server"})
 _HERE = frozenset({("POST", V1 + "/live/tickets"), ("POST", V1 + "/lan/open"), ("POST", V1 + "/lan/close")})
-_AT_OWNER = ("/aip/", V1 + "/enrollments", V1 + "/devices", V1 + "/lab/")
+_KNOWN_BETTER = (V1 + "/enrollments", V1 + "/devices")
+"""The owner holds how much runs on a device and who was refused lately in memory; the rest is in the log."""
+_AT_OWNER = ("/aip/", V1 + "/lab/", *_KNOWN_BETTER)
+_STALE = Problem(Code.STORE_UNAVAILABLE, "this hub has not heard from the log lately", retry_after_s=1)
 _PLAIN = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
+def answers_alone(method: str, path: str) -> bool:
+    """Say whether the owner knows better, and the log here well enough."""
+    return method in ("GET", "HEAD") and path.startswith(_KNOWN_BETTER)
 
 
 def belongs_here(method: str, path: str) -> bool:
@@ -99,7 +110,7 @@ class Relay:
             here = True  # what is known here is better than nothing
         problem = None
         if here and self._standing.stale and path not in _PLAIN and path.startswith(V1):
-            problem = Problem(Code.STORE_UNAVAILABLE, "this hub has not heard from the log lately", retry_after_s=1)
+            problem = _STALE
         elif not here and (url is None or relayed):
             problem = Problem(Code.OVERLOADED, "no hub owns the shard at this moment", retry_after_s=1)
         elif not here and len(self._passing) >= (SOCKETS_MOST if socket else PASSED_MOST):
@@ -108,6 +119,8 @@ class Relay:
             await _refuse(problem, scope, receive, send)
         elif here or url is None:
             await self.app(scope, receive, send)
+        elif not socket and answers_alone(scope["method"], path):
+            await self._read(scope, receive, send, url)
         else:
             await self._pass_on((self._socket if socket else self._request)(scope, receive, send, url))
 
@@ -153,6 +166,27 @@ class Relay:
 
     # -- requests
 
+    async def _read(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
+        """Give the owner's answer to a read if it comes at once, and what is known here otherwise."""
+        answer: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            answer.append(message)
+
+        try:
+            async with asyncio.timeout(READ_WITHIN_S):
+                await self._pass_on(self._request(scope, receive, keep, url))
+        except (TimeoutError, ConnectionResetError) as error:
+            _log.debug("the owner did not answer a read: %r", error)
+            answer.clear()
+        if answer and int(answer[0]["status"]) < 500:
+            for message in answer:
+                await send(message)
+        elif self._standing.stale:
+            await _refuse(_STALE, scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
     async def _request(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
         import httpx
 
@@ -175,7 +209,7 @@ class Relay:
                 current.uncancel()
             if begun:
                 raise ConnectionResetError("the owner of the shard went away in the middle of its answer") from error
-            await _refuse(_went_away(error), scope, receive, send)
+            await _refuse(_went_away(error, scope["method"]), scope, receive, send)
 
     async def _ask(self, scope: Scope, receive: Receive, url: str) -> httpx.Response:
         import httpx
@@ -233,7 +267,7 @@ class Relay:
             await refuse_socket(scope, send, _refused(error))
             return
         except (OSError, TimeoutError, WebSocketException, asyncio.CancelledError) as error:
-            await refuse_socket(scope, send, _went_away(error))
+            await refuse_socket(scope, send, _went_away(error, "GET"))
             return
         await send({"type": "websocket.accept"})
         await _pump(Socket(receive, send), upstream)
@@ -290,14 +324,13 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
         await problem.response(scope["state"]["request_id"])(scope, receive, send)
 
 
-def _went_away(error: BaseException) -> Problem:
+def _went_away(error: BaseException, method: str) -> Problem:
     detail = str(error) or type(error).__name__
-    return Problem(
-        Code.HUB_UNREACHABLE,
-        f"the hub that owns the shard does not answer ({detail[:200]}); what was asked may or may not have been done",
-        hint="Ask again with the same Idempotency-Key.",
-        retry_after_s=1,
-    )
+    reason, hint = f"the hub that owns the shard does not answer ({detail[:200]})", "Ask again in a moment."
+    if method not in ("GET", "HEAD"):
+        reason += "; what was asked may or may not have been done"
+        hint = "Ask again with the same Idempotency-Key."
+    return Problem(Code.HUB_UNREACHABLE, reason, hint=hint, retry_after_s=1)
 
 
 def _refused(error: InvalidStatus) -> Problem:

@@ -92,7 +92,7 @@ class Schedules:
         if body.cron:
             shown |= clock_shape(body.cron, zone, self._hub.now_ms())
         if not body.cron or any((body.request, body.plan, body.recipe, body.from_constellation)):
-            work = await self._work(body, len(await request.body()))
+            work = await self._work(request, body, len(await request.body()))
             shown |= {"runs": _runs(work), "plan": self._hub.planner.preview(work.plan)}
         return json_reply(shown)
 
@@ -118,7 +118,7 @@ class Schedules:
 
         async def make() -> Response:
             hub, caller = self._hub, caller_of(request)
-            work = await self._work(body, len(await request.body()))
+            work = await self._work(request, body, len(await request.body()))
             if not body.cron:
                 raise _missing_clock()
             identity = "s-" + new_id()[:12]
@@ -158,7 +158,7 @@ class Schedules:
         """Change a schedule; what is not given stays. Whoever changes it owns it from then on."""
         caller, found = caller_of(request), self._find(schedule)
         given = body.model_dump(exclude_unset=True, exclude={"request", "plan", "recipe", "params", "plan_hash"})
-        work = await self._changed_work(found, body, len(await request.body()))
+        work = await self._changed_work(request, found, body, len(await request.body()))
         if "notify_device" in given:
             given["notify_device"] = self._device(body.notify_device)
         chosen = {name: value for name, value in given.items() if value is not None or name == "notify_device"}
@@ -222,24 +222,23 @@ class Schedules:
 
     # -- what runs
 
-    async def _work(self, body: ClockAsked, size: int) -> _Work:
+    async def _work(self, request: Request, body: ClockAsked, size: int) -> _Work:
         if body.from_constellation is not None:
             given = [name for name in ("request", "plan", "recipe") if getattr(body, name) is not None]
             if given:
                 raise Problem(Code.BAD_REQUEST, f"from_constellation says what runs; {' and '.join(given)} came too")
-            return await self._repeated(body.from_constellation)
-        return await self._asked(
-            Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params), size
-        )
+            return await self._repeated(request, body.from_constellation)
+        asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params)
+        return await self._asked(request, asked, size)
 
-    async def _asked(self, body: Asked, size: int) -> _Work:
-        plan = await self._submit.lowered(body, size)
+    async def _asked(self, request: Request, body: Asked, size: int) -> _Work:
+        plan = await self._submit.lowered(request, body, size)
         if body.plan is not None:
             return _Work(plan=plan, keep=True, params=plan.params)
         params = canonical(body.params)
         return _Work(plan=plan, keep=False, request=body.request or "", recipe=body.recipe, params=params)
 
-    async def _repeated(self, constellation: str) -> _Work:
+    async def _repeated(self, request: Request, constellation: str) -> _Work:
         found = None if constellation in (ACCESS, FLEET) else await self._hub.headlines.of(constellation)
         if found is None:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
@@ -249,22 +248,24 @@ class Schedules:
             reason = f"{state}; what has ended can be repeated" if head.version else f"{state} and never had a plan"
             raise Problem(Code.ILLEGAL_CONTROL, reason)
         if head.recipe is not None:
-            return await self._asked(Asked(recipe=head.recipe, params=shapes.value_of(head.params)), 0)
+            return await self._asked(request, Asked(recipe=head.recipe, params=shapes.value_of(head.params)), 0)
         _, entities = await self._constellations.entities(constellation, 1)
         plan = first_plan(constellation, entities)
         return _Work(plan=plan, keep=True, params=plan.params)
 
-    async def _changed_work(self, found: Schedule, body: PatchSchedule, size: int) -> _Work:
+    async def _changed_work(self, request: Request, found: Schedule, body: PatchSchedule, size: int) -> _Work:
         if body.request is not None or body.plan is not None or body.recipe is not None:
             asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params or {})
-            return await self._asked(asked, size)
+            return await self._asked(request, asked, size)
         kept = self._hub.fleet.scheduled_plans.get(found.id)
         if kept is not None:
             if body.params is not None:
                 raise Problem(Code.BAD_REQUEST, f"{found.name} runs a plan, which has no parameters any more")
             return _Work(plan=_plan_decoder.decode(kept.plan), keep=True, params=found.params)
         params = body.params if body.params is not None else shapes.value_of(found.params)
-        return await self._asked(Asked(request=found.request or None, recipe=found.recipe, params=params), size)
+        return await self._asked(
+            request, Asked(request=found.request or None, recipe=found.recipe, params=params), size
+        )
 
     def _device(self, text: str | None) -> str | None:
         if not text:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -13,28 +16,41 @@ from websockets.frames import Frame
 from websockets.http11 import Request
 from websockets.protocol import Protocol, State
 
+from starloom.edge.connections import BoundedHttp, Places
 from starloom.edge.handshake import TAKE, Taker
-from starloom.edge.heads import BoundedHttp
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
+
+WARNED_AGAIN_AFTER_S: Final = 60.0
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGISendEvent
 
 
 def server_config(
-    app: ASGIApp, *, host: str, port: int, drain_s: float, certificate: Path | None, key: Path | None
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    drain_s: float,
+    certificate: Path | None,
+    key: Path | None,
+    places: Places | None = None,
 ) -> uvicorn.Config:
-    """Return the settings of one listener; `drain_s` is how long open requests get at its end."""
+    """Return the settings of one listener; `drain_s` is how long open requests get at its end.
+
+    Listeners of one process share their `places`, or their connections are bounded one by one.
+    """
+    places = places or Places()
     return uvicorn.Config(
         app,
         host=host,
         port=port,
-        ws=Talk,
+        ws=cast(type[asyncio.Protocol], partial(Talk, places=places)),
         ws_max_size=MESSAGE_BYTES_MAX + 64 * 1024,
         ws_per_message_deflate=False,
         ws_ping_interval=20.0,
         ws_ping_timeout=20.0,
-        http=BoundedHttp,
+        http=cast(type[asyncio.Protocol], partial(BoundedHttp, places=places)),
         lifespan="off",
         access_log=False,
         server_header=False,
@@ -48,6 +64,34 @@ def server_config(
     )
 
 
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class Seldom(logging.Filter):
+    """Lets through a warning of one kind at most once a minute: uvicorn writes one for each request that is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said_s: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno > logging.WARNING:
+            return True
+        said_s = self._said_s.get(str(record.msg))
+        if said_s is not None and record.created - said_s < WARNED_AGAIN_AFTER_S:
+            return False
+        self._said_s[str(record.msg)] = record.created
+        return True
+
+
+logging.getLogger("uvicorn.error").addFilter(Seldom())
+
+
 class Talk(WebSocketsSansIOProtocol):
     """A socket whose messages may be taken at once, and that may be refused by a whole answer.
 
@@ -57,6 +101,24 @@ class Talk(WebSocketsSansIOProtocol):
 
     _taker: Taker | None = None
 
+    def __init__(self, *args: Any, places: Places, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.address = ""
+        self._place = places.network
+        self._places = places
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._place = self._places.of(transport)
+        self._place.enter(self)  # in the place of the request that asked for it
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._place.leave(self)
+        super().connection_lost(exc)
+
+    def give_way(self) -> None:
+        self.transport.abort()
+
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
         if self.response.status_code == 101:
@@ -65,6 +127,15 @@ class Talk(WebSocketsSansIOProtocol):
     def _offer(self, taker: Taker | None) -> None:
         """Give whole text messages to `taker`, which must not raise, and all others to `receive`; None: no longer."""
         self._taker = taker
+
+    def send_receive_event_to_app(self) -> None:
+        # uvicorn writes the whole story of an error for each text that is none, and anybody can send one.
+        if self.curr_msg_data_type == "text" and not _is_text(b"".join(self.frames)):
+            self.frames = []
+            self.conn.send_close(1007)
+            self.handle_parser_exception()
+            return
+        super().send_receive_event_to_app()
 
     def handle_text(self, event: Frame) -> None:
         # Behind what the application has not asked for yet nothing is taken out of its order.

@@ -56,18 +56,10 @@ class Sessions:
     async def sign_in(self, request: Request, body: SignInBody) -> Response:
         """Exchange a one-time sign-in link for a session: sets the cookie and returns the CSRF token."""
         hub = self._hub
-        address = request.client.host if request.client else ""
-        wait_s = hub.limits.wait_s("sign_in", address)
-        if wait_s:
-            raise Problem(Code.RATE_LIMITED, f"too many tries; wait {wait_s:.0f} s", retry_after_s=wait_s)
         link = hub.access.sign_in(body.id, body.secret)
         principal = hub.access.principals.get(link.principal) if link else None
         if link is None or principal is None:
-            raise Problem(
-                Code.NOT_SIGNED_IN,
-                "this sign-in link is unknown, used or too old",
-                hint="Run `starloom open` for a fresh one.",
-            )
+            raise self._bad_link(request)
         label = request.headers.get("user-agent", "")[:128]
         made = issue.session(principal.id, principal.role, hub.now_ms(), ttl_s=hub.settings.session_ttl_s, label=label)
         used = inputs.SignInUsed(
@@ -93,6 +85,15 @@ class Sessions:
             samesite="strict",
         )
         return reply
+
+    def _bad_link(self, request: Request) -> Problem:
+        address = request.client.host if request.client else ""
+        reason, hint = "this sign-in link is unknown, used or too old", "Run `starloom open` for a fresh one."
+        wait_s = self._hub.limits.failed("sign_in", address)
+        if not wait_s:
+            return Problem(Code.NOT_SIGNED_IN, reason, hint=hint)
+        reason += f"; so were too many others from this address: wait {wait_s:.0f} s"
+        return Problem(Code.RATE_LIMITED, reason, hint=hint, retry_after_s=wait_s)
 
     async def sign_out(self, request: Request) -> Response:
         """End this session or revoke this token."""

@@ -345,6 +345,7 @@ def device_shape(device: Device, offer: Offer | None, running: int = 0, health: 
         "drain_until": iso(device.drain_due_ms),
         "quarantined": device.quarantined,
         "aside": device.aside,
+        "remembers": device.remembers,
         "health": {"state": health.state, "faults": health.faults} if health else {"state": "ok", "faults": 0},
         "revoked": device.revoked,
         "demo": device.demo,

@@ -7,8 +7,8 @@ words never starts anything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -19,28 +19,21 @@ from starloom.core import inputs
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
 from starloom.edge.bodies import Asked, Create
+from starloom.edge.computing import LARGE_BYTES, LARGE_TASKS
 from starloom.edge.hub import Hub
 from starloom.edge.model import model_is_set
 from starloom.edge.problems import Problem, accepted, problem_of_faults
 from starloom.edge.replies import body_hash, idempotency_key, json_reply
-from starloom.planner.matching import Match
+from starloom.planner.matching import Match, Matched
 from starloom.planner.model.spending import MICROS
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Budget
 from starloom_protocol.plan import Arguments, DocumentRefused, PlanCheck, check_plan, read_document
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
+from starloom_protocol.vocabulary import CODES, FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
 
-THREAD_ABOVE_BYTES = 64 * 1024
 WAIT_MAX_S = 300.0
-_T = TypeVar("_T")
-
 WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
-
-
-async def in_thread_if(large: bool, work: Callable[[], _T]) -> _T:
-    """Run work here, or in a thread if its input is large."""
-    return await asyncio.to_thread(work) if large else work()
 
 
 def known_devices(hub: Hub) -> Sequence[str]:
@@ -68,7 +61,7 @@ class Submit:
         """Accept a new constellation durably; with `wait_s`, wait so long for its answer."""
         hub, caller = self._hub, caller_of(request)
         raw = await request.body()
-        plan = await self._check(body, len(raw))
+        plan = await self._check(request, body, len(raw))
         key = idempotency_key(request)
         identity = "c-" + new_id()
         micros = max(1, round(body.budget * MICROS)) if body.budget is not None else 0
@@ -125,34 +118,54 @@ class Submit:
         if body.request is not None:
             _one_of(body)
             found = hub.planner.understand(body.request, body.params)
-            candidates = [candidate.plain() for candidate in found.candidates]
-            understood = {"understood": {"outcome": found.outcome, "candidates": candidates}}
+            understood = {"understood": self._understood(found)}
             if found.outcome is not Match.EXACT:
                 return json_reply({**understood, "plan_hash": None, "tasks": []})
             first = found.candidates[0]
             plan = _planned(hub.planner.plan_recipe(first.recipe, first.params))
         else:
-            checked = await self._check(body, size)
+            checked = await self._check(request, body, size)
             plan = checked or _planned(hub.planner.plan_recipe(body.recipe or "", body.params))
-        shown = await in_thread_if(size > THREAD_ABOVE_BYTES, lambda: hub.planner.preview(plan))
+        large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS
+        shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan))
         return json_reply({**shown, **understood})
 
-    async def lowered(self, body: Asked, size: int) -> LoweredPlan:
+    def _understood(self, found: Matched) -> dict[str, Any]:
+        """Return how words were taken; for those that fit nothing exactly, what to say and who plans them."""
+        shown: dict[str, Any] = {
+            "outcome": found.outcome,
+            "candidates": [candidate.plain() for candidate in found.candidates],
+        }
+        if found.outcome is not Match.EXACT:
+            planner = self._hub.planner
+            fault = planner.refused(found)
+            shown |= {
+                "said": fault.reason,
+                "title": CODES[fault.code].title,
+                "examples": list(planner.examples()),
+                "by_model": model_is_set(self._hub.settings),
+            }
+        return shown
+
+    async def lowered(self, request: Request, body: Asked, size: int) -> LoweredPlan:
         """Return the plan that this would run now, by whatever it is asked for.
 
         Raises:
-            Problem: with every fault; words that fit no recipe exactly give none.
+            Problem: with every fault; words that fit no recipe exactly are one.
         """
-        plan = await self._check(body, size)
+        plan = await self._check(request, body, size)
         if plan is not None:
             return plan
         planner = self._hub.planner
         if body.recipe is not None:
             return _planned(planner.plan_recipe(body.recipe, body.params))
-        meant = planner.understand(body.request or "", body.params).candidates[0]
+        understood = planner.understand(body.request or "", body.params)
+        if understood.outcome is not Match.EXACT:
+            raise self._refused(understood)
+        meant = understood.candidates[0]
         return _planned(planner.plan_recipe(meant.recipe, meant.params))
 
-    async def _check(self, body: Asked, size: int) -> LoweredPlan | None:
+    async def _check(self, request: Request, body: Asked, size: int) -> LoweredPlan | None:
         """Return the lowered plan of a document; None for words and recipes, which a job plans after this check.
 
         Raises:
@@ -163,29 +176,21 @@ class Submit:
         if body.plan is not None:
             document = body.plan
             devices, tools, arguments = known_devices(hub), known_tools(hub), hub.fleet.arguments()
-            return await in_thread_if(
-                size > THREAD_ABOVE_BYTES, lambda: _lowered(document, body.params, devices, tools, arguments)
+            return await hub.computing.run(
+                request, size > LARGE_BYTES, lambda: _lowered(document, body.params, devices, tools, arguments)
             )
         if body.recipe is not None:
             _planned(hub.planner.plan_recipe(body.recipe, body.params))
             return None
         understood = hub.planner.understand(body.request or "", body.params)
-        if understood.outcome is Match.EXACT:
+        if understood.outcome is Match.EXACT or model_is_set(hub.settings):
             return None
-        near = understood.outcome is Match.NEAR
-        if not near and model_is_set(hub.settings):
-            return None
-        titles = ", ".join(candidate.title for candidate in understood.candidates)
-        nearest = f"; nearest: {titles}" if titles else ""
-        reason = f"these words may mean: {titles}" if near else f"no recipe fits these words{nearest}"
-        if near and len(understood.candidates) == 1:
-            needed = ", ".join(item.title for item in understood.candidates[0].missing)
-            reason = f"they mean {titles!r}, which still needs: {needed}"
-        raise Problem(
-            Code.REQUEST_AMBIGUOUS if near else Code.REQUEST_NOT_UNDERSTOOD,
-            reason,
-            more={"candidates": [candidate.plain() for candidate in understood.candidates]},
-        )
+        raise self._refused(understood)
+
+    def _refused(self, understood: Matched) -> Problem:
+        fault = self._hub.planner.refused(understood)
+        candidates = [candidate.plain() for candidate in understood.candidates]
+        return Problem(fault.code, fault.reason, more={"candidates": candidates})
 
 
 def _one_of(body: Asked) -> None:

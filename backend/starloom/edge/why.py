@@ -9,7 +9,8 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from starloom.access.guard import V1
-from starloom.core.model import Shard
+from starloom.core import stalls
+from starloom.core.model import Constellation, Shard
 from starloom.core.why import Why, explain, shard_of
 from starloom.edge.constellations import Constellations
 from starloom.edge.hub import Hub
@@ -17,7 +18,7 @@ from starloom.edge.problems import Problem
 from starloom.edge.replies import json_reply
 from starloom.edge.tab import open_again
 from starloom_protocol.feed import FLEET
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code, GroupState
 
 ITEMS_MAX = 100
 _ATTENTION = {
@@ -68,8 +69,9 @@ def _explain(shard: Shard, constellation: str, task: str | None) -> dict[str, An
         return _item(shard, explain(shard, constellation, task)) if task in found.specs else None
     head = found.head
     names = [name for name, record in found.tasks.items() if record.state not in FINAL_TASK_STATES]
+    names += [name for name, record in found.groups.items() if record.state is GroupState.WAITING]
     # What is ready or running explains the rest; tasks that only wait for others come last.
-    names.sort(key=lambda name: (str(found.tasks[name].state) == "waiting", name))
+    names.sort(key=lambda name: (str(found.record(name).state) == "waiting", name))
     items = [_item(shard, explain(shard, constellation, name)) for name in names[:ITEMS_MAX]]
     if not items:
         sentence = f"{constellation} is {str(head.state).replace('_', ' ')}."
@@ -78,10 +80,17 @@ def _explain(shard: Shard, constellation: str, task: str | None) -> dict[str, An
         items = [{"sentence": sentence, "task": None, "state": head.state, "candidates": [], "fix": None}]
     return {
         "state": head.state,
-        "attention": [{"reason": reason, "sentence": _ATTENTION[reason]} for reason in head.attention],
+        "attention": [{"reason": reason, "sentence": _attention(found, reason)} for reason in head.attention],
         "items": items,
         "more": max(0, len(names) - ITEMS_MAX),
     }
+
+
+def _attention(constellation: Constellation, reason: Attention) -> str:
+    if reason is Attention.STALLED:
+        told = stalls.sentence(constellation)
+        return f"{told[0].upper()}{told[1:]}."
+    return _ATTENTION[reason]
 
 
 def _item(shard: Shard, why: Why) -> dict[str, Any]:

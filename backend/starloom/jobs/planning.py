@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from starloom.core.inputs import PlanProposed
@@ -17,20 +17,23 @@ from starloom.jobs.modelling import ModelJobs, Purse, questions_in
 from starloom.planner.catalogue import Catalogue, load_catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.library import versions_in, with_saved
-from starloom.planner.matching import Match, match
+from starloom.planner.matching import Candidate, Match, match
 from starloom.planner.model.planning import Conversation
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.reading import Asked
 from starloom.planner.planning import plan_recipe
+from starloom.planner.refusals import refused
 from starloom.store.port import InboxPort, ReadPort
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, Fault, Head, Offer, decode_entity
 from starloom_protocol.feed import FLEET
+from starloom_protocol.plan import Recipe
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import CODES, Code
 
 _log = logging.getLogger(__name__)
 
+_FOR_A_MODEL = (Code.REQUEST_AMBIGUOUS, Code.REQUEST_NOT_UNDERSTOOD)
 Planned = LoweredPlan | Asked | Fault
 
 
@@ -65,10 +68,7 @@ def plan_of(head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
     if name is None:
         found = match(head.request, catalogue.all(), fleet, params=params)
         if found.outcome is not Match.EXACT:
-            near = found.outcome is Match.NEAR
-            titles = ", ".join(candidate.title for candidate in found.candidates)
-            reason = f"these words may mean: {titles}" if near else "no recipe fits these words"
-            return _fault(Code.REQUEST_AMBIGUOUS if near else Code.REQUEST_NOT_UNDERSTOOD, reason, "request")
+            return refused(found, fleet)
         name, params = found.candidates[0].recipe, dict(found.candidates[0].params)
     recipe = catalogue.get(name)
     if recipe is None:
@@ -87,6 +87,12 @@ def _together(faults: list[Fault]) -> Fault:
         return faults[0]
     told = "; ".join(f"{fault.place}: {fault.reason}" if fault.place else fault.reason for fault in faults)
     return Fault(code=faults[0].code, hint=faults[0].hint, place=faults[0].place, reason=told)
+
+
+def _meant(head: Head, fleet: FleetView, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
+    """Return the recipes that the words are near to, for a model to use or to leave."""
+    found = match(head.request, catalogue.all(), fleet, params=parse(head.params))
+    return [(recipe, item) for item in found.candidates if (recipe := catalogue.get(item.recipe)) is not None]
 
 
 class PlanJobs:
@@ -109,8 +115,9 @@ class PlanJobs:
         view = fleet_of(entities)
         planned = await asyncio.to_thread(self._decide, head, view, catalogue)
         made = _Made(planned)
-        if isinstance(planned, Fault) and planned.code is Code.REQUEST_NOT_UNDERSTOOD:
-            made = await self._by_model(reads, inbox, head, job, view, found[1] if found else {}) or made
+        if isinstance(planned, Fault) and planned.code in _FOR_A_MODEL:
+            near = await asyncio.to_thread(_meant, head, view, catalogue)
+            made = await self._by_model(reads, inbox, head, job, view, near, found[1] if found else {}) or made
         while True:
             answer = await ask(inbox, self._proposal(constellation, job, made))
             if not answer.faults or not isinstance(made.planned, LoweredPlan):
@@ -129,9 +136,10 @@ class PlanJobs:
         head: Head,
         job: str,
         fleet: FleetView,
+        near: Sequence[tuple[Recipe, Candidate]],
         entities: Mapping[str, bytes],
     ) -> _Made | None:
-        """Ask the owner's model for what no recipe fits; None where no model is set."""
+        """Ask the owner's model for what no recipe fits exactly; None where no model is set."""
         try:
             owned = await asyncio.to_thread(self._models.owned)
         except ModelFault as error:
@@ -148,7 +156,7 @@ class PlanJobs:
             worker=self._worker,
         )
         asked = questions_in(entities)
-        talk = Conversation(owned.model, head.request, parse(head.params), fleet, asked=asked, pay=purse.pay)
+        talk = Conversation(owned.model, head.request, parse(head.params), fleet, near=near, asked=asked, pay=purse.pay)
         return _Made(await talk.plan(), talk)
 
     def _decide(self, head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:

@@ -39,6 +39,7 @@ A plan is YAML or JSON. No other fields than these exist; `?` means that it may 
                                             # values of other tasks
       device?: {name: NAME} | {labels: [..]} | {os: linux} | {tools: [..]} | {any: [..]}   # absent: any device that can
       for_each?: {devices: {..as in device..}} | {from: ID, output: POINTER of a list, max_parallel?: 4} | {same: ID}
+                                            # from a group: one item for each child; flatten?: true joins their lists
                                             # with need?: all | any | best_effort | {at_least: 2}
                                             # over devices, when it only reads: when_off?: report (else it waits)
       files_out?: [{output: POINTER, to: "folder/name"}]    # saves a file on the task's device

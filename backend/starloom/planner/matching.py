@@ -1,12 +1,13 @@
 """Words against recipes: exact, near or none - a pure function, fast enough to answer as one types.
 
-Exact: a phrase fits wholly and every required parameter is filled. Near: at most three candidates with what is filled
-and what is missing; it never starts anything. None: the nearest recipes, for a person to look at.
+Exact: a phrase fits wholly, every required parameter is filled, and every value looks like what it should be; a word
+that could be anything fills a slot only where the phrase around it leaves no doubt. Near: at most three candidates with
+what is filled and what is missing; it never starts anything. None: the nearest recipes, for a person to look at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -14,13 +15,26 @@ from typing import Any
 
 from starloom.planner.catalogue import param_title
 from starloom.planner.fleet import FleetView
-from starloom.planner.phrases import Phrase, Word, overlap, read_phrase, readings, words_of
-from starloom.planner.slots import Taken, take, take_device
-from starloom_protocol.plan import Recipe
+from starloom.planner.mentions import mentioned
+from starloom.planner.phrases import (
+    Phrase,
+    Word,
+    overlap,
+    read_phrase,
+    readings,
+    request_words,
+    spelled,
+    spellings,
+)
+from starloom.planner.slots import Taken, Trust, take
+from starloom_protocol.plan import Recipe, recipe_values
 
 WORDS_MOST = 60
 CANDIDATES_MOST = 3
+_WHOLE = 1000
 _NEAR_SCORE = 0.5
+_SAYS_ENOUGH = 2.5
+_TELLS_ENOUGH = 2
 _READINGS_MOST = 50
 
 
@@ -82,42 +96,72 @@ def _phrase(text: str) -> Phrase:
     return read_phrase(text)
 
 
+@dataclass(frozen=True)
+class _Fit:
+    """A phrase that fits the words wholly. `literals` are its own words: more of them say more."""
+
+    candidate: Candidate
+    literals: int
+    order: int
+    sure: bool
+    """Nothing of it needs a person's look: every value is there and looks like what it should be."""
+    unsaid: bool
+    """All that is missing was not said at all, rather than said in words that did not do."""
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return self.literals, self.order
+
+
 def match(
     words: str, recipes: Sequence[Recipe], fleet: FleetView, *, params: Mapping[str, Any] | None = None
 ) -> Matched:
     """Say which recipe the words mean; `params` were given beside them and win over what the words say."""
-    said = words_of(words)
+    said = request_words(words)
     given = {name: value for name, value in (params or {}).items() if value is not None}
     if not said or len(said) > WORDS_MOST:
         return Matched(Match.NONE, ())
-    fits: list[tuple[tuple[int, int], Candidate]] = []
+    as_typed = _match(said, recipes, fleet, given)
+    if as_typed.outcome is Match.EXACT:
+        return as_typed
+    known = spellings([_phrase(text) for recipe in recipes for text in recipe.phrases])
+    right = spelled(said, known, fleet.by_name)
+    if right == said:
+        return as_typed
+    # A slip of the pen is put right to offer a recipe, never to run one.
+    meant = _match(right, recipes, fleet, given)
+    changed = sum(typed != meant for typed, meant in zip(said, right, strict=True))
+    if meant.outcome is Match.NONE or (changed == 1 and meant.candidates[0].score < _WHOLE):
+        return as_typed  # one word that is like another one says nothing yet
+    offered = _first_of_each([*meant.candidates, *(as_typed.candidates if as_typed.outcome is Match.NEAR else ())])
+    return Matched(Match.NEAR, tuple(offered[:CANDIDATES_MOST]))
+
+
+def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetView, given: Mapping[str, Any]) -> Matched:
+    fits: list[_Fit] = []
     nears: list[Candidate] = []
+    telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
     for recipe in recipes:
-        fitting, near = _try_recipe(recipe, said, fleet, given)
+        fitting, near = _try_recipe(recipe, said, fleet, given, telling)
         fits.extend(fitting)
         if near is not None:
             nears.append(near)
-    whole = sorted((item for item in fits if not item[1].missing), key=lambda item: item[0], reverse=True)
-    closer = [item for item in fits if whole and item[0][0] > whole[0][0][0] and _only_unsaid(item[1])]
+    whole = sorted((fit for fit in fits if fit.sure), key=lambda fit: fit.rank, reverse=True)
+    # `run the tests of shop everywhere` says more than `run {command} everywhere`: what it leaves open is asked.
+    closer = [fit for fit in fits if whole and not fit.sure and fit.literals > whole[0].literals]
     if closer:
-        # `run the tests of shop everywhere` says more than `run {command} everywhere`: what it leaves open is asked.
-        ranked = sorted(closer, key=lambda item: item[0], reverse=True)
-        found = _first_of_each([*(item[1] for item in ranked), whole[0][1]])
+        ranked = sorted(closer, key=lambda fit: (fit.unsaid, fit.rank), reverse=True)
+        found = _first_of_each([*(fit.candidate for fit in ranked), whole[0].candidate])
         return Matched(Match.NEAR, tuple(found[:CANDIDATES_MOST]))
-    if whole and (len(whole) == 1 or whole[0][0] > whole[1][0] or whole[0][1] == whole[1][1]):
-        return Matched(Match.EXACT, (whole[0][1],))
+    if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
+        return Matched(Match.EXACT, (whole[0].candidate,))
     # A phrase that fits wholly, but for what it does not say, leaves no room for others that share a few words.
-    partial = sorted((item[1] for item in fits), key=lambda candidate: len(candidate.missing))
-    likely = _first_of_each(partial or sorted(nears, key=lambda item: -item.score))
-    strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * 1000]
+    partial = sorted(fits, key=lambda fit: (-fit.literals, len(fit.candidate.missing)))
+    likely = _first_of_each([fit.candidate for fit in partial] or sorted(nears, key=lambda item: -item.score))
+    strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * _WHOLE]
     if strong:
         return Matched(Match.NEAR, tuple(strong[:CANDIDATES_MOST]))
     return Matched(Match.NONE, tuple(likely[:CANDIDATES_MOST]))
-
-
-def _only_unsaid(candidate: Candidate) -> bool:
-    """Whether all that is missing was not said at all, rather than said in words that did not do."""
-    return all(not item.reason for item in candidate.missing)
 
 
 def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -128,10 +172,10 @@ def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _try_recipe(
-    recipe: Recipe, said: list[Word], fleet: FleetView, given: Mapping[str, Any]
-) -> tuple[list[tuple[tuple[int, int], Candidate]], Candidate | None]:
-    """Return the whole fits with their rank, and the best partial one. More of a phrase's own words ranks higher."""
-    fits: list[tuple[tuple[int, int], Candidate]] = []
+    recipe: Recipe, said: list[Word], fleet: FleetView, given: Mapping[str, Any], telling: Collection[str]
+) -> tuple[list[_Fit], Candidate | None]:
+    """Return the whole fits, and the best partial one."""
+    fits: list[_Fit] = []
     known: dict[tuple[str, str], Taken] = {}
 
     def taken_from(name: str, words: str) -> Taken:
@@ -140,37 +184,55 @@ def _try_recipe(
         return known[name, words]
 
     best = 0.0
-    for text in recipe.phrases:
-        phrase = _phrase(text)
+    phrases = [_phrase(text) for text in recipe.phrases]
+    for phrase in phrases:
         for number, reading in enumerate(readings(phrase, said)):
             if number >= _READINGS_MOST:
                 break
             taken = {name: taken_from(name, words) for name, words in reading.items()}
-            candidate = _candidate(recipe, taken, given, 1000, fleet)
-            fits.append(((len(phrase.literals), -number), candidate))
-            if not candidate.missing:
+            if not phrase.telling and any(item.like_none for item in taken.values()):
+                continue  # *how is the weather* is not about a device that is called so
+            fit = _fit(recipe, phrase, taken, given, fleet, -number, telling)
+            fits.append(fit)
+            if fit.sure:
                 break
         best = max(best, overlap(phrase, said))
     if not best:
         return fits, None
-    return fits, _candidate(recipe, _loose_slots(recipe, said, fleet), given, min(999, round(best * 1000)), fleet)
+    named = mentioned(recipe, phrases, said, fleet)
+    return fits, _candidate(recipe, named, given, min(_WHOLE - 1, round(best * _WHOLE)), fleet)
 
 
-def _loose_slots(recipe: Recipe, said: list[Word], fleet: FleetView) -> dict[str, Taken]:
-    """Find devices among words that fit no phrase: by their place in the sentence, first come first served."""
-    wanted = [name for name, param in recipe.params.items() if param.type == "device"]
-    taken: dict[str, Taken] = {}
-    used: set[str] = set()
-    for word in said:
-        free = [name for name in wanted if name not in taken]
-        if not free or not word.forms:
-            continue
-        found = take_device(word.text, recipe.params[free[0]], fleet)
-        name = found.value.get("name") if found.filled else None
-        if name is not None and name not in used:
-            used.add(name)
-            taken[free[0]] = found
-    return taken
+def _is_of_a_phrase(kind: str, taken: Taken, telling: Collection[str]) -> bool:
+    """Say whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program.
+
+    Written as a name - `Pictures`, `./database` - it is one.
+    """
+    if kind == "argv":
+        return taken.bare and taken.value[0] in telling
+    return kind == "path" and taken.trust is Trust.PLAIN and str(taken.value) in telling
+
+
+def _fit(
+    recipe: Recipe,
+    phrase: Phrase,
+    taken: Mapping[str, Taken],
+    given: Mapping[str, Any],
+    fleet: FleetView,
+    order: int,
+    telling: Collection[str],
+) -> _Fit:
+    candidate = _candidate(recipe, taken, given, _WHOLE, fleet)
+    said = {name: item for name, item in taken.items() if name not in given}
+    # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
+    sure = sum(item.filled and item.trust is Trust.SURE for item in said.values())
+    enough = len(phrase.telling) >= _TELLS_ENOUGH or phrase.says + sure >= _SAYS_ENOUGH
+    least = Trust.PLAIN if enough else Trust.SURE
+    trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(
+        _is_of_a_phrase(recipe.params[name].type, item, telling) for name, item in said.items() if item.filled
+    )
+    unsaid = all(not item.reason for item in candidate.missing)
+    return _Fit(candidate, len(phrase.literals), order, trusted and not candidate.missing, trusted and unsaid)
 
 
 def _meets(value: Any, other: Any) -> bool:
@@ -185,7 +247,7 @@ def _candidate(
     values = {name: item.value for name, item in taken.items() if item.filled and name not in given}
     values.update((name, value) for name, value in given.items() if name in recipe.params)
     for name, counted in taken.items():
-        if name not in values and counted.wanted:
+        if name not in values and counted.wanted and recipe.params[name].takes_many:
             # *Two machines* are clear where there are just two besides the one that they must differ from.
             other = values.get(recipe.params[name].not_same or "")
             left = [{"name": choice} for choice in counted.choices if {"name": choice} != other]
@@ -206,4 +268,18 @@ def _candidate(
                 other = values.get(param.not_same or "")
                 choices = tuple(device.name for device in fleet.able(param.needs) if {"name": device.name} != other)
             missing.append(Missing(name, param.type, param_title(name, param), reason, choices))
+    if not missing:
+        missing = _refused_values(recipe, values)
     return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
+
+
+def _refused_values(recipe: Recipe, values: dict[str, Any]) -> list[Missing]:
+    """Take out the values that their types refuse, and return them as missing, with the reason."""
+    missing: list[Missing] = []
+    for fault in recipe_values(recipe, values)[0]:
+        name = fault.place.rpartition(".")[2]
+        if name in values:
+            param = recipe.params[name]
+            missing.append(Missing(name, param.type, param_title(name, param), fault.reason))
+            del values[name]
+    return missing

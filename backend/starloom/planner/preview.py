@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from starloom.core.approvals import needs_approval
 from starloom.core.conduct import effects_of_call
 from starloom.core.model import Access, Fleet
@@ -48,6 +50,8 @@ _SECONDS = {
 }
 _SECONDS_DEFAULT = 1
 _CANDIDATES_MOST = 20
+_CANDIDATES_OF_PLAN_MOST = 20_000
+"""Devices looked at that are listed, for a task and for a whole plan; the longer the plan, the fewer for each task."""
 
 
 @dataclass(frozen=True)
@@ -153,14 +157,15 @@ def _plain_task(task: TaskPreview) -> dict[str, Any]:
 def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
     """Return what would happen with this plan on this fleet."""
     placed = _core_fleet(fleet)
-    after: dict[str, list[str]] = {spec.id: [] for spec in plan.specs}
+    after: dict[str, dict[str, None]] = {spec.id: {} for spec in plan.specs}
     for dependency in plan.dependencies:
-        if dependency.source in after and dependency.source not in after[dependency.target]:
-            after[dependency.target].append(dependency.source)
+        if dependency.source in after:
+            after[dependency.target][dependency.source] = None
     specs = {spec.id: spec for spec in plan.specs}
     access = access_of(fleet.secrets)
     needs = {spec.id: set_needs(access, spec, plan.recipe) for spec in plan.specs if spec.secrets}
-    tasks = tuple(_task(spec, specs, after[spec.id], placed, needs.get(spec.id)) for spec in plan.specs)
+    places = _Places(placed, max(1, min(_CANDIDATES_MOST, _CANDIDATES_OF_PLAN_MOST // max(1, len(plan.specs)))))
+    tasks = tuple(_task(spec, specs, after[spec.id], places, needs.get(spec.id)) for spec in plan.specs)
     effects = tuple(effect for effect in Effect if any(effect in task.effects for task in tasks))
     asks = needs_approval(placed, plan, asked_in_words=False)
     return Preview(
@@ -192,9 +197,48 @@ def _core_fleet(fleet: FleetView) -> Fleet:
     return made
 
 
+@dataclass(frozen=True)
+class _Placed:
+    """Where tasks of one demand go: `device` in words, the ids of the chosen, and all that were looked at.
+
+    For a group over devices, `passed_over` are the ids that it leaves out though they offer its tools, and `off`
+    sentences on devices that are off.
+    """
+
+    device: str | None
+    why: str
+    devices: list[str]
+    looked: list[Candidate]
+    passed_over: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+
+
+class _Places:
+    """Places each demand of a plan once, however many tasks have it; `most` candidates are listed for a task."""
+
+    def __init__(self, fleet: Fleet, most: int) -> None:
+        self.fleet = fleet
+        self.most = most
+        self._known: dict[tuple[object, ...], _Placed] = {}
+
+    def of(self, spec: TaskSpec, over: ForEach | None, needs: Needs | None) -> _Placed:
+        """Return the place of a task, or of the group over devices that runs it."""
+        asked = over if over is not None else spec.device
+        secrets = (needs.names, needs.recipe) if needs is not None else None
+        key = (spec.tool, over is None, None if asked is None else msgspec.json.encode(asked), secrets)
+        found = self._known.get(key)
+        if found is None:
+            group = over.devices if over is not None else None
+            tool = spec.tool or ""
+            found = _over_devices(tool, over, group, self.fleet) if over and group else _one(spec, self.fleet, needs)
+            self._known[key] = found
+        return found
+
+
 def _task(
-    spec: TaskSpec, specs: Mapping[str, TaskSpec], after: list[str], fleet: Fleet, needs: Needs | None = None
+    spec: TaskSpec, specs: Mapping[str, TaskSpec], after: Iterable[str], places: _Places, needs: Needs | None = None
 ) -> TaskPreview:
+    fleet = places.fleet
     takes = tuple((item.source, item.output) for item in spec.inputs)
     each = _each(spec, specs)
     if spec.tool is None:
@@ -211,9 +255,11 @@ def _task(
         )
     over = _device_group(spec, specs)
     group = over.devices if over is not None else None
-    placed = _over_devices(spec.tool, over, group, fleet) if over and group else _one(spec, fleet, needs)
-    chosen, why, devices, looked = placed
-    left_out = tuple(_left_out(spec, group, devices, fleet)) if group and devices else ()
+    placed = places.of(spec, over, needs)
+    devices = placed.devices
+    # The owner of a group's every device has to grant; of devices that none was chosen of, a few are enough.
+    lacking = placed.looked if group else placed.looked[: places.most] if not devices else []
+    left_out = tuple(_missing(spec, spec.tool, [], list(placed.passed_over), fleet)) if placed.passed_over else ()
     offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(spec.tool)) is not None]
     offers = offers or [tools[spec.tool] for tools in fleet.tools.values() if spec.tool in tools][:1]
     names = [fleet.devices[name].name for name in devices]
@@ -222,12 +268,12 @@ def _task(
         tool=spec.tool,
         person=None,
         each=each,
-        device=chosen,
-        why=why,
+        device=placed.device,
+        why=placed.why,
         devices=tuple(names),
         alternatives=tuple(
             (fleet.devices[item.device].name, _capable(item), item.words)
-            for item in looked[:_CANDIDATES_MOST]
+            for item in placed.looked[: places.most]
             if item.device not in devices
         ),
         effects=_effects(offers, spec),
@@ -236,9 +282,9 @@ def _task(
         optional=spec.optional,
         after=tuple(after),
         takes=takes,
-        missing=tuple(_missing(spec, spec.tool, looked if group or not devices else [], devices, fleet)),
+        missing=tuple(_missing(spec, spec.tool, lacking, devices, fleet)),
         left_out=left_out,
-        off=tuple(_off(over, fleet)) if over is not None else (),
+        off=placed.off,
         secrets=tuple(spec.secrets),
     )
 
@@ -271,8 +317,7 @@ def _look(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = Non
     return asked or [found for _, found in judged]
 
 
-def _one(spec: TaskSpec, fleet: Fleet, needs: Needs | None) -> tuple[str | None, str, list[str], list[Candidate]]:
-    """Return the chosen device's name, why, its id in a list, and all that were looked at."""
+def _one(spec: TaskSpec, fleet: Fleet, needs: Needs | None) -> _Placed:
     selector = spec.device or _ANY
     looked = _look(fleet, spec.tool or "", selector, needs)
     able = [item for item in looked if _capable(item)]
@@ -282,12 +327,12 @@ def _one(spec: TaskSpec, fleet: Fleet, needs: Needs | None) -> tuple[str | None,
             why = "the plan names it"
         else:
             why = "it is the only one that can" if len(able) == 1 else f"one of {len(able)} that can"
-        return fleet.devices[best.device].name, why, [best.device], looked
+        return _Placed(fleet.devices[best.device].name, why, [best.device], looked)
     wanted = [fleet.devices[item.device] for item in looked if selects(selector, fleet.devices[item.device], {})]
     named = selector.name or selector.id
     if named and len(wanted) == 1:
-        return wanted[0].name, looked[0].words, [wanted[0].id], looked
-    return None, f"no device can do {spec.tool} now", [], looked
+        return _Placed(wanted[0].name, looked[0].words, [wanted[0].id], looked)
+    return _Placed(None, f"no device can do {spec.tool} now", [], looked)
 
 
 def _fitting(over: ForEach, fleet: Fleet) -> list[Device]:
@@ -312,18 +357,18 @@ def _off(over: ForEach, fleet: Fleet) -> Iterable[str]:
             yield f"{device.name} is off; {becomes}."
 
 
-def _over_devices(
-    tool: str, over: ForEach, selector: Selector, fleet: Fleet
-) -> tuple[str | None, str, list[str], list[Candidate]]:
+def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) -> _Placed:
     looked = _look(fleet, tool, selector)
     chosen = [device for device in _fitting(over, fleet) if not is_off(device)]
+    off = tuple(_off(over, fleet))
     if not chosen:
-        return None, "no device that is online fits", [], looked
+        return _Placed(None, "no device that is online fits", [], looked, off=off)
     unable = [item for item in looked if item.device in {device.id for device in chosen} and not _capable(item)]
     why = f"on {len(chosen)} devices" if len(chosen) > 1 else "on one device"
     if unable:
         why += f"; {fleet.devices[unable[0].device].name} {unable[0].words}"
-    return ", ".join(device.name for device in chosen), why, [device.id for device in chosen], looked
+    names, devices = ", ".join(device.name for device in chosen), [device.id for device in chosen]
+    return _Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off)
 
 
 def _effects(offers: Iterable[ToolOffer], spec: TaskSpec) -> tuple[Effect, ...]:
@@ -333,7 +378,7 @@ def _effects(offers: Iterable[ToolOffer], spec: TaskSpec) -> tuple[Effect, ...]:
     return tuple(effect for effect in Effect if effect in found)
 
 
-def _left_out(spec: TaskSpec, group: Selector, devices: list[str], fleet: Fleet) -> Iterable[MissingGrant]:
+def _passed_over(group: Selector, devices: list[str], fleet: Fleet) -> Iterable[str]:
     """Yield the devices that a group over all that can do it passes over, because their owners have not allowed it."""
     if not group.tools or group.name or group.id or group.any:
         return
@@ -343,7 +388,7 @@ def _left_out(spec: TaskSpec, group: Selector, devices: list[str], fleet: Fleet)
         if device.id in devices or device.demo or device.link is not DeviceLink.ONLINE:
             continue
         if selects(asked, device, offered) and all(tool in offered for tool in group.tools):
-            yield from _missing(spec, spec.tool or "", [], [device.id], fleet)
+            yield device.id
 
 
 def _missing(

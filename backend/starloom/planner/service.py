@@ -12,9 +12,10 @@ from starloom.planner.brief import Brief, brief
 from starloom.planner.catalogue import Catalogue
 from starloom.planner.fleet import FleetView
 from starloom.planner.library import listed, newest, shown, with_saved
-from starloom.planner.matching import Match, Matched, match
+from starloom.planner.matching import Matched, match
 from starloom.planner.planning import plan_recipe
 from starloom.planner.preview import preview
+from starloom.planner.refusals import examples, refused
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, RecipeVersion
 from starloom_protocol.plan import PlanCheck
@@ -51,21 +52,13 @@ class Planning:
             return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, place="recipe", reason=reason)])
         return plan_recipe(recipe, params, self._fleet())
 
-    def plan_words(self, words: str, params: Mapping[str, Any]) -> PlanCheck:
-        """Return the plan that words mean exactly; else one fault, `request_ambiguous` or `request_not_understood`."""
-        matched = self.understand(words, params)
-        if matched.outcome is Match.EXACT:
-            meant = matched.candidates[0]
-            return self.plan_recipe(meant.recipe, meant.params)
-        titles = ", ".join(candidate.title for candidate in matched.candidates)
-        if matched.outcome is Match.NEAR:
-            fault = Fault(code=Code.REQUEST_AMBIGUOUS, place="request", reason=f"these words may mean: {titles}")
-        else:
-            nearest = f"; nearest: {titles}" if titles else ""
-            fault = Fault(
-                code=Code.REQUEST_NOT_UNDERSTOOD, place="request", reason=f"no recipe fits the words{nearest}"
-            )
-        return PlanCheck(faults=[fault])
+    def refused(self, found: Matched) -> Fault:
+        """Return why words that were understood so start nothing."""
+        return refused(found, self._fleet())
+
+    def examples(self) -> tuple[str, ...]:
+        """Return requests in words that would work on the devices of now."""
+        return examples(self._fleet())
 
     def preview(self, plan: LoweredPlan) -> dict[str, Any]:
         """Return what a plan would do now, as a JSON value."""

@@ -1,20 +1,24 @@
 """What a slot of a phrase takes from words, by its type: a device by name or class, a path, a number, a command ...
 
-Pure. A slot either takes its words wholly or says why not; it never guesses between two devices.
+Pure. A slot takes its words wholly or says why not, and how sure it is that they are what its type says; it never
+guesses between two devices, and takes no negation, exception or second clause.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any
 
+from starloom.planner.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
 from starloom.planner.fleet import DeviceSeen, FleetView, singular
-from starloom_protocol.plan import ParamDoc
+from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 
-_ARTICLES = frozenset({"a", "an", "the", "my", "our", "this", "that"})
+_ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
 _DEVICE_WORDS_MOST = 6
@@ -28,33 +32,81 @@ _CLASSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         frozenset({"android", "ios"}),
     ),
     "tablet": (frozenset({"tablet", "ipad"}), frozenset()),
-    "server": (frozenset({"server", "vps", "nas", "cloud"}), frozenset()),
-    "laptop": (frozenset({"laptop", "notebook", "macbook"}), frozenset()),
+    "server": (frozenset({"server"}), frozenset()),
+    "laptop": (frozenset({"laptop", "notebook"}), frozenset()),
     "desktop": (frozenset({"desktop", "pc", "computer", "workstation", "desk"}), frozenset()),
-    "mac": (frozenset({"mac", "macbook", "imac"}), frozenset({"macos", "darwin"})),
+    "mac": (frozenset({"mac"}), frozenset({"macos", "darwin"})),
     "windows": (frozenset({"windows"}), frozenset({"windows"})),
     "linux": (frozenset({"linux"}), frozenset({"linux"})),
 }
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+# class word -> words of devices that are of this class, though the class word does not mean just them: a nas is a
+# server, and `the nas` is no server that is not called so.
+_KINDS: dict[str, frozenset[str]] = {
+    "server": frozenset({"vps", "nas", "cloud"}),
+    "laptop": frozenset({"macbook", "thinkpad"}),
+    "mac": frozenset({"macbook", "imac"}),
+}
+_PATH_WORDS_MOST = 5
+_FILE_WORDS_MOST = 6
+_TEXT_WORDS_MOST = 12
+_ADDRESS_WORDS_MOST = 3
+_NUMBERS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
 _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS)}
 _DURATION = re.compile(
     r"(?:the last |last |past )?(\d+|[a-z]+)?\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)"
 )
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_UNITS = frozenset({"hour", "minute", "day", "week"})
+_PREPOSITIONS = frozenset({"of", "from", "to", "on", "in", "at", "for", "with", "over", "by"})
+_OF = frozenset({"of", "from", "for", "about"})
+_ELSEWHERE = _PREPOSITIONS - _OF
+_PATH_MARK = re.compile(r"^[~./\\]|[/\\*]|\w\.\w|^[A-Za-z]:")
+_FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
+_SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
+_MONTHS = word_set("january february march april may june july august september october november december")
+_DOCUMENTS = word_set(
+    "agenda agreement album application archive bill brochure budget calendar catalogue certificate contract cv diploma"
+    " document draft essay estimate handbook invoice letter licence license logo manual memo minutes note offer payslip"
+    " permit plan playlist policy presentation profile proposal quote receipt recipe record report resume roster scan"
+    " schedule script sketch spreadsheet statement summary syllabus tax taxes template text thesis timetable transcript"
+    " worksheet"
+)
+_SORTS = word_set(
+    "pdf picture photo image video movie song music csv spreadsheet log jpg jpeg png gif mp3 mp4 docx xlsx zip ebook"
+    " screenshot drawing slide recording backup"
+)
 _TRUE, _FALSE = frozenset({"yes", "true", "on"}), frozenset({"no", "false", "off"})
+
+
+class Trust(IntEnum):
+    """How sure it is that words are what the type of a slot says."""
+
+    DOUBTFUL = 0
+    """They may be; a person has to say so."""
+    PLAIN = 1
+    """Nothing speaks against it, and the phrase around them has to speak for it."""
+    SURE = 2
+    """They look like nothing else."""
 
 
 @dataclass(frozen=True)
 class Taken:
     """What a slot made of words: a value, or why there is none, with the devices to choose from.
 
-    `wanted` is how many of them the words ask for (*two machines*), 0 where they do not count.
+    `wanted` is how many of them the words ask for (*two machines*), 0 where they do not count. `like_none` says that
+    the words resemble nothing that such a slot takes, `bare` that no quotes hold a command together.
     """
 
     value: Any = None
     reason: str = ""
     choices: tuple[str, ...] = ()
     wanted: int = 0
+    trust: Trust = Trust.SURE
+    like_none: bool = False
+    bare: bool = False
 
     @property
     def filled(self) -> bool:
@@ -67,8 +119,13 @@ def take(words: str, param: ParamDoc, fleet: FleetView) -> Taken:
     if not text:
         return Taken(reason="it is empty")
     if param.type == "device":
-        return take_device(text, param, fleet)
-    return _TAKERS.get(param.type, _take_text)(_unquoted(text))
+        return _few_enough(take_device(text, param, fleet), param)
+    bare = _unquoted(text)
+    if param.type in _LOOKS:
+        return Taken(bare) if bare != text else _LOOKS[param.type](text, fleet)
+    if param.type == "argv":
+        return _take_argv(bare) if bare != text else _take_bare_argv(text, fleet)
+    return _TAKERS[param.type](bare)
 
 
 def _unquoted(text: str) -> str:
@@ -76,6 +133,15 @@ def _unquoted(text: str) -> str:
         if len(text) >= 2 and text[0] == mark[0] and text[-1] == mark[-1]:
             return text[1:-1]
     return text
+
+
+def _few_enough(taken: Taken, param: ParamDoc) -> Taken:
+    """Refuse several devices where one is taken: a plan for one would be scattered over them."""
+    several = taken.value.get("any", []) if taken.filled else []
+    if len(several) < 2 or param.takes_many:
+        return taken
+    names = tuple(str(item["name"]) for item in several)
+    return Taken(reason=f"it takes one device, and {' and '.join(names)} are {len(names)}", choices=names)
 
 
 # -- devices
@@ -94,7 +160,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     if not words:
         return Taken(reason="it names no device")
     if len(words) > _DEVICE_WORDS_MOST:
-        return Taken(reason=f"there is no device like {text}")
+        return Taken(reason=f"there is no device like {text}", like_none=True)
     able = fleet.able(param.needs)
     every = words[0] in _EVERY or words[-1] in _EVERYWHERE
     kind_words = [word for word in words if word not in _EVERY and word not in _EVERYWHERE and word != "of"]
@@ -107,7 +173,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     counted = _NUMBER_WORDS.get(kind_words[0], int(kind_words[0]) if kind_words[0].isdigit() else 0)
     if counted > 1 and len(kind_words) > 1:
         return _so_many(counted, " ".join(kind_words[1:]), able)
-    found = _of_class(kind, able)
+    found = _of_class(kind, able, guess=len(words) < len(text.split()))
     if many:
         return _several(found) if found else Taken(reason=f"there are no {' '.join(kind_words)} here")
     if len(found) == 1:
@@ -115,7 +181,20 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     if found:
         names = tuple(device.name for device in found)
         return Taken(reason=f"{text} may be {' or '.join(names)}", choices=names)
-    return Taken(reason=f"there is no device like {text}", choices=tuple(device.name for device in able))
+    unable = [device for device in _of_class(kind, fleet.devices, guess=False) if device not in able]
+    if len(unable) == 1:
+        lacks = " and ".join(tool for tool in param.needs if tool not in unable[0].tools)
+        return Taken(reason=f"{unable[0].name} does not offer {lacks}", choices=tuple(device.name for device in able))
+    return _unknown(text, kind, able)
+
+
+def _unknown(text: str, kind: str, able: Sequence[DeviceSeen]) -> Taken:
+    """Return the fault of a name that nobody has, with the devices there are, the nearest first."""
+    names = {device.name.casefold(): device.name for device in able}
+    near = [names[name] for name in difflib.get_close_matches(kind, names, n=3, cutoff=0.7)]
+    reason = f"there is no device like {text}" + (f"; the nearest is {near[0]}" if near else "")
+    choices = dict.fromkeys([*near, *names.values()])
+    return Taken(reason=reason, choices=tuple(choices), like_none=not near)
 
 
 def _together(parts: list[Taken]) -> Taken:
@@ -141,11 +220,12 @@ def _so_many(count: int, words: str, able: Sequence[DeviceSeen]) -> Taken:
     )
 
 
-def _of_class(kind: str, devices: Sequence[DeviceSeen]) -> list[DeviceSeen]:
+def _of_class(kind: str, devices: Sequence[DeviceSeen], *, guess: bool = True) -> list[DeviceSeen]:
+    """Return the devices of a class. `guess` False: a bare word names a device, so nobody is taken for it."""
     named = _CLASSES.get(_class_of(kind), (frozenset({kind}), frozenset[str]()))
-    words, systems = named[0] | {kind}, named[1]
+    words, systems = named[0] | {kind} | _KINDS.get(_class_of(kind), frozenset()), named[1]
     fitting = [device for device in devices if not words.isdisjoint(device.words) or device.os.casefold() in systems]
-    if not fitting and _class_of(kind) in ("desktop", "laptop"):
+    if not fitting and guess and _class_of(kind) in ("desktop", "laptop"):
         # A computer that nobody labelled: the only real one that is not clearly something else.
         fitting = [device for device in devices if not device.demo and not _is_other_class(device)]
         fitting = fitting if len(fitting) == 1 else []
@@ -174,17 +254,91 @@ def _several(devices: Sequence[DeviceSeen]) -> Taken:
 # -- everything else
 
 
-def _take_text(text: str) -> Taken:
-    return Taken(text)
+def _refusal(tokens: list[str], fleet: FleetView, what: str) -> str:
+    """Return why unquoted words are no name of anything, whatever it is; empty if nothing speaks against it."""
+    more = second_thought(tokens)
+    if more:
+        return f"{' '.join(tokens)!r} says more than {what} ({more!r}); quote it if it is one"
+    named = next((token for token in tokens if plain_word(token) in fleet.by_name), "")
+    if named and len(tokens) > 1:
+        return f"{' '.join(tokens)!r} names the device {named}; quote it if it is {what}"
+    return ""
 
 
-def _take_path(text: str) -> Taken:
+def _without_articles(text: str, *also: str) -> list[str]:
     words = text.split()
-    while len(words) > 1 and words[0].casefold() in (*_ARTICLES, "folder"):
+    while len(words) > 1 and words[0].casefold() in (*_ARTICLES, *also):
         words = words[1:]
-    if len(words) > 1 and words[-1].casefold() == "folder":
+    while len(words) > 1 and words[-1].casefold() in also:
         words = words[:-1]
-    return Taken(" ".join(words))
+    return words
+
+
+def _take_text(text: str, fleet: FleetView) -> Taken:
+    tokens = text.split()
+    reason = _refusal(tokens, fleet, "a text")
+    if not reason and len(tokens) == 1 and names_nothing(tokens):
+        reason = f"{text!r} names nothing; quote it if it does"
+    if reason or len(tokens) > _TEXT_WORDS_MOST:
+        return Taken(reason=reason or "it is too long to be meant without quotes")
+    return Taken(text, trust=Trust.PLAIN)
+
+
+def _take_path(text: str, fleet: FleetView) -> Taken:
+    words = _without_articles(text, "folder", "directory")
+    reason = _refusal(words, fleet, "a path")
+    if reason:
+        return Taken(reason=reason)
+    marked = any(_PATH_MARK.search(word) for word in words)
+    if not marked and (len(words) > _PATH_WORDS_MOST or names_nothing(words) or not _PREPOSITIONS.isdisjoint(words)):
+        return Taken(reason=f"{text!r} does not look like a path; quote it if it is one")
+    return Taken(" ".join(words), trust=Trust.SURE if marked else Trust.PLAIN)
+
+
+def _take_file(text: str, fleet: FleetView) -> Taken:
+    """Take words of a file's name: sure where they have a pattern, an ending, a number, or the name of a document."""
+    tokens = text.split()
+    words = [token for token in tokens if plain_word(token) not in ARTICLES]
+    marked = any(_FILE_MARK.search(word) for word in words)
+    reason = _refusal(words, fleet, "a file's name")
+    if len(words) > _FILE_WORDS_MOST or names_nothing(words) or not _ELSEWHERE.isdisjoint(map(plain_word, words)):
+        reason = reason or f"{text!r} does not look like a file's name; quote it if it is one"
+    if not words or reason:
+        # *invoice.pdf and print it* begins with a file; *the cause of the errors in app.log* is about something else.
+        return Taken(reason=reason or "it names no file", like_none=not (words and _FILE_MARK.search(words[0])))
+    if any(plain_word(token) in fleet.by_name for token in words):
+        return Taken(text, trust=Trust.DOUBTFUL)
+    head = next((at for at, word in enumerate(words) if plain_word(word) in _OF), len(words))
+    last = plain_word(words[head - 1]) if head else ""
+    # *The invoice* is one file; *invoices* and *an invoice* are any of them.
+    one = last == singular(last) and tokens[0].casefold() not in ("a", "an")
+    sure = (last in _DOCUMENTS and one) or last in _MONTHS or marked
+    return Taken(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
+
+
+def _take_files(text: str, fleet: FleetView) -> Taken:
+    """Take a sort of files: a pattern, an ending, or a word such as *pictures*."""
+    words = [word for word in _without_articles(text, "all", "files", "file") if plain_word(word) not in _ARTICLES]
+    reason = _refusal(words, fleet, "a sort of files")
+    if not words or reason:
+        return Taken(reason=reason or "it names no files")
+    if names_nothing(words) or not (_ELSEWHERE | _OF).isdisjoint(map(plain_word, words)):
+        return Taken(reason=f"{text!r} does not look like a sort of files; quote it if it is one")
+    last = singular(plain_word(words[-1]))
+    if len(words) == 1 and last == "file":
+        return Taken(reason="say which files, such as PDFs, pictures or *.csv")
+    sure = last in _DOCUMENTS | _SORTS or any(_FILE_MARK.search(word) for word in words)
+    return Taken(text, trust=Trust.SURE if sure else Trust.PLAIN)
+
+
+def _take_service(text: str, fleet: FleetView) -> Taken:
+    words = _without_articles(text, "service")
+    named = words[0]
+    if len(words) > 1 or not _SERVICE.fullmatch(named) or names_nothing(words) or second_thought(words):
+        return Taken(reason=f"{text!r} does not look like a service such as nginx; quote it if it is one")
+    if singular(named.casefold()) in _PLACES or named.casefold() in _CLASSES or named.casefold() in fleet.by_name:
+        return Taken(reason=f"{named} is a device, not a service")
+    return Taken(named)
 
 
 def _take_integer(text: str) -> Taken:
@@ -227,7 +381,7 @@ def _take_url(text: str) -> Taken:
         return Taken(text)
     if re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:\d{1,5})?(/\S*)?|localhost(:\d{1,5})?(/\S*)?", text.casefold()):
         return Taken(f"https://{text}")
-    return Taken(reason=f"{text} is not an address")
+    return Taken(reason=f"{text} is not an address", like_none=len(text.split()) > _ADDRESS_WORDS_MOST)
 
 
 def _take_hosts(text: str) -> Taken:
@@ -237,6 +391,35 @@ def _take_hosts(text: str) -> Taken:
     ):
         return Taken(hosts)
     return Taken(reason=f"{text} does not name hosts")
+
+
+def _take_since(text: str) -> Taken:
+    words = text.casefold().split()
+    while len(words) > 1 and words[0] in ("the", "last", "past"):
+        words = words[1:]
+    if len(words) > 1 and words[-1] == "ago":
+        words = words[:-1]
+    if len(words) == 2 and (words[0] in _NUMBER_WORDS or words[0] in ("a", "an")):
+        words[0] = str(_NUMBER_WORDS.get(words[0], 1))
+    elif len(words) == 1 and words[0] in _UNITS:
+        words = ["1", words[0]]
+    try:
+        return Taken(coerce("since", " ".join(words)))
+    except ParamRefused:
+        return Taken(reason=f"{text} is not a moment such as 22:00, yesterday, 2h or 2026-01-31")
+
+
+def _take_bare_argv(text: str, fleet: FleetView) -> Taken:
+    """Take a command that no quotes hold together: words that a sentence would have are none of it."""
+    taken = _take_argv(text)
+    if not taken.filled:
+        return taken
+    words = taken.value
+    reason = _refusal(words, fleet, "a command")
+    sentence = ARTICLES | PERSONS
+    if not reason and (names_nothing(words[:1]) or any(plain_word(word) in sentence for word in words)):
+        reason = f"{text!r} does not look like a command; put it in backticks if it is one"
+    return replace(taken, value=None, reason=reason) if reason else replace(taken, bare=True)
 
 
 def _take_argv(text: str) -> Taken:
@@ -249,15 +432,20 @@ def _take_argv(text: str) -> Taken:
     return Taken(words)
 
 
+_LOOKS: dict[str, Callable[[str, FleetView], Taken]] = {
+    "file": _take_file,
+    "files": _take_files,
+    "path": _take_path,
+    "service": _take_service,
+    "text": _take_text,
+}
 _TAKERS: dict[str, Callable[[str], Taken]] = {
-    "argv": _take_argv,
     "boolean": _take_boolean,
     "date": _take_date,
     "duration": _take_duration,
     "hosts": _take_hosts,
     "integer": _take_integer,
     "number": _take_number,
-    "path": _take_path,
-    "text": _take_text,
+    "since": _take_since,
     "url": _take_url,
 }

@@ -22,6 +22,7 @@ _TCP_BIND_AND_CONNECT: Final = 0b11
 _SCOPE_SOCKETS_AND_SIGNALS: Final = 0b11
 _ABI_TCP: Final = 4
 ABI_SCOPE: Final = 6
+ABI_REFER: Final = 2
 ABI_TRUNCATE: Final = 3
 _VERSION: Final = 1
 _RULE_PATH_BENEATH: Final = 1
@@ -37,10 +38,10 @@ def abi() -> int:
         return 0
 
 
-def restrict(*, read: Iterable[str], write: Iterable[str]) -> int:
+def restrict(*, read: Iterable[str], write: Iterable[str], files_alone: bool = False) -> int:
     """Allow only reads below `read` and everything below `write`; return the ABI that was used.
 
-    Missing roots are left out. `no_new_privileges` must stand before.
+    Missing roots are left out. `no_new_privileges` must stand before. With `files_alone` TCP and signals stay free.
 
     Raises:
         OSError: where the kernel has no Landlock, or refuses: nothing is restricted then.
@@ -50,9 +51,9 @@ def restrict(*, read: Iterable[str], write: Iterable[str]) -> int:
         raise OSError("this kernel has no Landlock")
     handled = _FILE_ACCESS[min(version, max(_FILE_ACCESS))]
     attributes = [handled]
-    if version >= _ABI_TCP:
+    if version >= _ABI_TCP and not files_alone:
         attributes.append(_TCP_BIND_AND_CONNECT)
-    if version >= ABI_SCOPE:
+    if version >= ABI_SCOPE and not files_alone:
         attributes.append(_SCOPE_SOCKETS_AND_SIGNALS)
     packed = struct.pack(f"={len(attributes)}Q", *attributes)
     rules = kernel.syscall(kernel.LANDLOCK_CREATE_RULESET, packed, ctypes.c_size_t(len(packed)), ctypes.c_uint32(0))

@@ -5,15 +5,17 @@ A folder is unpacked beside its place and put there in one step: it is there who
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-import shutil
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
+from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.digest import sha256_of
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
@@ -50,12 +52,13 @@ class Pack(Args, frozen=True, kw_only=True):
 
 def pack(context: ToolContext, args: Pack) -> dict[str, Any]:
     real = context.resolve_read(args.path)
-    if real.is_dir():
-        walk = Walk(real, hidden=True)
+    with plain(real, "looking at", effect=False):
+        about = context.files.status(real)
+    if about is not None and stat.S_ISDIR(about.st_mode):
+        walk = Walk(context.files, real, hidden=True)
         files = [found for found in walk if TRASH not in found.below.split("/")]
         skipped = walk.unreadable
-    elif real.is_file():
-        about = real.stat()
+    elif about is not None and stat.S_ISREG(about.st_mode):
         files, skipped = [Found(real, real.name, about.st_size, int(about.st_mtime))], 0
     else:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
@@ -65,7 +68,7 @@ def pack(context: ToolContext, args: Pack) -> dict[str, Any]:
         context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
 
     made = context.workdir / "archive.tar.gz"
-    listed, unreadable = write_archive(files, made, tell)
+    listed, unreadable = write_archive(files, made, tell, context.files)
     parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
     name = "-".join(part for part in parts if part) + ".tar.gz"
     kept = context.put(made, name=name, media="application/gzip")
@@ -91,7 +94,9 @@ def pack(context: ToolContext, args: Pack) -> dict[str, Any]:
 def _local(context: ToolContext, file: FileRef) -> Path:
     if file.path and not file.artifact:
         real = context.resolve_read(file.path)
-        if not real.is_file():
+        with plain(real, "looking at", effect=False):
+            there = context.files.is_file(real)
+        if not there:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{file.path} is not a file on this device", effect=False)
         return real
     if not file.hash:
@@ -119,24 +124,24 @@ def _stem(name: str) -> str:
 def _put_out(local: Path, half: Path, limits: Limits, taken: Taken, context: ToolContext) -> dict[str, Listed]:
     written: dict[str, Listed] = {}
     done = 0
-    for member in members(local, limits, taken):
+    for member in members(local, limits, taken, context.files):
         target = half / member.path
         with plain(target, "unpacking"):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as out:
+            context.files.make_folder(target.parent)
+            with context.files.create(target) as out:
                 digest = copy_out(member, out)
             if member.mtime_s > 0:
-                os.utime(target, (member.mtime_s, member.mtime_s))
+                context.files.set_mtime(target, member.mtime_s)
         written[member.path] = Listed(path=member.path, bytes=member.bytes, sha256=digest)
         done += member.bytes
         context.progress(done_bytes=done, note=target.name)
     return written
 
 
-def _holds_the_same(folder: Path, written: dict[str, Listed]) -> bool:
-    there = {found.below: found for found in Walk(folder, hidden=True)}
+def _holds_the_same(files: Beneath, folder: Path, written: dict[str, Listed]) -> bool:
+    there = {found.below: found for found in Walk(files, folder, hidden=True)}
     return there.keys() == written.keys() and all(
-        there[path].bytes == item.bytes and sha256_of(there[path].path)[0] == item.sha256
+        there[path].bytes == item.bytes and sha256_of(files, there[path].path)[0] == item.sha256
         for path, item in written.items()
     )
 
@@ -149,15 +154,15 @@ def unpack(context: ToolContext, args: Unpack) -> dict[str, Any]:
     for file in args.files:
         taken = Taken()
         wanted = f"{args.under.rstrip('/')}/{_stem(file.shown_name)}"
-        half = context.resolve_write(f"{args.under}/.{_stem(file.shown_name)}.{context.fence}.part")
-        with plain(half, "unpacking"):
-            shutil.rmtree(half, ignore_errors=True)
-            half.mkdir(parents=True)
+        target = context.resolve_write(wanted)
+        with plain(target, "unpacking"):
+            half = context.files.building_place(target)
         try:
             written = _put_out(_local(context, file), half, limits, taken, context)
             shown = _place(context, half, wanted, written)
         finally:
-            shutil.rmtree(half, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                context.files.remove_tree(half)
         folders.append(shown)
         expected = taken.listed if taken.listed is not None else written
         summary.append(
@@ -195,12 +200,12 @@ def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Lis
     for number in range(1, _NUMBERS_MOST):
         shown = os.path.normpath(wanted if number == 1 else f"{wanted} ({number})")
         real = context.resolve_write(shown)
-        if not real.exists():
-            with plain(real, "unpacking"):
-                half.replace(real)
-            return readable_as(context, shown, real)
-        if real.is_dir() and _holds_the_same(real, written):
-            return readable_as(context, shown, real)
+        with plain(real, "unpacking"):
+            if not context.files.exists(real):
+                context.files.move(half, real)
+                return readable_as(context, shown, real)
+            if context.files.is_folder(real) and _holds_the_same(context.files, real, written):
+                return readable_as(context, shown, real)
     raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {_NUMBERS_MOST} versions; clear the folder")
 
 
@@ -229,7 +234,7 @@ def verify(context: ToolContext, args: Verify) -> dict[str, Any]:
 
 def _judged(context: ToolContext, file: FileRef, limits: Limits) -> dict[str, Any]:
     local = _local(context, file)
-    digest, size = sha256_of(local)
+    digest, size = sha256_of(context.files, local)
     row: dict[str, Any] = {
         "name": file.shown_name,
         "path": file.path,
@@ -244,7 +249,7 @@ def _judged(context: ToolContext, file: FileRef, limits: Limits) -> dict[str, An
     taken = Taken()
     found: dict[str, str] = {}
     try:
-        for member in members(local, limits, taken):
+        for member in members(local, limits, taken, context.files):
             found[member.path] = copy_out(member, None)
             context.progress(note=member.path.rpartition("/")[2])
     except ToolFailed as failure:
@@ -279,18 +284,19 @@ def rotate(context: ToolContext, args: Rotate) -> dict[str, Any]:
     new = {file.shown_name for file in args.files}
     wanted = {found["series"] for name in new if (found := _NAMED.fullmatch(name))}
     series: dict[str, list[tuple[str, Path]]] = {}
-    if folder.is_dir():
-        for path in folder.iterdir():
-            found = _NAMED.fullmatch(path.name)
-            if found is not None and found["series"] in wanted and path.is_file() and not path.is_symlink():
-                series.setdefault(found["series"], []).append((found["stamp"], path))
+    sizes: dict[Path, int] = {}
+    with plain(folder, "listing"), contextlib.suppress(FileNotFoundError), context.files.scan(folder) as entries:
+        for entry in entries:
+            found = _NAMED.fullmatch(entry.name)
+            if found is not None and found["series"] in wanted and entry.is_file(follow_symlinks=False):
+                series.setdefault(found["series"], []).append((found["stamp"], folder / entry.name))
+                sizes[folder / entry.name] = entry.stat(follow_symlinks=False).st_size
     rows: list[dict[str, Any]] = []
     for name, archives in sorted(series.items()):
         archives.sort(key=lambda item: (item[0], item[1].name), reverse=True)
-        twin = _twin_before([path for _, path in archives], new)
+        twin = _twin_before(context.files, [path for _, path in archives], new)
         old = {path for _, path in [item for item in archives if item[1] != twin][args.keep :]}
         old |= {twin} if twin is not None else set()
-        sizes = {path: path.stat().st_size for _, path in archives}
         gone = trash(context, Trash(paths=[os.fspath(path) for path in sorted(old)]))
         tickets = {item["path"]: item["ticket"] for item in gone["items"]}
         rows.extend(
@@ -318,7 +324,7 @@ def _state(path: Path, old: set[Path], new: set[str], twin: Path | None) -> str:
     return "new" if path.name in new else "kept"
 
 
-def _twin_before(archives: list[Path], new: set[str]) -> Path | None:
+def _twin_before(files: Beneath, archives: list[Path], new: set[str]) -> Path | None:
     """Return the archive before the newest if that is new and both are equal; their bytes are one file from then on.
 
     So a folder that stays as it is fills neither the kept places nor, night by night, the disk.
@@ -326,15 +332,12 @@ def _twin_before(archives: list[Path], new: set[str]) -> Path | None:
     if len(archives) < 2 or archives[0].name not in new:
         return None
     newest, before = archives[:2]
-    if newest.stat().st_size != before.stat().st_size or sha256_of(newest) != sha256_of(before):
+    sizes = {about.st_size for path in (newest, before) if (about := files.status(path)) is not None}
+    if len(sizes) > 1 or sha256_of(files, newest) != sha256_of(files, before):
         return None
     # The older file stays and the newer name points to it: so it is one file over any number of nights.
-    linked = newest.with_name(f".{newest.name[:80]}.{os.getpid()}.part")
-    try:
-        os.link(before, linked)
-        linked.replace(newest)
-    except OSError:
-        linked.unlink(missing_ok=True)  # a file system without links keeps both; nothing else depends on it
+    with contextlib.suppress(OSError):  # a file system without links keeps both; nothing else depends on it
+        files.link(before, newest)
     return before
 
 
@@ -346,6 +349,7 @@ TOOLS = (
         run=pack,
         effects=(Effect.READ,),
         repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
         grant="files:read",
     ),
     Tool(
@@ -355,6 +359,7 @@ TOOLS = (
         run=unpack,
         effects=(Effect.WRITE,),
         repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
         grant="files:write",
     ),
     Tool(
@@ -364,6 +369,7 @@ TOOLS = (
         run=verify,
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
+        confined=True,
         grant="files:read",
     ),
     Tool(
@@ -373,6 +379,7 @@ TOOLS = (
         run=rotate,
         effects=(Effect.WRITE,),
         repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
         grant="files:write",
     ),
 )

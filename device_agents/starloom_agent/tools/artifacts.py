@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from stat import S_ISREG
 from typing import Any
 
+from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.placing import place
 from starloom_agent.tools.refs import FileRef, media_of
@@ -11,18 +13,25 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 
 class Put(Args, frozen=True, kw_only=True):
-    """`paths` are files of this device, as texts or as `{path}`; an interrupted transfer goes on where it was cut."""
+    """`paths` are files of this device, as texts or as `{path}`; an interrupted transfer goes on where it was cut.
+
+    `device_name` is put into each row, so that files of several devices can be told apart.
+    """
 
     paths: list[str | FileRef]
+    device_name: str = ""
 
 
 def put(context: ToolContext, args: Put) -> dict[str, Any]:
     files = [FileRef(path=item) if isinstance(item, str) else item for item in args.paths]
     real = [context.resolve_read(file.path) for file in files]
+    total = 0
     for file, path in zip(files, real, strict=True):
-        if not path.is_file():
+        with plain(path, "looking at", effect=False):
+            about = context.files.status(path)
+        if about is None or not S_ISREG(about.st_mode):
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{file.path} is not a file on this device", effect=False)
-    total = sum(path.stat().st_size for path in real)
+        total += about.st_size
     done = 0
     kept: list[dict[str, Any]] = []
     for file, path in zip(files, real, strict=True):
@@ -34,7 +43,8 @@ def put(context: ToolContext, args: Put) -> dict[str, Any]:
             )
         done += stored["bytes"]
         context.progress(done_bytes=done, fraction=done / total if total else 1.0, note=name)
-        known = {name: value for name, value in (("below", file.below), ("device", file.device)) if value}
+        told = (("below", file.below), ("device", file.device or args.device_name), ("mode", file.mode))
+        known = {name: value for name, value in told if value}
         kept.append({**stored, "path": file.path, "sha256": stored["artifact"], **known})
     return {"files": kept, "bytes": done}
 
@@ -53,7 +63,7 @@ def get(context: ToolContext, args: Get) -> dict[str, Any]:
             Code.BAD_ARGUMENTS, "artifact.get needs an artifact: a SHA-256 or {artifact: ...}", effect=False
         )
     target = context.resolve_write(args.to)
-    size = place(context.fetch(ref.hash), target, fence=context.fence)
+    size = place(context, context.fetch(ref.hash), target)
     return {"path": args.to, "bytes": size, "sha256": ref.hash, "name": target.name}
 
 
@@ -65,6 +75,7 @@ TOOLS = (
         run=put,
         effects=(Effect.READ,),
         repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
         grant="files:read",
     ),
     Tool(
@@ -74,6 +85,7 @@ TOOLS = (
         run=get,
         effects=(Effect.WRITE,),
         repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
         grant="files:write",
         self_verified=True,
     ),

@@ -213,7 +213,7 @@ def _csv_cell(value: Any) -> Any:
 
 
 def _pure(name: str, title: str, args: type[Args], run: Any) -> Tool:
-    return Tool(name=name, title=title, args=args, run=run, effects=(), repeatability=Repeatability.PURE)
+    return Tool(name=name, title=title, args=args, run=run, effects=(), repeatability=Repeatability.PURE, confined=True)
 
 
 TOOLS = (

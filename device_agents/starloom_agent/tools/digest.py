@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.naming import RENAMES_MOST, mode_fits, numbered, portable_path, stored_path
 from starloom_agent.tools.refs import FileRef, FolderRef
 from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -20,7 +23,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 _CHUNK_BYTES = 1024 * 1024
 
 
-def sha256_of(path: Path) -> tuple[str, int]:
+def sha256_of(files: Beneath, path: Path) -> tuple[str, int]:
     """Return the hash and the size of a file.
 
     Raises:
@@ -28,7 +31,7 @@ def sha256_of(path: Path) -> tuple[str, int]:
     """
     digest = hashlib.sha256()
     size = 0
-    with plain(path, "reading"), path.open("rb") as file:
+    with plain(path, "reading"), files.open(path) as file:
         while data := file.read(_CHUNK_BYTES):
             digest.update(data)
             size += len(data)
@@ -66,7 +69,7 @@ def _hash_files(context: ToolContext, files: Sequence[FileRef], meter: _Meter) -
     for file in files:
         if not file.path:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no path on this device to read", effect=False)
-        digest, size = sha256_of(context.resolve_read(file.path))
+        digest, size = sha256_of(context.files, context.resolve_read(file.path))
         meter.add(size, file.shown_name)
         row: dict[str, Any] = {"path": file.path, "name": file.shown_name, "sha256": digest, "bytes": size}
         row.update({name: value for name, value in _kept_fields(file) if value})
@@ -74,8 +77,8 @@ def _hash_files(context: ToolContext, files: Sequence[FileRef], meter: _Meter) -
     return rows
 
 
-def _kept_fields(file: FileRef) -> tuple[tuple[str, str], ...]:
-    return (("source", file.source), ("below", file.below), ("device", file.device))
+def _kept_fields(file: FileRef) -> tuple[tuple[str, str | int], ...]:
+    return (("source", file.source), ("below", file.below), ("device", file.device), ("mode", file.mode))
 
 
 def folder_digest(hashes: list[str]) -> str:
@@ -113,7 +116,8 @@ def _hash_folders(context: ToolContext, args: Hash) -> dict[str, Any]:
         rows = _hash_files(context, folder.files, meter)
         digest = folder_digest([row["sha256"] for row in rows])
         size = sum(row["bytes"] for row in rows)
-        folders.append({"path": folder.path, "files": rows, "bytes": size, "digest": digest})
+        named = {"below": folder.below} if folder.below else {}
+        folders.append({"path": folder.path, **named, "files": rows, "bytes": size, "digest": digest})
     # An empty folder equals every other empty one, which says nothing worth acting on.
     marks = [folder["digest"] if folder["files"] else f"empty {position}" for position, folder in enumerate(folders)]
     return {"folders": folders, "duplicates": _positions_of_repeats(marks)}
@@ -151,7 +155,8 @@ def _compare(args: Hash, files: list[FileRef], rows: list[dict[str, Any]]) -> di
 
 class Verify(Args, frozen=True, kw_only=True):
     """Compare what lies below `under` with a list. `catalogue` names files on this device with their hashes.
-    `folders` with `strip` (what their paths start with elsewhere) answers which files are not here yet: `to_send`.
+    `folders` with `strip` (what their paths start with elsewhere) answers what `fs.write` by path would have to change
+    here: `to_send` are files, `to_make` empty folders.
     """
 
     under: str = "."
@@ -170,7 +175,7 @@ class _HashesByPath:
 
     def of(self, path: Path) -> str:
         if path not in self._known:
-            self._known[path], size = sha256_of(path)
+            self._known[path], size = sha256_of(self._context.files, path)
             self.bytes += size
             self._context.progress(done_bytes=self.bytes, note=path.name)
         return self._known[path]
@@ -205,7 +210,8 @@ def verify(context: ToolContext, args: Verify) -> dict[str, Any]:
         if real != root and root not in real.parents:
             wrong.append({"path": file.path, "reason": f"lies outside {args.under}"})
             continue
-        if not real.is_file():
+        about = _status(context, real)
+        if about is None:
             wrong.append({"path": file.path, "reason": "is not there"})
             continue
         found = hashes.of(real)
@@ -213,8 +219,8 @@ def verify(context: ToolContext, args: Verify) -> dict[str, Any]:
             wrong.append({"path": file.path, "reason": f"has hash {found[:12]}, expected {file.hash[:12]}"})
         elif file.path not in wanted:
             wanted[file.path] = found
-            sizes += real.stat().st_size
-    twice = _copies_beyond_one(root, set(wanted.values()), args.catalogue, hashes)
+            sizes += about.st_size
+    twice = _copies_beyond_one(context, root, set(wanted.values()), args.catalogue, hashes)
     return {
         "same": not wrong,
         "twice": len(twice),
@@ -226,14 +232,23 @@ def verify(context: ToolContext, args: Verify) -> dict[str, Any]:
     }
 
 
-def _copies_beyond_one(root: Path, wanted: set[str], catalogue: Sequence[FileRef], hashes: _HashesByPath) -> list[str]:
+def _status(context: ToolContext, path: Path) -> os.stat_result | None:
+    """Return what the system says of a regular file, None where there is none."""
+    with plain(path, "looking at"):
+        about = context.files.status(path)
+    return about if about is not None and stat.S_ISREG(about.st_mode) else None
+
+
+def _copies_beyond_one(
+    context: ToolContext, root: Path, wanted: set[str], catalogue: Sequence[FileRef], hashes: _HashesByPath
+) -> list[str]:
     """Return files that hold again what the catalogue has once; only files of a listed size are read."""
     sizes = {file.bytes for file in catalogue}
-    if not root.is_dir():
+    if not context.files.is_folder(root):
         return []
     seen: set[str] = set()
     again: list[str] = []
-    for found in Walk(root, hidden=True):
+    for found in Walk(context.files, root, hidden=True):
         if found.bytes not in sizes:
             continue
         digest = hashes.of(found.path)
@@ -247,21 +262,50 @@ def _copies_beyond_one(root: Path, wanted: set[str], catalogue: Sequence[FileRef
 
 def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _HashesByPath) -> dict[str, Any]:
     to_send: list[dict[str, Any]] = []
+    to_make: list[FolderRef] = []
     here = 0
     total = 0
     for folder in args.folders:
         missing: list[FileRef] = []
         for file in folder.files:
-            real = context.resolve_read(root / place_of(file, args.strip))
-            if real.is_file() and real.stat().st_size == file.bytes and hashes.of(real) == file.hash:
+            if _is_here(context, root, file, args.strip, hashes):
                 here += 1
             else:
                 missing.append(file)
+        if not folder.files and not _is_folder_here(context, root, folder, args.strip):
+            to_make.append(folder)
         if missing:
             size = sum(file.bytes for file in missing)
             total += size
             to_send.append({"path": folder.path, "files": msgspec.to_builtins(missing), "bytes": size})
-    return {"to_send": to_send, "here": here, "missing": sum(len(part["files"]) for part in to_send), "bytes": total}
+    return {
+        "to_send": to_send,
+        "to_make": msgspec.to_builtins(to_make),
+        "here": here,
+        "missing": sum(len(part["files"]) for part in to_send),
+        "bytes": total,
+    }
+
+
+def _is_here(context: ToolContext, root: Path, file: FileRef, strip: str, hashes: _HashesByPath) -> bool:
+    """Whether a file lies where it would be stored, or under one of the numbers that it gets beside another file."""
+    wanted = place_of(file, strip)
+    for path in dict.fromkeys((stored_path(wanted), portable_path(wanted))):
+        for number in range(1, RENAMES_MOST):
+            real = context.resolve_read(numbered(root / path, number))
+            about = _status(context, real)
+            if about is None:
+                break
+            if about.st_size == file.bytes and mode_fits(about, file.mode) and hashes.of(real) == file.hash:
+                return True
+    return False
+
+
+def _is_folder_here(context: ToolContext, root: Path, folder: FolderRef, strip: str) -> bool:
+    wanted = place_of(FileRef(path=folder.path, below=folder.below), strip)
+    places = [context.resolve_read(root / path) for path in (stored_path(wanted), portable_path(wanted))]
+    with plain(root, "looking at"):
+        return any(map(context.files.is_folder, places))
 
 
 TOOLS = (
@@ -272,6 +316,7 @@ TOOLS = (
         run=hash_files,
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
+        confined=True,
         grant="files:read",
     ),
     Tool(
@@ -281,6 +326,7 @@ TOOLS = (
         run=verify,
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
+        confined=True,
         grant="files:read",
     ),
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,16 +17,18 @@ import msgspec
 
 from starloom_agent.tools import filling
 from starloom_agent.tools.faults import plain
-from starloom_agent.tools.interface import Args, Tool, ToolContext
-from starloom_protocol.vocabulary import Effect, Repeatability
+from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed, refused_line
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _ENTRIES_MOST = 2_000_000
 
 
 class Usage(Args, frozen=True, kw_only=True):
-    """`path` defaults to the first folder that may be written, else the home folder; a relative one starts there.
-    `need_bytes` (a list is added up) times `need_factor` is what must be free for `enough`. `top` asks for that many
-    biggest folders below `path`, `depth` levels down.
+    """`path` defaults to the first folder that may be written, else to the disk of the home folder.
+
+    Only folders that this device allows and the disks that hold them are told of; of a disk, the biggest folders are
+    those among the allowed ones. A relative path starts at the default. `need_bytes` (a list is added up) times
+    `need_factor` is what must be free for `enough`. `top` asks for that many biggest folders, `depth` levels down.
     """
 
     path: str = ""
@@ -35,10 +39,52 @@ class Usage(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def _start(context: ToolContext, path: str) -> Path:
-    roots = context.folders.write or context.folders.read
-    start = roots[0] if roots else Path.home()
-    return (start / Path(path).expanduser()).resolve() if path else start
+def _mount_of(path: Path) -> Path:
+    """Return the mount point of the file system that holds a path."""
+    while not os.path.ismount(path) and path != path.parent:
+        path = path.parent
+    return path
+
+
+def _wanted(start: Path, path: str) -> Path:
+    """Return the path that was asked for, as written: nothing of it is looked up, so `~SOMEBODY` stays as it is."""
+    given = Path(path)
+    if given.parts[:1] == ("~",):
+        given = Path.home().joinpath(*given.parts[1:])
+    return given if path.startswith("~") and not given.is_absolute() else Path(os.path.normpath(start / given))
+
+
+def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:
+    """Return what is asked about, and the granted folders whose sizes may be told there.
+
+    Raises:
+        ToolFailed: `policy_refused`, for anything but granted folders and the mount points that hold them, in the
+            same words whether it exists or not.
+    """
+    roots = tuple(dict.fromkeys((*context.folders.write, *context.folders.read)))
+    start = roots[0] if roots else _mount_of(Path.home())
+    wanted = _wanted(start, path) if path else start
+    real = None
+    with suppress(OSError, RuntimeError):  # a name that is too long, links in a circle
+        real = wanted.resolve() if wanted.is_absolute() else None
+    if real is not None and any(real == root or root in real.parents for root in roots):
+        return real, (real,)
+    # That there is a system disk is no news, and it is what people mean by `/`.
+    mounts = {_mount_of(root): None for root in (*roots, Path.home(), Path(Path.home().anchor))}
+    if wanted in mounts:
+        return wanted, tuple(root for root in _outermost(roots) if _mount_of(root) == wanted)
+    named = ", ".join(map(str, dict.fromkeys((*roots, *mounts))))
+    raise ToolFailed(
+        Code.POLICY_REFUSED,
+        f"{wanted} is none of the folders that this device allows, and no disk of theirs: {named}. "
+        f"To allow it, type on the device: {refused_line('files:read', wanted)}",
+        effect=False,
+    )
+
+
+def _outermost(roots: Iterable[Path]) -> Iterable[Path]:
+    kept = tuple(roots)
+    return (root for root in kept if not any(other in root.parents for other in kept))
 
 
 def _existing(path: Path) -> Path:
@@ -50,21 +96,20 @@ def _existing(path: Path) -> Path:
 class _Sizes:
     """Adds up allocated bytes per folder on one file system, each hard-linked file once."""
 
-    def __init__(self, context: ToolContext, root: Path, depth: int) -> None:
+    def __init__(self, context: ToolContext, depth: int) -> None:
         self._context = context
-        self._root = root
         self._depth = depth
         self._linked: set[tuple[int, int]] = set()
         self.by_folder: dict[str, int] = {}
         self.seen = 0
         self.unreadable = 0
 
-    def measure(self) -> int:
-        """Return the total; stops, and says so by `seen`, after a bound of entries."""
-        device = self._root.stat().st_dev
+    def measure(self, root: Path, *, counted: bool) -> int:
+        """Return the total; stops, and says so by `seen`, after a bound of entries. `counted` lists the root too."""
+        device = root.stat().st_dev
         total = 0
         # (folder, names of the counted folders above it)
-        pending: list[tuple[str, tuple[str, ...]]] = [(os.fspath(self._root), ())]
+        pending: list[tuple[str, tuple[str, ...]]] = [(os.fspath(root), (os.fspath(root),) if counted else ())]
         while pending and self.seen < _ENTRIES_MOST:
             folder, above = pending.pop()
             try:
@@ -118,7 +163,8 @@ def _outlook(context: ToolContext, start: Path, total: int, free: int) -> dict[s
 
 
 def usage(context: ToolContext, args: Usage) -> dict[str, Any]:
-    start = _existing(_start(context, args.path))
+    asked_for, granted = _measured(context, args.path)
+    start = _existing(asked_for)
     with plain(start, "measuring"):
         disk = shutil.disk_usage(start)
     asked = args.need_bytes if isinstance(args.need_bytes, int) else sum(args.need_bytes)
@@ -137,10 +183,13 @@ def usage(context: ToolContext, args: Usage) -> dict[str, Any]:
     if args.device_name:
         result["device"] = args.device_name
     if args.top:
-        sizes = _Sizes(context, start, args.depth)
+        sizes = _Sizes(context, args.depth)
         with plain(start, "measuring"):
-            result["measured_bytes"] = sizes.measure()
-        result["complete"] = sizes.seen < _ENTRIES_MOST and not sizes.unreadable
+            # Of a disk, only the granted folders have names here.
+            whole = asked_for in granted
+            measured = (sizes.measure(_existing(root), counted=not whole) for root in granted)
+            result["measured_bytes"] = sum(measured)
+        result["complete"] = whole and sizes.seen < _ENTRIES_MOST and not sizes.unreadable
         result["unreadable"] = sizes.unreadable
         biggest = sorted(sizes.by_folder.items(), key=lambda item: (-item[1], item[0]))[: args.top]
         named = {"device": args.device_name} if args.device_name else {}

@@ -24,6 +24,13 @@ def os_fault(error: OSError, path: str | os.PathLike[str], doing: str, *, effect
             f"no room for {text} on this device ({doing}): {error.strerror}. Free some space, then retry",
             effect=effect,
         )
+    if error.errno == errno.ELOOP:
+        return ToolFailed(
+            Code.POLICY_REFUSED,
+            f"a link lies where {text} was ({doing}): tools follow no link that can lead out of the granted folders. "
+            "Put the folder or file itself there, or name its own place",
+            effect=effect,
+        )
     if isinstance(error, PermissionError):
         return ToolFailed(
             Code.TOOL_FAILED,

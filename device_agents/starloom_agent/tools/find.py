@@ -18,6 +18,7 @@ from starloom_agent.tools.durations import seconds_of
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.refs import kind_of, media_of, sort_fits
+from starloom_agent.tools.shift import TRASH
 from starloom_agent.tools.walking import Found, Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -61,7 +62,7 @@ class List(Args, frozen=True, kw_only=True):
 def list_folder(context: ToolContext, args: List) -> dict[str, Any]:
     folder = context.resolve_read(args.path)
     entries: list[dict[str, Any]] = []
-    with plain(folder, "listing"), os.scandir(folder) as found:
+    with plain(folder, "listing"), context.files.scan(folder) as found:
         for entry in found:
             if not args.hidden and entry.name.startswith("."):
                 continue
@@ -82,7 +83,8 @@ class Find(Args, frozen=True, kw_only=True):
     files`. `same_size` keeps files that are as large as another one, which alone can be equal. `words` are looked
     for in the path, best matches first (a month also as a number: March fits `2026-03`). `device_name` is put into
     each row, so that lists of several devices can be merged. `not_under` leaves out one folder. Without `root` every
-    granted folder is searched; one that is not there is an error, or `missing: nothing`.
+    granted folder is searched; one that is not there is an error, or `missing: nothing`. `whole` is for a copy of a
+    folder: hidden files, modes and empty folders come along, and `left_out` names the links.
     """
 
     root: str = ""
@@ -98,6 +100,7 @@ class Find(Args, frozen=True, kw_only=True):
     max_bytes: int | None = None
     group_by: Literal["", "folder"] = ""
     hidden: bool = False
+    whole: bool = False
     same_size: bool = False
     limit: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 10_000
     device_name: str = ""
@@ -154,7 +157,7 @@ def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
         inner = [path for path in granted[1:] if not any(path != other and other in path.parents for other in granted)]
         return [*((path, ".") for path in first), *((path, os.fspath(path)) for path in inner)]
     real = context.resolve_read(root)
-    if not real.exists():
+    if not context.files.exists(real):
         for granted_folder in context.folders.read:
             if granted_folder.name == root.strip("/"):
                 return [(granted_folder, os.fspath(granted_folder))]
@@ -189,16 +192,27 @@ class _Search:
         self.count = 0
         self.bytes = 0
         self.unreadable = 0
+        self.links: list[str] = []
+        self.empty: list[dict[str, Any]] = []
 
     def look(self, root: Path, shown: str) -> None:
-        walk = Walk(root, hidden=self._args.hidden)
+        walk = Walk(self._context.files, root, hidden=self._args.hidden or self._args.whole)
         for found in walk:
             points = score(found.below, self._words) if self._words else 1
             if self._left_out is not None and self._left_out in found.path.parents:
                 continue
+            if self._args.whole and TRASH in found.below.split("/"):
+                continue
             if points and _fits(found, self._args, self._now_s):
                 self._take(found, points, root, shown)
         self.unreadable += walk.unreadable
+        if self._args.whole:
+            self.links += [os.path.normpath(f"{shown}/{below}") for below in walk.links]
+            self.empty += [
+                {"path": os.path.normpath(f"{shown}/{below}"), "below": f"{root.name}/{below}", "files": [], "bytes": 0}
+                for below in walk.empty
+                if TRASH not in below.split("/")
+            ]
 
     def keep_same_sizes(self) -> None:
         """Drop the files whose size no other one has; what fell out of a full list is not seen again."""
@@ -222,6 +236,8 @@ class _Search:
         }
         if self._words:
             row["score"] = points
+        if self._args.whole:
+            row["mode"] = found.mode
         if self._args.device_name:
             row["device"] = self._args.device_name
         self.rows.append(row)
@@ -232,9 +248,11 @@ class _Search:
 def find(context: ToolContext, args: Find) -> dict[str, Any]:
     search = _Search(context, args)
     for root, shown in roots_of(context, args.root):
-        if not root.is_dir() and args.missing == "nothing":
+        with plain(root, "searching"):
+            there = context.files.is_folder(root)
+        if not there and args.missing == "nothing":
             continue
-        if not root.is_dir():
+        if not there:
             raise ToolFailed(
                 Code.FILE_NOT_FOUND, f"{args.root or root} is not a folder on this device ({root})", effect=False
             )
@@ -248,8 +266,10 @@ def find(context: ToolContext, args: Find) -> dict[str, Any]:
         "truncated": search.count > len(rows),
         "unreadable": search.unreadable,
     }
+    if args.whole:
+        result["left_out"] = [{"path": path, "why": "a link is not copied"} for path in sorted(search.links)]
     if args.group_by == "folder":
-        result["folders"] = _by_folder(rows)
+        result["folders"] = sorted([*_by_folder(rows), *search.empty], key=lambda folder: folder["path"])
     else:
         result["files"] = rows
     return result
@@ -277,6 +297,7 @@ TOOLS = (
         run=list_folder,
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
+        confined=True,
         grant="files:read",
     ),
     Tool(
@@ -286,6 +307,7 @@ TOOLS = (
         run=find,
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
+        confined=True,
         grant="files:read",
     ),
 )

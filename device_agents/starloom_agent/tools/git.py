@@ -6,12 +6,15 @@ over the network is first fetched bare, outside the cage and by https alone, fro
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 import tarfile
 import urllib.parse
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from contextlib import nullcontext
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, BinaryIO, Literal
 
 import msgspec
 
@@ -19,6 +22,7 @@ from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox.cage import Cage, Layer
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
+from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import Ran, quiet_environment, refuse_limit, run_program
@@ -97,11 +101,13 @@ def _git(
     context: ToolContext,
     argv: list[str],
     *,
-    write: tuple[Path, ...] = (),
     timeout_s: float = 120,
     kept: int = _OUT_BYTES,
 ) -> Ran:
-    """Run git in the cage, or without one where the owner allows that; a fault of git is one of the task."""
+    """Run git in the cage, or without one where the owner allows that; a fault of git is one of the task.
+
+    Git changes its own folder below `workdir` alone: what it makes is put into its place by this process.
+    """
     home = context.workdir / "git"
     home.mkdir(exist_ok=True)
     settings = [part for setting in _SETTINGS for part in ("-c", setting)]
@@ -113,8 +119,7 @@ def _git(
             layer=Layer(context.cage),
             workdir=str(home),
             interpreter=tuple(cages.interpreter()),
-            read=(*map(str, context.folders.read), str(context.workdir)),
-            write=tuple(map(str, write)),
+            read=(*context.caged_roots()[0], str(context.workdir)),
             memory_bytes_max=MEMORY_BYTES_MAX,
             disk_bytes_max=DISK_BYTES_MAX,
         )
@@ -135,7 +140,9 @@ def _fault(ran: Ran) -> ToolFailed:
 
 def _repository(context: ToolContext, path: str) -> Path:
     real = context.resolve_read(path)
-    if not real.is_dir():
+    with plain(real, "looking at", effect=False):
+        there = context.files.is_folder(real)
+    if not there:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} is no folder on this device", effect=False)
     return real
 
@@ -193,7 +200,8 @@ def archive(context: ToolContext, args: Archive) -> dict[str, Any]:
             context, ["-C", str(repository), "rev-parse", "--verify", f"{args.ref}^{{commit}}"]
         ).stdout.strip()
         _git(context, ["-C", str(repository), "archive", "--format=tar", f"--output={made}", commit])
-        with tarfile.open(made) as packed:
+        # A filter of the repository ran beside git and may have left something else under this name.
+        with plain(made, "reading"), context.files.open(made) as file, tarfile.open(fileobj=file) as packed:
             count = sum(1 for member in packed if member.isfile())
     else:
         commit = "the working copy"
@@ -203,6 +211,7 @@ def archive(context: ToolContext, args: Archive) -> dict[str, Any]:
         )
         if listed.lost_bytes:
             raise ToolFailed(Code.OUTPUT_TOO_BIG, f"{args.path} has too many files for one archive", effect=False)
+        context.confine()
         count = _pack(context, repository, sorted(filter(None, listed.stdout.split("\0"))), made)
     if not count:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} has no files in {commit}", effect=False)
@@ -211,39 +220,66 @@ def archive(context: ToolContext, args: Archive) -> dict[str, Any]:
 
 
 def _pack(context: ToolContext, repository: Path, names: list[str], made: Path) -> int:
-    """Pack what git names, as it stands on the disk; a name that leads out of the repository is not followed."""
+    """Pack what git names, as it stands on the disk; a link is packed as one, and none is followed."""
     size = 0
     count = 0
-    with plain(made, "writing"), tarfile.open(made, "w", format=tarfile.PAX_FORMAT) as packed:
+    files = context.files
+    with (
+        plain(made, "writing"),
+        files.create(made) as out,
+        tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as packed,
+    ):
         for name in names:
             path = repository / name
-            if not path.is_symlink() and not path.is_file():
-                continue  # deleted in the working copy, or a submodule
-            if repository not in path.parent.resolve().parents and path.parent.resolve() != repository:
+            if ".." in PurePosixPath(name).parts:
                 continue
-            size += path.lstat().st_size
+            try:
+                head, data = _packed_as(files, path, name)
+            except OSError as error:
+                if error.errno == errno.ELOOP:
+                    continue  # a folder on the way is a link: the file is not of this repository
+                raise
+            if head is None:
+                continue  # deleted in the working copy, or a submodule
+            size += head.size
             if size > _PACKED_BYTES_MOST:
                 raise ToolFailed(Code.OUTPUT_TOO_BIG, f"{repository.name} is larger than 1 GiB", effect=False)
-            packed.add(path, arcname=name, recursive=False)
+            with data or nullcontext():
+                packed.addfile(head, data)
             count += 1
             context.progress(done_bytes=size, note=name)
     return count
+
+
+def _packed_as(files: Beneath, path: Path, name: str) -> tuple[tarfile.TarInfo | None, BinaryIO | None]:
+    """Return the head of a file or link for an archive, and the open file; nothing for anything else."""
+    about = files.status(path)
+    head = tarfile.TarInfo(name)
+    if about is not None and stat.S_ISLNK(about.st_mode):
+        head.type, head.linkname = tarfile.SYMTYPE, files.target(path)
+        head.mtime, head.mode = int(about.st_mtime), 0o777
+        return head, None
+    if about is None or not stat.S_ISREG(about.st_mode):
+        return None, None
+    data = files.open(path)
+    about = os.fstat(data.fileno())
+    head.size, head.mtime, head.mode = about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode)
+    return head, data
 
 
 def clone(context: ToolContext, args: Clone) -> dict[str, Any]:
     target = context.resolve_write(args.to)
     origin = _origin(context, args)
     wanted = _git(context, ["ls-remote", "--exit-code", str(origin), args.ref or "HEAD"]).stdout.split()[0]
-    if target.exists():
-        there = (
-            _git(context, ["-C", str(target), "rev-parse", "HEAD"]).stdout.strip() if (target / ".git").exists() else ""
-        )
+    files = context.files
+    with plain(target, "looking at", effect=False):
+        taken, copied = files.exists(target), files.exists(target / ".git")
+    if taken:
+        there = _git(context, ["-C", str(target), "rev-parse", "HEAD"]).stdout.strip() if copied else ""
         if there == wanted:
             return {"path": args.to, "commit": there, "state": "kept"}
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.to} is there already, with something else in it", effect=False)
-    half = target.with_name(f".{target.name}.{context.fence}.part")
-    with plain(target.parent, "making"):
-        target.parent.mkdir(parents=True, exist_ok=True)
+    half = context.workdir / "git" / "clone"
     branch = ["--branch", args.ref] if args.ref else []
     depth = ["--depth", str(args.depth)] if args.depth else []
     argv = [
@@ -259,17 +295,15 @@ def clone(context: ToolContext, args: Clone) -> dict[str, Any]:
     ]
     if args.source == "bundle":
         argv = ["clone", "--template=", *branch, "--", str(origin), str(half)]
-    try:
-        _git(context, argv, write=(target.parent,), timeout_s=args.timeout_s)
-        commit = _git(context, ["-C", str(half), "rev-parse", "HEAD"]).stdout.strip()
-        address = args.url or args.path
-        if address:
-            url = ["-C", str(half), "remote", "set-url", "origin", address]
-            _git(context, url, write=(target.parent,))
-        with plain(target, "writing"):
-            half.rename(target)
-    finally:
-        shutil.rmtree(half, ignore_errors=True)
+    _git(context, argv, timeout_s=args.timeout_s)
+    commit = _git(context, ["-C", str(half), "rev-parse", "HEAD"]).stdout.strip()
+    address = args.url or args.path
+    if address:
+        _git(context, ["-C", str(half), "remote", "set-url", "origin", address])
+    context.confine()
+    with plain(target, "writing"):
+        files.make_folder(target.parent)
+        files.move(half, target)
     return {"path": args.to, "commit": commit, "state": "made"}
 
 

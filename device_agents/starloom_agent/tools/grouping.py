@@ -71,5 +71,6 @@ TOOLS = (
         run=group,
         effects=(),
         repeatability=Repeatability.PURE,
+        confined=True,
     ),
 )

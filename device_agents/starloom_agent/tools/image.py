@@ -6,6 +6,7 @@ with its reason, so that one odd file never spoils a whole folder.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -36,17 +37,19 @@ def _local(context: ToolContext, file: FileRef) -> Path:
     raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has neither an artifact nor a path", effect=False)
 
 
-def _read(path: Path, most: int) -> bytes:
-    with plain(path, "reading"), path.open("rb") as file:
-        return file.read(most)
+def _read(context: ToolContext, path: Path, most: int) -> tuple[bytes, int]:
+    """Return the beginning of a file and the size of all of it."""
+    with plain(path, "reading"), context.files.open(path) as file:
+        return file.read(most), os.fstat(file.fileno()).st_size
 
 
 def info(context: ToolContext, args: Info) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for file in args.files:
         path = _local(context, file)
-        measured = headers.measure(_read(path, headers.HEAD_BYTES))
-        row: dict[str, Any] = {"name": file.shown_name, "bytes": path.stat().st_size}
+        head, size = _read(context, path, headers.HEAD_BYTES)
+        measured = headers.measure(head)
+        row: dict[str, Any] = {"name": file.shown_name, "bytes": size}
         if measured is None:
             rows.append({**row, "readable": False, "reason": "its size cannot be read: not a PNG, JPEG, GIF or BMP"})
         else:
@@ -95,8 +98,8 @@ def _stored(
     context: ToolContext, number: int, file: FileRef, data: bytes, media: str, width: int, height: int
 ) -> dict[str, Any]:
     target = context.workdir / f"small-{number}"
-    with plain(target, "writing"):
-        target.write_bytes(data)
+    with plain(target, "writing"), context.files.create(target) as out:
+        out.write(data)
     stored = context.put(target, name=file.shown_name, media=media)
     return {**stored, "source": file.hash, "width": width, "height": height}
 
@@ -105,7 +108,7 @@ def resize(context: ToolContext, args: Resize) -> dict[str, Any]:
     made: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
     for number, file in enumerate(args.files):
-        data = _read(_local(context, file), _PICTURE_BYTES_MOST)
+        data, _ = _read(context, _local(context, file), _PICTURE_BYTES_MOST)
         try:
             small, media, width, height = _small_version(data, args.longest_px)
         except png.NotReadable as reason:
@@ -130,6 +133,7 @@ TOOLS = (
         run=info,
         effects=(),
         repeatability=Repeatability.PURE,
+        confined=True,
     ),
     Tool(
         name="image.resize",
@@ -138,5 +142,6 @@ TOOLS = (
         run=resize,
         effects=(),
         repeatability=Repeatability.PURE,
+        confined=True,
     ),
 )

@@ -12,11 +12,12 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
 from starloom_agent.calls import Detached
+from starloom_agent.tools.beneath import Beneath, outermost
 from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
@@ -58,8 +59,8 @@ class ArtifactPort(Protocol):
         """Return a local file with these bytes, checked against the hash; resumes what is already in `into`."""
         ...
 
-    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
-        """Store a file at the hub, resuming by hash; return `{"artifact", "bytes", "name", "media"}`."""
+    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+        """Store an open file at the hub, resuming by hash; return `{"artifact", "bytes", "name", "media"}`."""
         ...
 
 
@@ -74,15 +75,15 @@ class OutputPort(Protocol):
 _PART_BYTES = 1 << 20
 
 
-def file_holds(path: Path, hidden: Scrubber) -> bool:
-    """Whether a file holds a value that must not leave, in any form that a scrubber knows."""
+def file_holds(file: BinaryIO, hidden: Scrubber) -> bool:
+    """Whether an open file holds a value that must not leave, in any form that a scrubber knows."""
     overlap = 4 * hidden.form_chars_max
-    with path.open("rb") as file:
-        tail = b""
-        while part := file.read(_PART_BYTES):
-            if hidden.finds(tail + part):
-                return True
-            tail = (tail + part)[-overlap:]
+    tail = b""
+    file.seek(0)
+    while part := file.read(_PART_BYTES):
+        if hidden.finds(tail + part):
+            return True
+        tail = (tail + part)[-overlap:]
     return False
 
 
@@ -97,17 +98,24 @@ def refused_line(grant: str, path: Path) -> str:
 
 @dataclass(frozen=True)
 class Folders:
-    """Granted roots, resolved; the first of `write` (else of `read`) is where relative paths start."""
+    """Granted roots, real when granted; the first of `write` (else of `read`) is where relative paths start."""
 
     read: tuple[Path, ...] = ()
     write: tuple[Path, ...] = ()
 
     @staticmethod
     def of(read: list[str] | tuple[str, ...] = (), write: list[str] | tuple[str, ...] = ()) -> Folders:
-        """Resolve the roots once; a folder that may be written may be read."""
-        writable = tuple(Path(item).expanduser().resolve() for item in write)
-        readable = tuple(Path(item).expanduser().resolve() for item in read)
+        """Take the roots as they were granted; a folder that may be written may be read.
+
+        A root that has become a link is not followed: whoever may write around it could lead it anywhere.
+        """
+        writable = tuple(map(Path, write))
+        readable = tuple(map(Path, read))
         return Folders(read=(*readable, *(item for item in writable if item not in readable)), write=writable)
+
+
+def _stay_free() -> None:
+    """Outside a process of its own nothing is given up."""
 
 
 @dataclass
@@ -118,7 +126,9 @@ class ToolContext:
     lists for `net:reach`; `*` is any. `notes` is a folder of the agent for what tools remember, None where nothing is.
     `secrets` (values by handle) are scrubbed by value from everything that leaves. `cage` names the sandbox layer for
     programs of the request's own making, `none` where the owner allows to do without, empty where such a program may
-    not run. `lab` is a device of the demonstration. `detached` takes the programs that outlive a call that succeeds.
+    not run. `confine` gives up every file but the granted folders and `workdir`, for good; a tool that starts caged
+    programs calls it when the last one has ended, because no cage can be made afterwards. `lab` is a device of the
+    demonstration. `detached` takes the programs that outlive a call that succeeds.
     """
 
     workdir: Path
@@ -133,6 +143,17 @@ class ToolContext:
     notes: Path | None = None
     lab: bool = False
     detached: list[Detached] = field(default_factory=list)
+    confine: Callable[[], None] = _stay_free
+
+    @functools.cached_property
+    def files(self) -> Beneath:
+        """The door to the files of the granted folders and of `workdir`; a tool uses no other."""
+        return Beneath(self.folders.read, self.folders.write, private=self.workdir)
+
+    def caged_roots(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the folders that a cage may read and may change; none of them can be exchanged from inside it."""
+        read = outermost((*self.folders.read, *self.folders.write))
+        return tuple(map(str, read)), tuple(map(str, outermost(self.folders.write)))
 
     @functools.cached_property
     def hidden(self) -> Scrubber:
@@ -158,8 +179,12 @@ class ToolContext:
         if "\x00" in text:
             raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
         start = roots[0] if roots else self.workdir
-        wanted = Path(text).expanduser()
-        real = (wanted if wanted.is_absolute() else start / wanted).resolve()
+        try:
+            wanted = Path(text).expanduser()
+            real = (wanted if wanted.is_absolute() else start / wanted).resolve()
+        except (OSError, RuntimeError) as error:
+            # Links in a circle, or a link that became something else while it was read.
+            raise ToolFailed(Code.TOOL_FAILED, f"{text} cannot be followed on this device: {error}") from error
         if _inside(real, roots) or _inside(real, (self.workdir.resolve(),)):
             return real
         named = ", ".join(str(root) for root in roots) or "no folder"
@@ -200,12 +225,19 @@ class ToolContext:
 
         Resumes where an earlier attempt was cut; bytes that the hub already has are not sent again.
         """
-        if self.secrets and file_holds(path, self.hidden):
-            raise ToolFailed(
-                Code.SECRET_IN_FILE,
-                f"{self.hidden.text(path.name)} holds the value of a secret that this task was given; it was not sent",
-            )
-        return self.artifacts.put(path, name=self.hidden.text(name or path.name), media=media)
+        try:
+            file = self.files.open(path)
+        except OSError as error:
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be read: {error}", effect=False) from error
+        with file:
+            # One descriptor for all that follows: what is looked through is what is sent.
+            if self.secrets and file_holds(file, self.hidden):
+                raise ToolFailed(
+                    Code.SECRET_IN_FILE,
+                    f"{self.hidden.text(path.name)} holds the value of a secret that this task was given; "
+                    "it was not sent",
+                )
+            return self.artifacts.put(file, name=self.hidden.text(name or path.name), media=media)
 
     def progress(self, *, done_bytes: int = 0, fraction: float | None = None, note: str = "") -> None:
         """Say how far the call is; cheap, may be called often, the latest wins."""
@@ -227,7 +259,8 @@ class Tool:
     `grant` None means that every profile allows it. `probe` returns why the tool cannot work here, without any
     effect. `in_process` tools run in the agent's own loop and must be pure and instant; only the lab has one.
     `lab_only` tools are offered with `--lab` alone. `caged` tools run programs that come with the request: without a
-    cage on this device they are not available, unless the owner grants `python:unconfined`. `asks_by` names the
+    cage on this device they are not available, unless the owner grants `python:unconfined`. The process of a
+    `confined` tool reaches the granted folders, its own directory and the folders `reads` alone. `asks_by` names the
     arguments that an answer of the owner is bound to (none: all), `never_asks` a tool that asks the person by itself.
     `effects_by` narrows `effects` by the value of one argument: argument -> value -> effects. `schema` is the text of
     the JSON schema where it is not made from `args`; `told` what its module needs to make this tool in its process.
@@ -245,6 +278,8 @@ class Tool:
     in_process: bool = False
     lab_only: bool = False
     caged: bool = False
+    confined: bool = False
+    reads: tuple[str, ...] = ()
     asks_by: tuple[str, ...] = ()
     never_asks: bool = False
     effects_by: Mapping[str, Mapping[str, tuple[Effect, ...]]] = field(default_factory=dict)

@@ -5,24 +5,29 @@ Lines are data of unknown origin: they are cut and counted, never interpreted.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
 import msgspec
 
+from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.durations import begin_of
+from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import run_program
+from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _LINE_CHARS = 400
 _TAIL_BYTES = 8 * 1024 * 1024
 _FOLDER = Path("/var/log")
+# Where the system keeps its log, and what its own program needs to read it.
+_SYSTEM_LOGS = ("/var/log", "/run/log", "/run/systemd", "/etc/machine-id", "/etc/systemd", "/proc")
 _TROUBLE = re.compile(r"\b(error|err|fail(ed|ure)?|fatal|critical|panic|emerg|oom)\b", re.IGNORECASE)
 _ISO = re.compile(r"^\s*\[?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?")
 _CHANGING = re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{8,}\b|\d+")
@@ -87,40 +92,40 @@ def _from_journal(args: Search, begin: float) -> list[dict[str, Any]]:
     ]
 
 
-def _text_files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and (path.suffix == ".log" or path.name in ("syslog", "messages", "auth.log")):
-            yield path
+def _is_log(path: Path) -> bool:
+    return path.suffix == ".log" or path.name in ("syslog", "messages", "auth.log")
 
 
-def from_file(path: Path, since_s: float, now: datetime, *, only_trouble: bool) -> list[dict[str, Any]]:
+def from_file(file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool) -> list[dict[str, Any]]:
     """Return the fitting lines of a log file's end. A line without a time belongs to the one before it."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-        lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
+    file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+    lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
     rows: list[dict[str, Any]] = []
     at: float | None = None
     for line in lines:
         at = moment_of(line, now) or at
         if at is None or at < since_s or (only_trouble and not _TROUBLE.search(line)):
             continue
-        rows.append({"at_s": int(at), "source": path.name, "text": line[:_LINE_CHARS]})
+        rows.append({"at_s": int(at), "source": name, "text": line[:_LINE_CHARS]})
     return rows
 
 
-def _from_files(args: Search, begin: float, folder: Path) -> tuple[list[dict[str, Any]], int]:
+def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> tuple[list[dict[str, Any]], int]:
     now = datetime.now(UTC)
     rows: list[dict[str, Any]] = []
     unreadable = 0
-    for path in [folder] if folder.is_file() else _text_files(folder):
+    # Links are left out: they may lead anywhere.
+    walk = Walk(files, place, hidden=True)
+    for path in [place] if files.is_file(place) else sorted(found.path for found in walk if _is_log(found.path)):
         if args.service and args.service.casefold() not in path.name.casefold():
             continue
         try:
-            if path.stat().st_mtime >= begin:
-                rows.extend(from_file(path, begin, now, only_trouble=args.level == "error"))
+            with files.open(path) as file:
+                if os.fstat(file.fileno()).st_mtime >= begin:
+                    rows.extend(from_file(file, path.name, begin, now, only_trouble=args.level == "error"))
         except OSError:
             unreadable += 1
-    return rows, unreadable
+    return rows, unreadable + walk.unreadable
 
 
 def _has_journal() -> bool:
@@ -137,14 +142,17 @@ def search(context: ToolContext, args: Search) -> dict[str, Any]:
     if args.path:
         source = args.path
         real = context.resolve_read(args.path)
-        if not real.exists():
+        with plain(real, "looking at", effect=False):
+            there = context.files.exists(real)
+        if not there:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is not there on this device ({real})", effect=False)
-        rows, unreadable = _from_files(args, begin, real)
+        rows, unreadable = _from_files(args, begin, context.files, real)
     elif _has_journal():
         source, rows = "journal", _from_journal(args, begin)
     else:
         source = str(_FOLDER)
-        rows, unreadable = _from_files(args, begin, _FOLDER)
+        folder = _FOLDER.resolve()
+        rows, unreadable = _from_files(args, begin, Beneath(read=(folder,)), folder)
     wanted = args.contains.casefold()
     rows = [row for row in rows if wanted in row["text"].casefold()]
     rows.sort(key=lambda row: row["at_s"])
@@ -184,5 +192,7 @@ TOOLS = (
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         probe=_probe,
+        confined=True,
+        reads=_SYSTEM_LOGS,
     ),
 )

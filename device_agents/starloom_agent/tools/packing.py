@@ -24,6 +24,7 @@ from typing import IO, Protocol
 
 import msgspec
 
+from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import ToolFailed
 from starloom_agent.tools.walking import Found
@@ -116,11 +117,11 @@ class _Hashed(io.RawIOBase):
 
 
 def write_archive(
-    files: Iterable[Found], into: Path, tell: Callable[[int, str], None]
+    files: Iterable[Found], into: Path, tell: Callable[[int, str], None], door: Beneath
 ) -> tuple[list[Listed], list[str]]:
     """Write files into an archive, in their order; return what it holds and which files could not be read.
 
-    `tell` is called with the bytes read so far and a name.
+    `tell` is called with the bytes read so far and a name; `door` opens the files and the archive.
 
     Raises:
         ToolFailed: a file changed its size while it was read, or there is no room.
@@ -128,7 +129,7 @@ def write_archive(
     listed: list[Listed] = []
     unreadable: list[str] = []
     done = 0
-    with plain(into, "writing"), into.open("wb") as raw:
+    with plain(into, "writing"), door.create(into) as raw:
         with (
             gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
@@ -138,7 +139,7 @@ def write_archive(
                     unreadable.append(f"{found.below}: the archive needs this name for its own list")
                     continue
                 try:
-                    file = found.path.open("rb")
+                    file = door.open(found.path)
                 except OSError as error:
                     unreadable.append(f"{found.below}: {error.strerror}")
                     continue
@@ -221,14 +222,14 @@ def _readable(path: Path) -> Iterator[None]:
         raise ToolFailed(Code.TOOL_FAILED, f"{path.name} cannot be read as an archive to its end: {said}") from error
 
 
-def members(path: Path, limits: Limits, taken: Taken) -> Iterator[Member]:
+def members(path: Path, limits: Limits, taken: Taken, door: Beneath) -> Iterator[Member]:
     """Yield the plain files of a tar (plain, gz, bz2, xz) or zip archive, within limits; `taken` tells the rest.
 
     Raises:
         ToolFailed: it is damaged, too big, has a name twice or one that leads out. What was yielded before is then
             not to be trusted either.
     """
-    with _readable(path), path.open("rb") as raw:
+    with _readable(path), door.open(path) as raw:
         start = raw.read(6)
         raw.seek(0)
         zipped = start[:2] == b"PK"

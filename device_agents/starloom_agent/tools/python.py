@@ -6,11 +6,9 @@ name in it may be a link to anywhere.
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -21,18 +19,22 @@ from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.laying_out import names_of
 from starloom_agent.tools.programs import quiet_environment, refuse_limit, run_program
 from starloom_agent.tools.refs import FileRef, media_of
 from starloom_agent.tools.variables import checked
+from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _SHOWN_BYTES = 12 * 1024
 _RESULT_BYTES_MOST = 8 * 1024 * 1024
 _FILES_MOST = 256
+_RESERVED = frozenset({"program.py", "input.json", "result.json", "out"})
 
 
 class Run(Args, frozen=True, kw_only=True):
-    """`code` runs with `files` in its directory and `input` as JSON in `input.json`.
+    """`code` runs with `files` in its directory and `input` as JSON in `input.json`. Files of equal names are named by
+    origin, `DEVICE - NAME`.
 
     What it writes to `result.json` is the `value`; every file that it leaves in `out/` becomes an artifact.
     `env` is for credentials: see `variables`.
@@ -53,10 +55,7 @@ def _lay_out(context: ToolContext, home: Path, args: Run) -> None:
         (home / "out").mkdir(parents=True, exist_ok=True)
         (home / "program.py").write_text(args.code, encoding="utf-8")
         (home / "input.json").write_bytes(msgspec.json.encode(args.input))
-        for file in args.files:
-            name = PurePosixPath(file.shown_name).name
-            if name in ("program.py", "input.json", "result.json", "out", "", "..") or name.startswith("."):
-                raise ToolFailed(Code.BAD_ARGUMENTS, f"a file may not be named {name!r} here", effect=False)
+        for file, name in zip(args.files, names_of(args.files, _RESERVED), strict=True):
             if not file.artifact:
                 raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} is not an artifact", effect=False)
             context.fetch(file.artifact).replace(home / name)
@@ -69,12 +68,13 @@ def _command(context: ToolContext, home: Path, argv: tuple[str, ...], names: Ite
         return program
     if not context.cage:
         raise ToolFailed(Code.TOOL_UNAVAILABLE, "this device has no sandbox for a program", effect=False)
+    read, write = context.caged_roots()
     cage = Cage(
         layer=Layer(context.cage),
         workdir=str(home),
         interpreter=tuple(cages.interpreter()),
-        read=tuple(map(str, context.folders.read)),
-        write=tuple(map(str, context.folders.write)),
+        read=read,
+        write=write,
         memory_bytes_max=MEMORY_BYTES_MAX,
         disk_bytes_max=DISK_BYTES_MAX,
         variables=tuple(names),
@@ -82,32 +82,27 @@ def _command(context: ToolContext, home: Path, argv: tuple[str, ...], names: Ite
     return cages.command(cage, program)
 
 
-def _is_plain(path: Path, kind: int) -> bool:
-    """Whether this is what it seems to be; a link, which may lead out of the program's directory, is not."""
-    try:
-        return stat.S_IFMT(path.lstat().st_mode) == kind
-    except FileNotFoundError:
-        return False
-
-
-def _value(home: Path) -> Any:
+def _value(context: ToolContext, home: Path) -> Any:
     path = home / "result.json"
-    if not _is_plain(path, stat.S_IFREG):
-        return None
-    if path.stat().st_size > _RESULT_BYTES_MOST:
+    with plain(path, "reading"):
+        if not context.files.is_file(path):
+            return None
+        with context.files.open(path) as file:
+            text = file.read(_RESULT_BYTES_MOST + 1)
+    if len(text) > _RESULT_BYTES_MOST:
         raise ToolFailed(Code.OUTPUT_TOO_BIG, f"result.json is larger than {_RESULT_BYTES_MOST} bytes; use out/")
     try:
-        return msgspec.json.decode(path.read_bytes())
+        return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise ToolFailed(Code.TOOL_FAILED, f"result.json is not JSON: {error}") from error
 
 
 def _files_out(context: ToolContext, root: Path) -> list[dict[str, Any]]:
-    if not _is_plain(root, stat.S_IFDIR):
-        return []
+    with plain(root, "looking at"):
+        if not context.files.is_folder(root):
+            return []
     # the walk does not follow links
-    named = [Path(folder, name) for folder, _, names in os.walk(root) for name in names]
-    found = sorted(path for path in named if _is_plain(path, stat.S_IFREG))
+    found = sorted(entry.path for entry in Walk(context.files, root, hidden=True))
     if len(found) > _FILES_MOST:
         raise ToolFailed(Code.OUTPUT_TOO_BIG, f"out/ has {len(found)} files; at most {_FILES_MOST} are taken")
     return [context.put(path, name=path.relative_to(root).as_posix(), media=media_of(path.name)) for path in found]
@@ -127,6 +122,8 @@ def run(context: ToolContext, args: Run) -> dict[str, Any]:
         hidden=context.hidden,
     )
     refuse_limit(ran, "the program")
+    # Whatever the program left is taken without the right to follow it anywhere.
+    context.confine()
     if ran.exit_code and not args.any_exit:
         said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-800:]
         raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}: {said}")
@@ -135,7 +132,7 @@ def run(context: ToolContext, args: Run) -> dict[str, Any]:
         "stdout": ran.stdout,
         "stderr": ran.stderr,
         "lost_bytes": ran.lost_bytes,
-        "value": _value(home),
+        "value": _value(context, home),
         "files": _files_out(context, home / "out"),
     }
     if args.device_name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from stat import S_ISDIR
 from typing import Annotated, Any
 
 import msgspec
@@ -23,7 +24,7 @@ class Read(Args, frozen=True, kw_only=True):
 
 def read(context: ToolContext, args: Read) -> dict[str, Any]:
     path = context.resolve_read(args.path)
-    with plain(path, "reading"), path.open("rb") as file:
+    with plain(path, "reading"), context.files.open(path) as file:
         size = os.fstat(file.fileno()).st_size
         file.seek(args.offset)
         data = file.read(args.limit)
@@ -50,16 +51,16 @@ def stat(context: ToolContext, args: Stat) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for path in args.paths:
         real = context.resolve_read(path)
-        if not real.exists():
+        with plain(real, "looking at"):
+            about = context.files.status(real)
+        if about is None:
             rows.append({"path": path, "exists": False})
             continue
-        with plain(real, "looking at"):
-            about = real.stat()
         rows.append(
             {
                 "path": path,
                 "exists": True,
-                "kind": "folder" if real.is_dir() else "file",
+                "kind": "folder" if S_ISDIR(about.st_mode) else "file",
                 "bytes": about.st_size,
                 "mtime_s": int(about.st_mtime),
                 "media": media_of(real.name),
@@ -76,6 +77,7 @@ TOOLS = (
         run=read,
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
+        confined=True,
         grant="files:read",
     ),
     Tool(
@@ -85,6 +87,7 @@ TOOLS = (
         run=stat,
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
+        confined=True,
         grant="files:read",
     ),
 )

@@ -22,6 +22,7 @@ class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `device` is the name of the device it was found on, where that was asked for;
     `below` is its path from the folder that was asked for on, that folder's name first; `source` its first path.
+    `mode` are its permission bits, 0 where they are not known.
     """
 
     artifact: Sha256 = ""
@@ -29,6 +30,7 @@ class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     bytes: int = 0
     device: str = ""
     media: str = ""
+    mode: int = 0
     name: str = ""
     path: str = ""
     sha256: Sha256 = ""
@@ -45,11 +47,12 @@ class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FolderRef(msgspec.Struct, frozen=True, kw_only=True):
-    """A folder with the files that were found directly in it."""
+    """A folder with the files that were found directly in it; `below` as of a file."""
 
     path: str
     files: list[FileRef] = []
     bytes: int = 0
+    below: str = ""
 
 
 def _set(words: str) -> frozenset[str]:

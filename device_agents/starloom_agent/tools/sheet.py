@@ -136,5 +136,6 @@ TOOLS = (
         run=sheet,
         effects=(),
         repeatability=Repeatability.PURE,
+        confined=True,
     ),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import time
 import uuid
 from pathlib import Path
@@ -23,6 +24,9 @@ from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 TRASH = ".starloom-trash"
+_NOTE = "from.json"
+_CHUNK_BYTES = 1024 * 1024
+_SET_ID = stat.S_ISUID | stat.S_ISGID
 
 
 class Copy(Args, frozen=True, kw_only=True):
@@ -39,19 +43,23 @@ def _inside(path: Path, folder: Path) -> bool:
 
 def copy(context: ToolContext, args: Copy) -> dict[str, Any]:
     source, target = context.resolve_read(args.path), context.resolve_write(args.to)
-    if not source.exists():
+    files = context.files
+    with plain(source, "looking at", effect=False):
+        folder, there = files.is_folder(source), files.exists(source)
+    if not there:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
-    if source.is_dir() and _inside(target, source):
+    if folder and _inside(target, source):
         raise ToolFailed(
             Code.BAD_ARGUMENTS, f"{args.to} lies inside {args.path}; choose a place beside it", effect=False
         )
     pairs = (
-        [(found.path, target / found.below) for found in Walk(source, hidden=True)]
-        if source.is_dir()
+        [(found.path, target / found.below) for found in Walk(files, source, hidden=True)]
+        if folder
         else [(source, target)]
     )
-    clashes = [] if args.on_clash == "replace" else [str(to) for _, to in pairs if to.exists()]
-    same = {to for file, to in pairs if to.is_file() and sha256_of(file)[0] == sha256_of(to)[0]}
+    with plain(target, "looking at", effect=False):
+        clashes = [] if args.on_clash == "replace" else [str(to) for _, to in pairs if files.exists(to)]
+        same = {to for file, to in pairs if files.is_file(to) and sha256_of(files, file) == sha256_of(files, to)}
     clashes = [path for path in clashes if Path(path) not in same]
     if clashes:
         raise ToolFailed(
@@ -62,9 +70,12 @@ def copy(context: ToolContext, args: Copy) -> dict[str, Any]:
         if to in same:
             continue
         half = context.workdir / "copy.part"
-        with plain(file, "copying"):
-            shutil.copy2(file, half)
-        done += place(half, to, fence=context.fence)
+        with plain(file, "copying"), files.open(file) as taken, files.create(half) as made:
+            shutil.copyfileobj(taken, made, _CHUNK_BYTES)
+            about = os.fstat(taken.fileno())
+            made.flush()
+            os.utime(made.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
+        done += place(context, half, to, mode=stat.S_IMODE(about.st_mode) & ~_SET_ID)
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
     return {"path": args.to, "files": len(pairs), "kept": len(same), "bytes": done}
 
@@ -80,15 +91,18 @@ def move(context: ToolContext, args: Move) -> dict[str, Any]:
     source, target = context.resolve_write(args.path), context.resolve_write(args.to)
     if source in context.folders.write:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} is a granted folder itself and stays", effect=False)
-    if not source.exists():
-        if target.exists():
+    files = context.files
+    with plain(source, "looking at", effect=False):
+        there, taken = files.exists(source), files.exists(target)
+    if not there:
+        if taken:
             return {"path": args.to, "moved": False}  # an earlier attempt has done it
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
-    if target.exists():
+    if taken:
         raise ToolFailed(Code.TOOL_FAILED, f"{args.to} exists already; choose another name", effect=False)
     with plain(source, "moving"):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(source, target)
+        files.make_folder(target.parent)
+        files.move(source, target)
     return {"path": args.to, "moved": True}
 
 
@@ -113,16 +127,19 @@ def trash(context: ToolContext, args: Trash) -> dict[str, Any]:
     items: list[dict[str, Any]] = []
     missing: list[str] = []
     for file, (path, at) in zip(files, real, strict=True):
-        if not at.exists():
+        with plain(at, "looking at"):
+            there = context.files.exists(at)
+        if not there:
             missing.append(path)
             continue
         ticket = f"{int(time.time())}-{uuid.uuid4().hex[:12]}"
         home = _root_of(context, at) / TRASH / ticket
-        with plain(at, "moving to the trash"):
-            home.mkdir(parents=True)
+        with plain(home, "moving to the trash"):
+            context.files.make_folder(home)
             # What it was is written first: a cut leaves at worst a note without a file, never a file without a note.
-            (home / "from.json").write_bytes(msgspec.json.encode({"path": os.fspath(at)}))
-            at.replace(home / at.name)
+            with context.files.create(home / _NOTE) as note:
+                note.write(msgspec.json.encode({"path": os.fspath(at)}))
+            context.files.rename(at, home / at.name)
         items.append({"path": path, "ticket": ticket, **({"device": file.device} if file.device else {})})
     tickets = [item["ticket"] for item in items]
     return {"items": items, "missing": missing, "count": len(items), "tickets": tickets}
@@ -134,22 +151,35 @@ class Restore(Args, frozen=True, kw_only=True):
     tickets: list[str]
 
 
+class _Origin(msgspec.Struct, frozen=True):
+    path: str
+
+
+def _home_of(context: ToolContext, ticket: str) -> Path:
+    """Return where the trash keeps what a ticket stands for."""
+    if "/" not in ticket and "\0" not in ticket and not ticket.startswith("."):
+        for root in context.folders.write:
+            with plain(root / TRASH, "looking into the trash"):
+                if context.files.is_folder(root / TRASH / ticket):
+                    return root / TRASH / ticket
+    raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
+
+
 def restore(context: ToolContext, args: Restore) -> dict[str, Any]:
     back: list[dict[str, Any]] = []
     for ticket in args.tickets:
-        homes = [root / TRASH / ticket for root in context.folders.write if (root / TRASH / ticket).is_dir()]
-        if not homes or "/" in ticket or ticket.startswith("."):
-            raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
-        home = homes[0]
+        home = _home_of(context, ticket)
+        files = context.files
         with plain(home, "restoring"):
-            target = context.resolve_write(msgspec.json.decode((home / "from.json").read_bytes())["path"])
+            with files.open(home / _NOTE) as note:
+                target = context.resolve_write(msgspec.json.decode(note.read(), type=_Origin).path)
             kept = home / target.name
-            if kept.exists():
-                if target.exists():
+            if files.exists(kept):
+                if files.exists(target):
                     raise ToolFailed(Code.TOOL_FAILED, f"{target} exists again; move it away first")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                kept.replace(target)
-            shutil.rmtree(home)
+                files.make_folder(target.parent)
+                files.rename(kept, target)
+            files.remove_tree(home)
         back.append({"path": os.fspath(target), "ticket": ticket})
     return {"items": back, "count": len(back)}
 
@@ -162,6 +192,7 @@ def _writes(name: str, title: str, args: type[Args], run: Any, repeatability: Re
         run=run,
         effects=(Effect.WRITE,),
         repeatability=repeatability,
+        confined=True,
         grant="files:write",
     )
 

@@ -6,16 +6,19 @@ no other file can be attached. Time and size are bounded inside the engine.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
 
 import msgspec
 
+from starloom_agent.tools.beneath import Beneath
+from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.refs import FileRef
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -26,6 +29,7 @@ _VALUE_BYTES = 4 * 1024 * 1024
 _STEPS = 10_000
 _TABLES_MOST = 500
 _PAGES_AT_ONCE = 256
+_DESCRIPTORS_MOST = 256
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
 # Those that only tell; `writefile` and the like are not in the library, `load_extension` is.
 _PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"})
@@ -69,24 +73,45 @@ def _fault(error: sqlite3.Error, path: str) -> ToolFailed:
 
 
 @contextmanager
-def _opened(real: Path, shown: str, timeout_s: float) -> Iterator[sqlite3.Connection]:
+def _opened(files: Beneath, real: Path, shown: str, timeout_s: float) -> Iterator[sqlite3.Connection]:
     """Open a database for reading alone, ended from inside after `timeout_s`.
+
+    The engine opens it by its name; so its descriptor is compared with the file that lay below the granted folder.
 
     Raises:
         ToolFailed: for whatever the engine says inside the block.
     """
-    if not real.is_file():
-        raise ToolFailed(Code.FILE_NOT_FOUND, f"{shown} does not exist on this device", effect=False)
+    with plain(real, "looking at", effect=False):
+        if not files.is_file(real):
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{shown} does not exist on this device", effect=False)
+        meant = files.open(real)
     deadline = time.monotonic() + timeout_s
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(real))}?mode=ro", uri=True, timeout=min(5, timeout_s))) as found:
+        with (
+            meant,
+            closing(sqlite3.connect(f"file:{quote(str(real))}?mode=ro", uri=True, timeout=min(5, timeout_s))) as found,
+        ):
             found.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
             found.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
             found.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64 * 1024 * 1024)
             found.execute("PRAGMA query_only = ON")
+            found.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if not _is_open_twice(meant):
+                raise ToolFailed(Code.TOOL_FAILED, f"{shown} was exchanged while it was opened; retry", effect=False)
             yield found
     except sqlite3.Error as error:
         raise _fault(error, shown) from error
+
+
+def _is_open_twice(file: BinaryIO) -> bool:
+    """Whether another descriptor of this process belongs to the very same file."""
+    about = os.fstat(file.fileno())
+    count = 0
+    for number in range(_DESCRIPTORS_MOST):
+        with suppress(OSError):
+            found = os.fstat(number)
+            count += (found.st_dev, found.st_ino) == (about.st_dev, about.st_ino)
+    return count > 1
 
 
 def _only_reads(pragmas: frozenset[str]) -> Any:
@@ -171,7 +196,7 @@ def query(context: ToolContext, args: Query) -> dict[str, Any]:
         shown, real = args.path, context.resolve_read(args.path)
     else:
         shown, real = args.files[0].shown_name, context.fetch(args.files[0].hash)
-    with _opened(real, shown, args.timeout_s) as database:
+    with _opened(context.files, real, shown, args.timeout_s) as database:
         found = _ask(database, args) if args.sql else _examine(database)
     named = {"device": args.device_name} if args.device_name else {}
     return {**named, "database": shown, **found}
@@ -187,13 +212,14 @@ def copy(context: ToolContext, args: Copy) -> dict[str, Any]:
             raise ToolFailed(Code.TIMED_OUT, f"copying {args.path} took longer than {args.timeout_s:g} s", effect=False)
         context.progress(fraction=1 - left / max(all_pages, 1), note=args.path)
 
-    with _opened(real, args.path, args.timeout_s) as source:
-        source.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        with closing(sqlite3.connect(made)) as target:
-            source.backup(target, pages=_PAGES_AT_ONCE, progress=told, sleep=0.01)
-            # One file, whatever the journal of the original: nothing of it stays beside.
-            target.execute("PRAGMA journal_mode = DELETE")
-            examined = _examine(target)
+    with (
+        _opened(context.files, real, args.path, args.timeout_s) as source,
+        closing(sqlite3.connect(made)) as target,
+    ):
+        source.backup(target, pages=_PAGES_AT_ONCE, progress=told, sleep=0.01)
+        # One file, whatever the journal of the original: nothing of it stays beside.
+        target.execute("PRAGMA journal_mode = DELETE")
+        examined = _examine(target)
     name = args.name or real.name
     stored = context.put(made, name=name, media="application/vnd.sqlite3")
     return {"files": [{**stored, "path": name}], "tables": examined["rows"], "ok": examined["ok"]}
@@ -207,6 +233,7 @@ TOOLS = (
         run=query,
         effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
+        confined=True,
         grant="files:read",
     ),
     Tool(
@@ -216,6 +243,7 @@ TOOLS = (
         run=copy,
         effects=(Effect.READ,),
         repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
         grant="files:read",
     ),
 )

@@ -6,6 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -53,14 +54,22 @@ def _runs(pid: int) -> bool:
     return True
 
 
+def _holds(context: ToolContext, path: Path, text: str) -> bool:
+    try:
+        with context.files.open(path) as file:
+            return text in file.read().decode("utf-8", "replace")
+    except (FileNotFoundError, IsADirectoryError):
+        return False
+
+
 def condition(context: ToolContext, args: Until) -> Callable[[], bool]:
     """Return the question to ask again and again; what it needs is checked now, once."""
     if args.what in ("file", "no_file", "text"):
         _needs(args, "path", *(["contains"] if args.what == "text" else []))
         path = context.resolve_read(args.path)
         if args.what == "text":
-            return lambda: path.is_file() and args.contains in path.read_text(encoding="utf-8", errors="replace")
-        return path.exists if args.what == "file" else lambda: not path.exists()
+            return lambda: _holds(context, path, args.contains)
+        return lambda: context.files.exists(path) == (args.what == "file")
     if args.what == "process_ended":
         _needs(args, "pid")
         pid = args.pid or 0
@@ -108,6 +117,7 @@ TOOLS = (
         run=until,
         effects=(Effect.READ, Effect.REACH),
         repeatability=Repeatability.PURE,
+        confined=True,
         effects_by={"what": dict.fromkeys(("file", "no_file", "text", "process_ended"), (Effect.READ,))},
     ),
 )

@@ -118,6 +118,7 @@ TOOLS = (
         run=request,
         effects=(Effect.REACH,),
         repeatability=Repeatability.NEVER,
+        confined=True,
         grant="net:reach",
     ),
 )

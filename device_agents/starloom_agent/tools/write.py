@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from starloom_agent.tools.digest import place_of, sha256_of
+from starloom_agent.tools.faults import os_fault, plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.naming import (
+    REFUSED_NAME,
+    RENAMES_MOST,
+    kept_mode,
+    mode_fits,
+    numbered,
+    portable_path,
+    stored_path,
+)
 from starloom_agent.tools.placing import place, readable_as
-from starloom_agent.tools.refs import FileRef
+from starloom_agent.tools.refs import FileRef, FolderRef
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
-
-_RENAMES_MOST = 1000
 
 
 class Write(Args, frozen=True, kw_only=True):
-    """Give `files` (artifacts) with `under`, or `path` with `text`.
+    """Give `files` (artifacts) with `under`, or `path` with `text`; `folders` without files are made, too.
 
     `name_by` hash makes one file of equal contents; `path` keeps the folders that `fs.find` saw (or those below
     `strip`); `origin` puts the name of the device it came from before its own. A file with the same contents in the
-    same place is kept; one with other contents keeps its name, and the new one gets a number (`on_clash`).
+    same place is kept; one with other contents keeps its name, and the new one gets a number (`on_clash`). Names and
+    modes stay as they are; `changed` names what this system cannot store so.
     """
 
     files: tuple[FileRef, ...] = ()
+    folders: tuple[FolderRef, ...] = ()
     under: str = "."
     name_by: Literal["hash", "name", "origin", "path"] = "name"
     strip: str = ""
@@ -33,86 +46,152 @@ class Write(Args, frozen=True, kw_only=True):
     text: str | None = None
 
 
-def _safe_name(name: str) -> str:
-    bare = PurePosixPath(name.replace("\\", "/")).name
-    clean = "".join(char for char in bare if ord(char) >= 32 and char not in '<>:"|?*').strip(" .")
-    return clean[:200] or "file"
-
-
-def _wanted_name(file: FileRef, args: Write) -> str:
+def _wanted_path(file: FileRef, args: Write) -> str:
+    """Return where a file belongs below `under`, whether or not this system can store such a name."""
+    name = PurePosixPath(file.shown_name).name or "file"
     if args.name_by == "hash":
-        return file.hash + PurePosixPath(_safe_name(file.shown_name)).suffix.lower()
+        return file.hash + PurePosixPath(name).suffix.lower()
     if args.name_by == "path":
-        parts = PurePosixPath(place_of(file, args.strip)).parts
-        if ".." in parts:
-            raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.path} leads out of {args.under}", effect=False)
-        return "/".join(_safe_name(part) for part in parts)
-    if args.name_by == "origin" and file.device:
-        return _safe_name(f"{file.device} - {file.shown_name}")
-    return _safe_name(file.shown_name)
+        return _inside(place_of(file, args.strip), args) or name
+    return f"{file.device} - {name}" if args.name_by == "origin" and file.device else name
 
 
-def _numbered(path: Path, number: int) -> Path:
-    return path if number == 1 else path.with_name(f"{path.stem} ({number}){path.suffix}")
+def _inside(place: str, args: Write) -> str:
+    if ".." in PurePosixPath(place).parts:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{place} leads out of {args.under}", effect=False)
+    return place.lstrip("/").removeprefix("./") if place != "." else ""
 
 
-def _choose(context: ToolContext, wanted: str, file: FileRef, args: Write) -> tuple[str, Path, bool]:
-    """Return the shown path, the real one, and whether the same bytes are there already."""
-    for number in range(1, _RENAMES_MOST):
-        shown = os.path.normpath(_numbered(Path(args.under) / wanted, number))
+@dataclass(frozen=True)
+class _Place:
+    """Where a file goes: as it is shown, really, and whether the same bytes are there already."""
+
+    shown: str
+    real: Path
+    same: bool
+    number: int
+
+
+def _choose(context: ToolContext, stored: str, file: FileRef, args: Write) -> _Place:
+    for number in range(1, RENAMES_MOST):
+        shown = os.path.normpath(numbered(Path(args.under) / stored, number))
         real = context.resolve_write(shown)
-        if not real.exists():
-            return shown, real, False
-        if real.is_file() and sha256_of(real)[0] == file.hash:
-            return shown, real, args.on_same_hash == "keep"
+        with plain(real, "looking at"):
+            about = context.files.status(real)
+        if about is None:
+            return _Place(shown, real, False, number)
+        if stat.S_ISREG(about.st_mode) and sha256_of(context.files, real)[0] == file.hash:
+            return _Place(shown, real, args.on_same_hash == "keep", number)
         if args.on_clash == "replace" or args.name_by == "hash":
-            return shown, real, False  # under its hash, other contents can only be a damaged copy
+            return _Place(shown, real, False, number)  # under its hash, other contents can only be a damaged copy
         if args.on_clash == "fail":
             raise ToolFailed(Code.TOOL_FAILED, f"{shown} exists with other contents; allow on_clash: rename or replace")
-    raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {_RENAMES_MOST} versions in {args.under}; clear the folder")
+    raise ToolFailed(Code.TOOL_FAILED, f"{stored} exists in {RENAMES_MOST} versions in {args.under}; clear the folder")
 
 
 def write(context: ToolContext, args: Write) -> dict[str, Any]:
     if args.text is not None:
         return _write_text(context, args)
     rows: list[dict[str, Any]] = []
+    changed: list[dict[str, str]] = []
     written_bytes = 0
     for file in args.files:
         if not file.hash:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no artifact to write from")
-        shown, real, same = _choose(context, _wanted_name(file, args), file, args)
-        size = real.stat().st_size if same else place(context.fetch(file.hash), real, fence=context.fence)
-        written_bytes += 0 if same else size
+        wanted = _wanted_path(file, args)
+        chosen, size = _put(context, wanted, file, args)
+        written_bytes += 0 if chosen.same else size
         context.progress(done_bytes=written_bytes, note=file.shown_name)
+        path = readable_as(context, chosen.shown, chosen.real)
+        changed += [{"file": wanted, "path": path, "why": why} for why in _changes(context, wanted, chosen, file, args)]
         rows.append(
             {
-                "path": readable_as(context, shown, real),
+                "path": path,
                 "name": file.shown_name,
                 "source": file.path,
                 **({"below": file.below} if file.below else {}),
                 **({"device": file.device} if file.device else {}),
                 "sha256": file.hash,
                 "bytes": size,
-                "state": "kept" if same else "written",
+                "state": "kept" if chosen.same else "written",
             }
         )
+    made = [_make_folder(context, folder, args, changed) for folder in args.folders if not folder.files]
     return {
         "files": rows,
+        "folders": made,
+        "changed": changed,
         "written": sum(row["state"] == "written" for row in rows),
         "kept": sum(row["state"] == "kept" for row in rows),
         "bytes": written_bytes,
     }
 
 
+def _put(context: ToolContext, wanted: str, file: FileRef, args: Write) -> tuple[_Place, int]:
+    """Store one file under its own name, or under a portable one where the file system refuses that."""
+    portable = portable_path(wanted)
+    for stored in dict.fromkeys((stored_path(wanted), portable)):
+        try:
+            return _put_as(context, stored, file, args)
+        except OSError as error:
+            if error.errno not in REFUSED_NAME or stored == portable:
+                raise os_fault(error, Path(args.under) / stored, "writing") from error
+    raise AssertionError("the portable name is the last")
+
+
+def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tuple[_Place, int]:
+    chosen = _choose(context, stored, file, args)
+    mode = kept_mode(file.mode)
+    if not chosen.same:
+        return chosen, context.files.place(context.fetch(file.hash), chosen.real, mode=mode)
+    about = context.files.status(chosen.real)
+    if mode is not None and about is not None and not mode_fits(about, file.mode):
+        with suppress(PermissionError):
+            context.files.set_mode(chosen.real, mode)
+    return chosen, 0 if about is None else about.st_size
+
+
+def _changes(context: ToolContext, wanted: str, chosen: _Place, file: FileRef, args: Write) -> list[str]:
+    """Return what of a file is here not as it was."""
+    found = []
+    here = os.path.normpath(Path(args.under) / wanted)
+    if os.path.normpath(numbered(Path(here), chosen.number)) != chosen.shown:
+        found.append("this device cannot store its name")
+    if chosen.number > 1:
+        found.append("another file has its name")
+    about = context.files.status(chosen.real)
+    if about is not None and not mode_fits(about, file.mode):
+        found.append("this device does not keep its mode")
+    return found
+
+
+def _make_folder(context: ToolContext, folder: FolderRef, args: Write, changed: list[dict[str, str]]) -> dict[str, str]:
+    wanted = _inside(place_of(FileRef(path=folder.path, below=folder.below), args.strip), args)
+    portable = portable_path(wanted)
+    for stored in dict.fromkeys((stored_path(wanted), portable)):
+        shown = os.path.normpath(Path(args.under) / stored)
+        try:
+            context.files.make_folder(context.resolve_write(shown))
+        except OSError as error:
+            if error.errno not in REFUSED_NAME or stored == portable:
+                raise os_fault(error, shown, "making") from error
+        else:
+            if stored != wanted:
+                changed.append({"file": wanted, "path": shown, "why": "this device cannot store its name"})
+            return {"path": shown}
+    raise AssertionError("the portable name is the last")
+
+
 def _write_text(context: ToolContext, args: Write) -> dict[str, Any]:
-    if not args.path or args.files:
+    if not args.path or args.files or args.folders:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, "text goes with path, files go with under; give one of the two", effect=False
         )
     half = context.workdir / "text.part"
-    half.write_text(args.text or "", encoding="utf-8")
-    digest, _ = sha256_of(half)
-    size = place(half, context.resolve_write(args.path), fence=context.fence)
+    with plain(half, "writing"), context.files.create(half) as made:
+        made.write((args.text or "").encode())
+    digest, _ = sha256_of(context.files, half)
+    size = place(context, half, context.resolve_write(args.path))
     row = {"path": args.path, "name": Path(args.path).name, "sha256": digest, "bytes": size, "state": "written"}
     return {"files": [row], "written": 1, "kept": 0, "bytes": size}
 
@@ -125,6 +204,7 @@ TOOLS = (
         run=write,
         effects=(Effect.WRITE,),
         repeatability=Repeatability.IDEMPOTENT,
+        confined=True,
         grant="files:write",
     ),
 )

@@ -197,6 +197,28 @@ describe("New request", () => {
     );
   });
 
+  it("says why a value of a near match is missing", async () => {
+    open("/new?q=back%20up%20something");
+    expect(await screen.findByText("the device to copy to: there is no device like toaster")).toBeTruthy();
+  });
+
+  it("answers a greeting with requests that work here", async () => {
+    open("/new?q=hello");
+    await userEvent.click(
+      await screen.findByRole("button", { name: "back up the pictures of demo-phone to demo-server" }),
+    );
+    expect(await screen.findByText("What will run")).toBeTruthy();
+  });
+
+  it("lets the model plan words that no recipe fits, where one is set", async () => {
+    const hub = open("/new?q=sing%20by%20the%20model");
+    await userEvent.click(await screen.findByRole("button", { name: /^Have the model plan it/ }));
+    await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
+    expect(hub.calls.find((call) => call.method === "POST" && call.path === "/constellations")?.body).toEqual({
+      request: "sing by the model",
+    });
+  });
+
   it("shows every fault of a pasted plan in its row, with the change that mends it", async () => {
     localStorage.clear();
     open("/new?way=build");

@@ -6,7 +6,7 @@ import { create } from "zustand";
 import type { ConstellationRow, OpenAgain, WhyDocument } from "../link/endpoints.ts";
 import { ASLEEP, deviceShown, devices, openEnrollments } from "../model/fleet.ts";
 import type { StreamModel } from "../model/stream.ts";
-import type { DeviceAsks, Enrollment, PendingAsk, Schedule } from "../model/types.ts";
+import type { Device, DeviceAsks, Enrollment, PendingAsk, Schedule } from "../model/types.ts";
 import { FINAL } from "../model/words.ts";
 import { useFleet } from "./context.ts";
 import type { Workspace } from "./workspace.ts";
@@ -51,6 +51,8 @@ export interface Waiting {
   asks: Ask[];
   pairings: Enrollment[];
   notices: Schedule[];
+  /** Devices that have begun work which this history does not have. */
+  remembering: Device[];
   stopped: Stopped[];
   count: number;
 }
@@ -61,7 +63,9 @@ export function useWaiting(): Waiting {
   const asks = openAsks(fleet);
   const pairings = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
   const notices = [...fleet.kind<Schedule>("schedule").values()].filter((schedule) => schedule.notice);
-  return { asks, pairings, notices, stopped, count: asks.length + pairings.length + notices.length + stopped.length };
+  const remembering = [...fleet.kind<Device>("device").values()].filter((device) => device.remembers);
+  const count = asks.length + pairings.length + notices.length + remembering.length + stopped.length;
+  return { asks, pairings, notices, remembering, stopped, count };
 }
 
 /** The line to type that an action names, or nothing. */

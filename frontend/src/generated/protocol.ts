@@ -92,8 +92,8 @@ export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant
 export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "gate_closed", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
 
 /** Why a constellation asks for a person, beside its state. */
-export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget";
-export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "takes_long", "rule_refused", "planning_failed", "review_wishes", "missing_grant", "missing_secret", "owner_asked", "undo_failed", "budget"];
+export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled";
+export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "takes_long", "rule_refused", "planning_failed", "review_wishes", "missing_grant", "missing_secret", "owner_asked", "undo_failed", "budget", "stalled"];
 
 /** `paused` by a person; `stopped` by the hub, with the reason kept beside it. */
 export type ScheduleState = "active" | "paused" | "stopped";
@@ -355,6 +355,7 @@ export interface Selector {
 export interface ForEach {
   after_s?: number;
   devices?: Selector | null;
+  flatten?: boolean;
   in_turn?: boolean;
   max_parallel?: number;
   need?: Need;
@@ -473,6 +474,7 @@ export interface Device {
   probing?: boolean;
   profile?: Profile;
   quarantined?: boolean;
+  remembers?: string;
   reports?: number;
   revoked?: boolean;
   session?: number;
@@ -620,6 +622,7 @@ export interface TaskSpec {
   repeatability?: Repeatability | null;
   retry?: Retry;
   secrets?: string[];
+  superseded_by?: string | null;
   timeouts?: Timeouts;
   tool?: string | null;
   undo?: UndoCall | null;
@@ -946,6 +949,13 @@ export interface SetPolicy {
   policy: Policy;
 }
 
+/** In the outcome, `task`, which ended without success, counts as `by`; null takes that back. For people only. */
+export interface Supersede {
+  op: "supersede";
+  by: string | null;
+  task: string;
+}
+
 /** A whole plan, ready to become version 1. `hash` is what a preview shows and an approval binds. */
 export interface LoweredPlan {
   dependencies: Dependency[];
@@ -1118,7 +1128,7 @@ export interface LedgerEntry {
   state: string;
 }
 
-/** The answer to `query`: an entry for each attempt asked, in the same order. */
+/** The answer to `query`: an entry for each attempt asked, in the same order; and after each welcome, `begun`. */
 export interface LedgerReport {
   t: "ledger";
   entries: LedgerEntry[];
@@ -1280,7 +1290,7 @@ export type HubFrame = Challenge | Welcome | Refuse | Dispatch | Cancel | Renew 
 
 export type ReportFrame = Started | ResultFrame | Receipt | Propose | ArtifactReady;
 
-export type EditOperation = AddTask | RemoveTask | UpdateTask | Reassign | AddDependency | RemoveDependency | UpdateDependency | Expand | DropItems | SetPolicy;
+export type EditOperation = AddTask | RemoveTask | UpdateTask | Reassign | AddDependency | RemoveDependency | UpdateDependency | Expand | DropItems | SetPolicy | Supersede;
 
 /** The record of each kind of key, by the part before its first slash. */
 export interface EntityByKind {
@@ -1343,7 +1353,7 @@ export const CODES: Record<Code, CodeInfo> = {
   missing_param: {"code_class": "permanent", "status": 422, "title": "A parameter has no value", "hint": "Give it with -p name=value."},
   not_repeatable: {"code_class": "permanent", "status": 422, "title": "This work must not be moved by itself", "hint": "Use on_absence wait or fail, or declare it idempotent."},
   unknown_recipe: {"code_class": "permanent", "status": 404, "title": "No recipe has this name", "hint": "See `starloom recipes`."},
-  request_ambiguous: {"code_class": "permanent", "status": 422, "title": "The words fit more than one recipe", "hint": "Pick a candidate and fill its missing parameters."},
+  request_ambiguous: {"code_class": "permanent", "status": 422, "title": "No recipe fits these words exactly", "hint": "Pick a candidate and fill in what it lacks, or say it another way."},
   request_not_understood: {"code_class": "permanent", "status": 422, "title": "No recipe fits these words", "hint": "Pick a recipe (`starloom recipes`), or write a plan (docs/plans.md)."},
   model_not_set: {"code_class": "permanent", "status": 422, "title": "No model is set up", "hint": "Set one (docs/models.md), or use a recipe."},
   model_unreachable: {"code_class": "transient", "status": 502, "title": "The model does not answer", "hint": "Test it in Settings > Model."},

@@ -33,7 +33,7 @@ export interface Candidate {
   title: string;
   score?: number;
   params: Record<string, unknown>;
-  missing: { name: string; type: string; title?: string }[];
+  missing: { name: string; type: string; title?: string; reason?: string }[];
 }
 
 export interface MissingGrant {
@@ -85,7 +85,16 @@ export interface Preview {
   warnings?: string[];
   seconds?: number | null;
   cost?: string | null;
-  understood?: { outcome: "exact" | "near" | "none"; candidates: Candidate[] };
+  understood?: Understood;
+}
+
+/** How words were taken. Without an exact fit: what to say, requests that would work, and whether a model plans them. */
+export interface Understood {
+  outcome: "exact" | "near" | "none";
+  candidates: Candidate[];
+  said?: string;
+  examples?: string[];
+  by_model?: boolean;
 }
 
 /** What a recipe says of one parameter. */
@@ -394,7 +403,7 @@ export class Hub {
   closeLan = () => this.rest.post<LanDocument>("/lan/close");
   rename = (device: string, name: string) => this.rest.patch<null>(`/devices/${at(device)}`, { name });
   /** `deadlineS` belongs to a drain: when what may be repeated is moved away; 0 is at once, absent never. */
-  deviceControl = (device: string, action: "drain" | "resume" | "revoke", deadlineS?: number) =>
+  deviceControl = (device: string, action: "drain" | "resume" | "revoke" | "seen", deadlineS?: number) =>
     this.rest.post<null>(`/devices/${at(device)}/${action}`, deadlineS === undefined ? {} : { deadline_s: deadlineS });
   stopAll = (reason = "") => this.rest.post<{ constellations: string[] }>("/stop-all", reason ? { reason } : {});
 

@@ -39,6 +39,7 @@ export const ATTENTION: Record<Attention, string> = {
   owner_asked: "A device asks its owner first",
   undo_failed: "Something could not be undone",
   budget: "Its budget is used up: resume it to allow as much again",
+  stalled: "Nothing in it can go on: a fault of the hub",
 };
 
 export function codeTitle(code: Code | string | null | undefined): string {

@@ -52,6 +52,7 @@ export function NewPage() {
   const understood = shown?.understood;
   const exact = understood?.candidates[0];
   const grants = shown ? grantsOf(shown) : [];
+  const forModel = Boolean(understood?.by_model) && understood?.outcome !== "exact";
 
   const blocked = !asked
     ? "Say what should happen."
@@ -59,7 +60,7 @@ export function NewPage() {
       ? "The preview is being made."
       : !shown || preview.problem
         ? "It cannot run as it is; the faults say why."
-        : understood && understood.outcome !== "exact"
+        : understood && understood.outcome !== "exact" && !understood.by_model
           ? "Choose what is meant first."
           : null;
 
@@ -149,6 +150,8 @@ export function NewPage() {
               <Meanings
                 outcome={understood.outcome}
                 candidates={understood.candidates}
+                examples={understood.examples ?? []}
+                onSay={say}
                 onAdopt={adopt}
                 onBuild={() => setWay("build")}
               />
@@ -180,7 +183,7 @@ export function NewPage() {
                 aria-busy={launching || undefined}
                 onClick={() => void launch()}
               >
-                {grants.length > 0 ? "Launch, waits for the grant" : "Launch"}{" "}
+                {grants.length > 0 ? "Launch, waits for the grant" : forModel ? "Have the model plan it" : "Launch"}{" "}
                 {!blocked && (
                   <kbd className="only-wide" aria-hidden="true">
                     Ctrl &#x21B5;
@@ -247,8 +250,9 @@ function UnderstoodLine(props: {
           <Glyph name="hand" tone="violet" />
           <span className="grow">
             {preview?.understood?.outcome === "near"
-              ? "This may mean one of these; nothing starts by itself."
+              ? "This may mean one of these; nothing starts before you choose."
               : "No recipe fits these words."}
+            {preview?.understood?.by_model ? " The model can plan it." : ""}
           </span>
         </>
       )}
@@ -259,10 +263,12 @@ function UnderstoodLine(props: {
 function Meanings(props: {
   outcome: "near" | "none" | "exact";
   candidates: Candidate[];
+  examples: string[];
   onAdopt: (candidate: Candidate, params: Record<string, unknown>) => void;
   onBuild: () => void;
+  onSay: (words: string) => void;
 }) {
-  const { outcome, candidates, onAdopt } = props;
+  const { outcome, candidates, examples, onAdopt, onSay } = props;
   if (candidates.length === 0) {
     return (
       <section className="card">
@@ -278,6 +284,16 @@ function Meanings(props: {
             </button>
             .
           </p>
+          {examples.length > 0 && (
+            <p className="row wrap">
+              <span className="dim">For example:</span>
+              {examples.map((words) => (
+                <button key={words} type="button" className="chip out" onClick={() => onSay(words)}>
+                  {words}
+                </button>
+              ))}
+            </p>
+          )}
         </Empty>
       </section>
     );
@@ -330,6 +346,14 @@ function CandidateForm({
           onChange={setParams}
         />
       </span>
+      {missing.map(
+        (slot) =>
+          slot.reason && (
+            <span key={slot.name} className="sub small dim">
+              {slot.title ?? slot.name}: {slot.reason}
+            </span>
+          ),
+      )}
     </form>
   );
 }

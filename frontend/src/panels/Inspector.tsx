@@ -123,6 +123,7 @@ function TaskPart(props: InspectorProps & { head: Head; view: TaskView }) {
           {view.label && <span className="chip out">{view.label}</span>}
           {spec.optional && <span className="chip out">optional</span>}
           {spec.undoes && <span className="chip out">undoes {spec.undoes}</span>}
+          {spec.superseded_by && <span className="chip out">{spec.superseded_by} did its work</span>}
           {spec.verifies && <span className="chip out">looks whether {spec.verifies.split("/")[0]} happened</span>}
           {view.attempt?.origin && view.attempt.round === view.record?.round && (
             <Link className="chip out" href={`/constellations/${view.attempt.origin}/t/${view.id}`}>

@@ -5,15 +5,15 @@ import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { type Ask, type Stopped, useWaiting } from "../app/waiting.ts";
 import { nameOfDevice } from "../model/fleet.ts";
-import type { Enrollment } from "../model/types.ts";
+import type { Device, Enrollment } from "../model/types.ts";
 import { age, duration, plural } from "../model/words.ts";
 import { Asleep } from "../ui/Asleep.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, CopyLine } from "../ui/parts.tsx";
 
 export function WaitingCard() {
-  const { asks, pairings, stopped } = useWaiting();
-  const count = asks.length + pairings.length + stopped.length;
+  const { asks, pairings, remembering, stopped } = useWaiting();
+  const count = asks.length + pairings.length + remembering.length + stopped.length;
   if (count === 0) return null;
   return (
     <section className="card" aria-label="Waits on your devices">
@@ -26,6 +26,9 @@ export function WaitingCard() {
       ))}
       {pairings.map((pairing) => (
         <Pairing key={pairing.id} pairing={pairing} />
+      ))}
+      {remembering.map((device) => (
+        <Remembering key={device.id} device={device} />
       ))}
       {stopped.map((item) => (
         <StoppedItem key={`${item.constellation}/${item.task}`} item={item} />
@@ -120,6 +123,26 @@ function Pairing({ pairing }: { pairing: Enrollment }) {
         Compare and decide
       </Link>
       <span className="sub">Its screen must show: {pairing.words}</span>
+    </div>
+  );
+}
+
+function Remembering({ device }: { device: Device }) {
+  const { hub } = useWorkspace();
+  const { report } = useDoing();
+  const seen = async () => {
+    try {
+      await hub.deviceControl(device.id, "seen");
+    } catch (error) {
+      report(error);
+    }
+  };
+  return (
+    <div className="item">
+      <Glyph name="hand" tone="amber" />
+      <b className="strong cut">{device.name} remembers more than this history</b>
+      <Button onClick={() => void seen()}>Seen</Button>
+      <span className="sub">{device.remembers}.</span>
     </div>
   );
 }

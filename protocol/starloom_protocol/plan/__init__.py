@@ -13,17 +13,20 @@ recipe       `Recipe`, `read_recipe`, `recipe_values`, `recipe_plan`; param_type
 from starloom_protocol.plan.arguments import Arguments, taken_by
 from starloom_protocol.plan.check import PlanCheck, check_edit, check_plan, plan_hash
 from starloom_protocol.plan.document import DocumentRefused, read_document
+from starloom_protocol.plan.param_types import ParamRefused, coerce
 from starloom_protocol.plan.recipe import ParamDoc, Recipe, RecipeCheck, read_recipe, recipe_plan, recipe_values
 
 __all__ = [
     "Arguments",
     "DocumentRefused",
     "ParamDoc",
+    "ParamRefused",
     "PlanCheck",
     "Recipe",
     "RecipeCheck",
     "check_edit",
     "check_plan",
+    "coerce",
     "plan_hash",
     "read_document",
     "read_recipe",

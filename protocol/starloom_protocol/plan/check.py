@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan
+from starloom_protocol.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan, Supersede
 from starloom_protocol.entities import Condition, Fault, Policy, ResultSpec, RuleRecord
 from starloom_protocol.plan.arguments import Arguments
 from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
@@ -146,6 +146,9 @@ def _references(
             named = [(joined(place, "from"), gate.source), (joined(place, "to"), gate.target)]
         elif isinstance(operation, DropItems):
             named = [(joined(place, "of"), operation.of)]
+        elif isinstance(operation, Supersede):
+            named = [(joined(place, "task"), operation.task)]
+            named += [(joined(place, "by"), operation.by)] if operation.by is not None else []
         else:
             identity = getattr(operation, "id", None)
             named = [(joined(place, "id"), end) for end in _ends(identity)]

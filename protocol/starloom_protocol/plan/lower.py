@@ -240,8 +240,8 @@ class Lowering:
             self.found.add(
                 Code.PLAN_INVALID,
                 joined(place, "goal"),
-                "a goal in words needs a language model, and none is set up",
-                "Use a tool, or set STARLOOM_LLM_URL.",
+                "goals in words are not available yet",
+                "Write tasks with a `tool`, or ask for the whole in words.",
             )
         elif doc.plan is not None:
             given = doc.model_fields_set - {"id", "plan", "optional"}
@@ -318,6 +318,8 @@ class Lowering:
             )
         if doc.source is None and doc.output:
             self.found.add(Code.PLAN_INVALID, joined(place, "output"), "`output` belongs to `from`")
+        if doc.source is None and doc.flatten:
+            self.found.add(Code.PLAN_INVALID, joined(place, "flatten"), "`flatten` belongs to `from`")
         if doc.in_turn and doc.same is not None:
             reason = "the family goes in turn or not as a whole"
             self.found.add(Code.PLAN_INVALID, joined(place, "in_turn"), reason, f"Say it at `{doc.same}`.")
@@ -333,6 +335,7 @@ class Lowering:
             ForEach,
             after_s=(OFF_AFTER_S if doc.after_s is None else doc.after_s) if doc.when_off == "report" else 0,
             devices=None if doc.devices is None else self.selector(doc.devices, joined(place, "devices")),
+            flatten=doc.flatten,
             in_turn=doc.in_turn,
             max_parallel=doc.max_parallel or 0,
             need=doc.need.word,

@@ -142,6 +142,7 @@ class ForEachDoc(Doc):
     output: Pointer = ""
     devices: SelectorDoc | None = None
     same: NodeId | None = None
+    flatten: bool = False
     in_turn: bool = False
     when_off: Annotated[str, _one_of("wait", "report")] | None = None
     after_s: Annotated[int, Field(ge=0, le=SECONDS_MAX)] | None = None

@@ -59,6 +59,11 @@ class _UpdateDependencyDoc(Doc):
     all: bool = False
 
 
+class _SupersedeDoc(Doc):
+    task: NodeId
+    by: NodeId | None
+
+
 class _DropItemsDoc(Doc):
     of: NodeId
     keys: Any
@@ -82,6 +87,7 @@ class Operations:
             "expand": self._expand,
             "drop_items": self._drop_items,
             "set_policy": self._set_policy,
+            "supersede": self._supersede,
         }
 
     def lower(self, raw: Sequence[Any], place: str) -> list[tuple[edits.EditOperation, str]]:
@@ -236,6 +242,14 @@ class Operations:
         if doc is None:
             return None
         return edits.SetPolicy(policy=record(Policy, **doc.model_dump()))
+
+    def _supersede(self, body: Any, place: str) -> edits.EditOperation | None:
+        if self._lowering.in_rule:
+            hint = "Let a rule add the task; a person says in an edit that it did the work."
+            self._found.add(Code.PLAN_INVALID, place, "a rule supersedes nothing", hint)
+            return None
+        doc = self._found.validate(_SupersedeDoc, body, place)
+        return None if doc is None else edits.Supersede(by=doc.by, task=doc.task)
 
 
 def operations_text(operations: Sequence[edits.EditOperation]) -> str:

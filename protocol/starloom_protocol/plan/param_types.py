@@ -5,6 +5,7 @@ Owns one function a type; a text is taken for every type but `argv`, which is ne
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import math
@@ -21,6 +22,11 @@ from starloom_protocol.values import name_fault
 
 _WHOLE: Final = re.compile(r"[-+]?[0-9]{1,15}")
 _DURATION: Final = re.compile(r"([0-9]{1,9})(s|m|min|h|d)?")
+_SINCE: Final = re.compile(
+    r"([01]?\d|2[0-3]):[0-5]\d|today|yesterday|midnight"
+    r"|\d{1,9}\s*(?:s|m|h|d|w|seconds?|sec|minutes?|min|hours?|days?|weeks?|)",
+    re.ASCII | re.IGNORECASE,
+)
 _UNIT_S: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, None: 1}
 _HOST: Final = re.compile(
     r"(?=.{1,253}(?::|$))[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?::[0-9]{1,5})?|\[?[0-9A-Fa-f:]{2,45}\]?"
@@ -58,6 +64,7 @@ def placeholder(kind: str, name: str) -> Any:
         "date": "2026-01-31",
         "hosts": ["example.org"],
         "argv": ["uptime"],
+        "since": "1h",
     }
     return stand_ins.get(kind, "text")
 
@@ -157,6 +164,32 @@ def _date(value: Any) -> str:
         raise ParamRefused(f"must be a date, not {shown(text)}", "Write it as 2026-01-31.") from error
 
 
+def _since(value: Any) -> str:
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else value
+    if isinstance(text, str):
+        text = text.strip()
+        if _SINCE.fullmatch(text):
+            return text
+        with contextlib.suppress(ValueError):
+            datetime.datetime.fromisoformat(text.upper())
+            return text
+    raise ParamRefused(f"must be a moment, not {shown(value)}", "Write 22:00, yesterday, 2026-01-31, or 90s, 2h, 3d.")
+
+
+def _file(value: Any) -> str:
+    text = _text_of(value, "words of a file's name")
+    if not text.strip() or "\0" in text or len(text) > 1024:
+        raise ParamRefused("must be words of a file's name, 1 to 1024 characters", "For example `invoice` or `*.pdf`.")
+    return text
+
+
+def _service(value: Any) -> str:
+    text = _text_of(value, "the name of a service")
+    if not text.strip() or not text.isprintable() or text.startswith("-") or len(text) > 256:
+        raise ParamRefused(f"must be the name of a service, not {shown(text)}", "For example `nginx`.")
+    return text
+
+
 def _hosts(value: Any) -> list[str]:
     items = re.split(r"[\s,]+", value.strip()) if isinstance(value, str) else value
     if not isinstance(items, list) or not items or len(items) > 1000:
@@ -191,10 +224,14 @@ PARAM_TYPES: Final[dict[str, Callable[[Any], Any]]] = {
     "date": _date,
     "device": _device,
     "duration": _duration,
+    "file": _file,
+    "files": _file,
     "hosts": _hosts,
     "integer": _integer,
     "number": _number,
     "path": _path,
+    "service": _service,
+    "since": _since,
     "text": _text,
     "url": _url,
 }

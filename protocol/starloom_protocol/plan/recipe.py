@@ -42,7 +42,9 @@ def _recipe_name(value: str) -> str:
 class ParamDoc(Doc):
     """One parameter. `needs` are tools its device must have; `not` names a device parameter it must differ from.
 
-    `true_when_named` makes a boolean true when that other parameter was given and this one was not.
+    `true_when_named` makes a boolean true when that other parameter was given and this one was not. `many` says whether
+    a device parameter takes several devices; not said, it does if its default is a selector. `minimum` and `maximum`
+    are the limits of a number.
     """
 
     type: Annotated[str, AfterValidator(_param_type)]
@@ -52,6 +54,14 @@ class ParamDoc(Doc):
     optional: bool = False
     default: Any = None
     true_when_named: Name | None = None
+    many: bool | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+
+    @property
+    def takes_many(self) -> bool:
+        """Whether several devices may be named for it."""
+        return isinstance(self.default, dict) if self.many is None else self.many
 
 
 class RecipeTestDoc(Doc):
@@ -132,6 +142,7 @@ def recipe_values(recipe: Recipe, params: Mapping[str, Any]) -> tuple[list[Fault
             continue
         try:
             values[name] = coerce(param.type, given)
+            _check_limits(param, values[name])
         except ParamRefused as refused:
             found.add(Code.PLAN_INVALID, place, f"`{name}` {refused.reason}", refused.hint)
     for name, param in recipe.params.items():
@@ -139,6 +150,27 @@ def recipe_values(recipe: Recipe, params: Mapping[str, Any]) -> tuple[list[Fault
         if other is not None and values.get(name) is not None and values[name] == values.get(other):
             found.add(Code.PLAN_INVALID, joined("params", name), f"`{name}` must be another device than `{other}`")
     return found.faults, values
+
+
+def _check_limits(param: ParamDoc, value: Any) -> None:
+    """Return if a value is within its parameter's limits; a parameter for one device takes one.
+
+    Raises:
+        ParamRefused: if not.
+    """
+    if isinstance(value, int | float):
+        if param.minimum is not None and value < param.minimum:
+            raise ParamRefused(f"must be at least {param.minimum}, not {value}")
+        if param.maximum is not None and value > param.maximum:
+            raise ParamRefused(f"must be at most {param.maximum}, not {value}")
+    if param.type == "device" and not param.takes_many and (count := _devices_in(value)) > 1:
+        raise ParamRefused(f"takes one device, not {count}", "Run it once for each of them.")
+
+
+def _devices_in(selector: Any) -> int:
+    """Return how many devices a selector names one by one."""
+    choices = selector.get("any") if isinstance(selector, dict) else None
+    return len(choices) if isinstance(choices, list) else 1
 
 
 def recipe_plan(
@@ -198,11 +230,13 @@ def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> No
         found.add(
             Code.PLAN_INVALID, joined(place, "true_when_named"), "only a boolean can be true when another is named"
         )
-    if param.type != "device" and (param.needs or param.not_same is not None):
-        found.add(Code.PLAN_INVALID, place, "`needs` and `not` belong to a parameter of type device")
+    if param.type != "device" and (param.needs or param.not_same is not None or param.many is not None):
+        found.add(Code.PLAN_INVALID, place, "`needs`, `not` and `many` belong to a parameter of type device")
+    if param.type not in ("integer", "number") and (param.minimum is not None or param.maximum is not None):
+        found.add(Code.PLAN_INVALID, place, "`minimum` and `maximum` belong to a parameter of type integer or number")
     if param.default is not None:
         try:
-            coerce(param.type, param.default)
+            _check_limits(param, coerce(param.type, param.default))
         except ParamRefused as refused:
             found.add(Code.PLAN_INVALID, joined(place, "default"), f"the default {refused.reason}", refused.hint)
     elif "default" in param.model_fields_set and not param.optional:

@@ -9,7 +9,7 @@ import pytest
 
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import PYTHON_UNCONFINED, Policy, PolicyFault, cage_for, decide, with_grant
-from starloom_agent.policy_file import read_policy, write_policy
+from starloom_agent.policy_file import accept_policy, read_policy, write_policy
 from starloom_agent.sandbox import bubblewrap, levels
 from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox.cage import Cage, Layer
@@ -135,7 +135,7 @@ def test_a_folder_with_the_agents_own_files_cannot_be_granted(tmp_path: Path, fo
     (home / "policy.toml").write_text(f'profile = "files"\nwrite = ["{home / folder}"]\n')
     (home / "policy.toml").chmod(0o600)
     with pytest.raises(PolicyFault, match="own key and policy"):
-        read_policy(home / "policy.toml")
+        accept_policy(home / "policy.toml")
 
 
 def test_a_folder_beside_them_can(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import pytest
@@ -23,8 +23,9 @@ from starloom_protocol.values import canonical, parse
 class Store:
     folder: Path
 
-    def put(self, path: Path, *, name: str, media: str) -> dict[str, Any]:
-        return self.take(path.read_bytes(), name=name, media=media)
+    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+        file.seek(0)
+        return self.take(file.read(), name=name, media=media)
 
     def take(self, data: bytes, *, name: str = "file", media: str = "application/octet-stream") -> dict[str, Any]:
         digest = hashlib.sha256(data).hexdigest()
@@ -66,6 +67,9 @@ class Device:
         self._tools = {tool.name: tool for tool in all_tools()}
 
     def context(self, *, hosts: tuple[str, ...] = (), granted: Folders | None = None) -> ToolContext:
+        # Empty at the start of each attempt.
+        shutil.rmtree(self.workdir)
+        self.workdir.mkdir()
         return ToolContext(
             workdir=self.workdir,
             artifacts=self.store,

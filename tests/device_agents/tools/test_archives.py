@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.interface import ToolFailed
 from starloom_agent.tools.packing import Limits, Taken, copy_out, members, safe_path
 from tests.device_agents.tools.conftest import Device
@@ -97,14 +98,14 @@ def test_one_file_can_be_packed_and_what_is_not_there_cannot(device: Device) -> 
 def test_a_file_that_cannot_be_read_is_told(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     locked = device.write("Papers/locked.txt", "x")
     device.write("Papers/open.txt", "y")
-    real = Path.open
+    real = Beneath.open
 
-    def refuse(path: Path, *args: Any, **more: Any) -> Any:
+    def refuse(files: Beneath, path: Path) -> Any:
         if path == locked:
             raise PermissionError(13, "Permission denied", str(path))
-        return real(path, *args, **more)
+        return real(files, path)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Beneath, "open", refuse)
     packed = device.call("archive.pack", path="Papers")
     assert (packed["files"], packed["unreadable"]) == (1, ["locked.txt: Permission denied"])
 
@@ -277,7 +278,7 @@ def test_a_folder_that_nobody_changed_uses_up_no_place(device: Device) -> None:
 
 
 def test_where_files_cannot_be_linked_both_stay_whole(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
+    def refused(*_: object, **__: object) -> None:
         raise OSError("no links here")
 
     monkeypatch.setattr("os.link", refused)
@@ -318,6 +319,6 @@ def test_a_changed_archive_never_does_more_than_fail(tmp_path: Path, data: st.Da
     path = tmp_path / "changed"
     path.write_bytes(bytes(whole))
     with contextlib.suppress(ToolFailed):
-        for member in members(path, LIMITS, Taken()):
+        for member in members(path, LIMITS, Taken(), Beneath(read=(path.parent,))):
             assert ".." not in member.path.split("/")
             copy_out(member, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from starloom_agent.tools.packages import from_apk, from_apt, from_brew, from_dn
 from starloom_agent.tools.processes import from_ps, from_stat
 from starloom_agent.tools.services import failed_from, launchd_from, units_from
 from starloom_agent.tools.system import judge, memory_from, os_title
+from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -138,6 +140,42 @@ def test_room_on_the_disk_is_compared_with_the_need(device: Device) -> None:
     assert found["path"] == str(device.folder)
     assert device.call("disk.usage", need_bytes=2**60, need_factor=2)["enough"] is False
     assert device.call("disk.usage", path="not/yet/there")["free_bytes"] > 0
+
+
+def test_a_disk_tells_its_room_and_names_only_allowed_folders(device: Device, tmp_path: Path) -> None:
+    device.write("films/a.bin", b"x" * 200_000)
+    (tmp_path / "private").mkdir()
+    mount = device.folder
+    while not mount.is_mount():
+        mount = mount.parent
+    found = device.call("disk.usage", path=str(mount), top=200)
+    assert (found["path"], found["free_bytes"] > 0, found["complete"]) == (str(mount), True, False)
+    assert [row["folder"] for row in found["rows"]][:2] == [str(device.folder), str(device.folder / "films")]
+    assert all(Path(row["folder"]).is_relative_to(device.folder) for row in found["rows"])
+
+
+def test_what_is_elsewhere_is_refused_alike_whether_it_exists(device: Device, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "q-file").write_text("x")
+    (outside / "q-folder").mkdir()
+    (outside / "q-circle").symlink_to(outside / "q-circle")
+    (outside / "q-way").symlink_to(device.folder / "..")
+    (device.folder / "link").symlink_to(outside)
+    told = set()
+    for name in ("q-file", "q-folder", "q-circle", "q-way", "q-absent", "q" * 5000, "q-folder/deeper"):
+        for path, kind in ((outside / name, "outside"), (device.folder / "link" / name, "link")):
+            with pytest.raises(ToolFailed) as refused:
+                device.call("disk.usage", path=str(path), top=5)
+            assert refused.value.code is Code.POLICY_REFUSED
+            told.add((kind, refused.value.detail.replace(name, "NAME")))
+    assert len(told) == 2
+    users = set()
+    for user in ("root", "nobody-of-this-name"):
+        with pytest.raises(ToolFailed) as refused:
+            device.call("disk.usage", path=f"~{user}/x")
+        users.add(refused.value.code)
+    assert users == {Code.POLICY_REFUSED}
 
 
 def test_the_biggest_folders_come_first_and_links_count_once(device: Device) -> None:

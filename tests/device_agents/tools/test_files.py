@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.tools.naming import portable_name
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
 
@@ -212,3 +217,69 @@ def test_text_is_read_in_parts_and_other_files_are_not(device: Device) -> None:
         device.call("fs.read", path="b.bin")
     rows = device.call("fs.stat", paths=["a.txt", "none"])["rows"]
     assert [(row["exists"], row.get("bytes")) for row in rows] == [(True, 10), (False, None)]
+
+
+def test_files_of_equal_names_are_laid_out_by_origin(device: Device) -> None:
+    given = [
+        {**device.store.take(text.encode(), name="2026-09.csv"), "device": name}
+        for name, text in (("one", "1"), ("two", "20"), ("three", "300"))
+    ]
+    code = (
+        "import glob, json\n"
+        "json.dump(sorted((n, open(n).read()) for n in glob.glob('*.csv')), open('result.json', 'w'))"
+    )
+    found = device.call("python.run", code=code, files=[*given, device.store.take(b"x", name="other.csv")])
+    assert found["value"] == [
+        ["one - 2026-09.csv", "1"],
+        ["other.csv", "x"],
+        ["three - 2026-09.csv", "300"],
+        ["two - 2026-09.csv", "20"],
+    ]
+
+
+def test_files_of_equal_names_of_one_device_get_their_folders(device: Device) -> None:
+    given = [
+        {**device.store.take(b"x", name="a.csv"), "device": "one", "below": "x/a.csv"},
+        {**device.store.take(b"x", name="A.csv"), "device": "one", "path": "y/A.csv"},
+    ]
+    code = "import glob, json; json.dump(sorted(glob.glob('*.csv')), open('result.json', 'w'))"
+    assert device.call("python.run", code=code, files=given)["value"] == ["one - x - a.csv", "one - y - A.csv"]
+
+
+def test_files_that_nothing_tells_apart_are_refused(device: Device) -> None:
+    given = [device.store.take(text, name="a.csv") for text in (b"1", b"2")]
+    with pytest.raises(ToolFailed, match=r"a\.csv") as failed:
+        device.call("python.run", code="pass", files=given)
+    assert (failed.value.code, failed.value.effect) == (Code.BAD_ARGUMENTS, False)
+    assert "device_name" in failed.value.detail
+
+
+def test_a_name_is_changed_only_where_it_cannot_be_stored(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that knows no question marks stands in for a stick with one of another kind."""
+    place = Beneath.place
+
+    def refuse(files: Beneath, source: Path, target: Path, **more: Any) -> int:
+        if "?" in os.fspath(target):
+            raise OSError(errno.EINVAL, "Invalid argument", os.fspath(target))
+        return place(files, source, target, **more)
+
+    monkeypatch.setattr(Beneath, "place", refuse)
+    given = [
+        {**device.store.take(b"x", name=".env"), "below": "proj/.env"},
+        {**device.store.take(b"y", name="what?.txt"), "below": "proj/what?.txt"},
+    ]
+    found = device.call("fs.write", files=given, under="in", name_by="path")
+    assert sorted(str(path.relative_to(device.folder)) for path in device.folder.rglob("*.*")) == [
+        "in/proj/.env",
+        "in/proj/what.txt",
+    ]
+    assert found["changed"] == [
+        {"file": "proj/what?.txt", "path": "in/proj/what.txt", "why": "this device cannot store its name"}
+    ]
+    folders = [{"path": "proj", "files": [{**ref, "bytes": 1} for ref in given]}]
+    assert device.call("fs.verify", under="in", folders=folders)["to_send"] == []
+
+
+def test_a_portable_name_is_one_that_every_system_stores() -> None:
+    names = ["a:b.txt", "CON.txt", "end. ", ".env", "x" * 300 + ".txt"]
+    assert [portable_name(name) for name in names] == ["ab.txt", "_CON.txt", "end", ".env", "x" * 251 + ".txt"]

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from starloom.planner.model.endpoint import Wire, endpoint_from
-from starloom.planner.model.port import ModelFault
+from starloom.planner.model.endpoint import Endpoint, Limits, Wire, endpoint_from
+from starloom.planner.model.kept import Kept, in_force, keep
+from starloom.planner.model.port import ModelFault, Turn
 from starloom.planner.model.spending import Budget, Spent, budget_from
+from starloom.planner.model.wire import WiredModel
+from tests.models.server import Say, fake_model
 
 
 def variables(**given: str) -> dict[str, str]:
@@ -99,3 +102,64 @@ def test_without_a_budget_money_is_not_limited() -> None:
         Budget().need(Spent(), Spent(micros=500_000), 500_000)
     with pytest.raises(ModelFault, match="numbers"):
         budget_from({"STARLOOM_LLM_TOKENS_PER_DAY": "many"})
+
+
+def test_the_limits_of_a_call_are_settings() -> None:
+    told = endpoint_from(variables(STARLOOM_LLM_TIMEOUT_S="900", STARLOOM_LLM_OUTPUT_TOKENS="32000"))
+    assert told is not None
+    assert (told.limits.call_s, told.limits.output_tokens_most) == (900.0, 32_000)
+    unset = endpoint_from(variables())
+    assert unset is not None
+    assert unset.limits == Limits()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"STARLOOM_LLM_TIMEOUT_S": "soon"},
+        {"STARLOOM_LLM_TIMEOUT_S": "0"},
+        {"STARLOOM_LLM_TIMEOUT_S": "nan"},
+        {"STARLOOM_LLM_TIMEOUT_S": "86400"},
+        {"STARLOOM_LLM_OUTPUT_TOKENS": "-1"},
+        {"STARLOOM_LLM_OUTPUT_TOKENS": "1.5"},
+    ],
+)
+def test_a_limit_of_a_call_that_is_none_is_refused(given: dict[str, str]) -> None:
+    with pytest.raises(ModelFault, match="STARLOOM_LLM_TIMEOUT_S"):
+        endpoint_from(variables(**given))
+
+
+def test_the_limits_of_a_call_hold_for_the_model_of_the_page(tmp_path: Path) -> None:
+    keep(tmp_path, Kept(url="http://127.0.0.1:11434/v1", model="small"))
+    given = {"STARLOOM_LLM_TIMEOUT_S": "600", "STARLOOM_LLM_OUTPUT_TOKENS": "512"}
+    endpoint = endpoint_from(in_force(given, tmp_path))
+    assert endpoint is not None
+    assert (endpoint.limits.call_s, endpoint.limits.output_tokens_most) == (600.0, 512)
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://127.0.0.1:11434/v1", True),
+        ("http://localhost:1234/v1", True),
+        ("http://[::1]:8080/v1", True),
+        ("https://api.example.org/v1", False),
+        ("http://10.0.0.7:8080/v1", False),
+    ],
+)
+def test_only_a_model_on_this_machine_is_local(url: str, local: bool) -> None:
+    assert Endpoint(url, "gpt-4o").local is local
+
+
+async def test_a_model_on_this_machine_costs_no_money() -> None:
+    async def here(_host: str, _port: int) -> str:
+        return "127.0.0.1"
+
+    async with fake_model(Say(text="hello", model="gpt-4o")) as fake:
+        away = fake.url.replace("127.0.0.1", "models.test")
+        near, far = [
+            await WiredModel(Endpoint(url, "gpt-4o"), here).ask("Say hello.", [Turn("starloom", "Go.")])
+            for url in (fake.url, away)
+        ]
+    assert near.micros == 0
+    assert far.micros > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -150,3 +151,15 @@ async def test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled
     assert "disk.usage" in reply.text
     assert asked == [("models.test", fake.port)]
     assert fake.headers[0]["host"] == f"models.test:{fake.port}"
+
+
+@pytest.mark.parametrize("wire", list(Wire))
+async def test_a_reply_without_usage_counts_by_its_size(wire: Wire) -> None:
+    words = "How full is vm? " * 600
+    async with fake_model(dataclasses.replace(GOOD, counts=False), GOOD) as fake:
+        endpoint = Endpoint(f"{fake.url}", "fake-1", wire, KEY)
+        counted = await WiredModel(endpoint).ask("Plan.", [Turn("starloom", words)])
+        told = await WiredModel(endpoint).ask("Plan.", [Turn("starloom", words)])
+    assert len(words) // 4 < counted.input_tokens <= len(words)
+    assert len(counted.text) // 4 < counted.output_tokens <= len(counted.text)
+    assert (told.input_tokens, told.output_tokens) == (100, 20)

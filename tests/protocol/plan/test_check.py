@@ -180,6 +180,7 @@ def test_families() -> None:
         ({"from": "list", "devices": {}}, "for_each"),
         ({}, "for_each"),
         ({"devices": {}, "output": "/x"}, "for_each.output"),
+        ({"devices": {}, "flatten": True}, "for_each.flatten"),
         ({"from": "list", "need": "most"}, "for_each.need"),
         ({"from": "list", "need": {"at_least": 0}}, "for_each.need"),
         ({"from": "list", "output": "x"}, "for_each.output"),
@@ -247,6 +248,13 @@ def test_faulty_tasks(fields: dict[str, Any], code: Code, place: str) -> None:
     (fault,) = faults(plan(tool("a"), tool("b", **fields)))
     assert (fault.code, fault.place) == (code, f"tasks[1].{place}")
     assert fault.hint
+
+
+def test_a_goal_says_that_there_are_none_yet() -> None:
+    task = {"id": "a", "goal": "find out why vm is slow"}
+    (fault,) = check_plan({"starloom": 1, "tasks": [task]}).faults
+    assert fault.reason == "goals in words are not available yet"
+    assert "model" not in fault.reason + fault.hint
 
 
 def test_known_devices_and_tools() -> None:

@@ -33,6 +33,8 @@ def test_every_operation() -> None:
         {"expand": {"id": "g"}},
         {"drop_items": {"of": "g", "keys": [1, "d-1"]}},
         {"set_policy": {"approval": "always", "partial": True}},
+        {"supersede": {"task": "a", "by": "n"}},
+        {"supersede": {"task": "a", "by": None}},
     )
     assert [type(item).__name__ for item in lowered[:5]] == [
         "AddTask", "RemoveTask", "UpdateTask", "Reassign", "AddDependency",
@@ -59,6 +61,7 @@ def test_every_operation() -> None:
     assert (changed.dependency.source, changed.dependency.target, changed.dependency.gate) == ("a", "b", Gate.FAILURE)
     assert lowered[11] == edits.DropItems(keys='[1,"d-1"]', of="g")
     assert lowered[12] == edits.SetPolicy(policy=Policy(approval=Approval.ALWAYS, partial=True))
+    assert lowered[13:] == [edits.Supersede(by="n", task="a"), edits.Supersede(by=None, task="a")]
 
 
 @pytest.mark.parametrize(
@@ -86,6 +89,7 @@ def test_every_operation() -> None:
         ({"drop_items": {"of": "g", "keys": [True]}}, "operations[0].drop_items.keys"),
         ({"drop_items": {"of": "g"}}, "operations[0].drop_items.keys"),
         ({"set_policy": {"approval": "maybe"}}, "operations[0].set_policy.approval"),
+        ({"supersede": {"task": "a"}}, "operations[0].supersede.by"),
     ],
 )
 def test_faulty_operations(operation: Any, place: str) -> None:

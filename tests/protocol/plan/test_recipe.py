@@ -73,6 +73,24 @@ def test_faults_of_values() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("often", 0, "must be at least 1"),
+        ("often", "-3", "must be at least 1"),
+        ("often", 10, "must be at most 9"),
+        ("where", {"any": [{"name": "x"}, {"name": "y"}]}, "takes one device, not 2"),
+    ],
+)
+def test_a_value_outside_its_limits_is_refused(name: str, value: Any, reason: str) -> None:
+    limited = {**HEAD["params"], "often": {"type": "integer", "default": 2, "minimum": 1, "maximum": 9}}
+    found = recipe_plan(recipe(params=limited), {"where": "x", name: value}).faults
+    assert [fault.place for fault in found] == [f"params.{name}"]
+    assert reason in found[0].reason
+    several = recipe(params={**limited, "where": {"type": "device", "many": True}})
+    assert recipe_plan(several, {"where": {"any": [{"name": "x"}, {"name": "y"}]}}).plan is not None
+
+
+@pytest.mark.parametrize(
     ("changes", "place"),
     [
         ({"starloom_recipe": 2}, "starloom_recipe"),
@@ -85,6 +103,9 @@ def test_faults_of_values() -> None:
         ({"params": {**HEAD["params"], "x": {"type": "text", "needs": ["fs.find"]}}}, "params.x"),
         ({"params": {**HEAD["params"], "x": {"type": "device", "not": "x"}}}, "params.x.not"),
         ({"params": {**HEAD["params"], "x": {"type": "text", "true_when_named": "where"}}}, "params.x.true_when_named"),
+        ({"params": {**HEAD["params"], "x": {"type": "text", "default": "", "many": True}}}, "params.x"),
+        ({"params": {**HEAD["params"], "x": {"type": "text", "default": "", "minimum": 1}}}, "params.x"),
+        ({"params": {**HEAD["params"], "x": {"type": "integer", "default": 0, "minimum": 1}}}, "params.x.default"),
         ({"params": {**HEAD["params"], "x": {"type": "integer", "default": "x"}}}, "params.x.default"),
         ({"params": {**HEAD["params"], "x": {"type": "integer", "default": None}}}, "params.x.default"),
         ({"plan": {"starloom": 1, "tasks": [{"id": "a", "tol": "x"}]}}, "plan.tasks[0].tol"),
@@ -124,6 +145,13 @@ def test_a_placeholder_is_of_its_type(kind: str) -> None:
         ("hosts", "a.org, b.org:80 10.0.0.1", ["a.org", "b.org:80", "10.0.0.1"]),
         ("argv", '["ls", "-l"]', ["ls", "-l"]),
         ("argv", ["ls"], ["ls"]),
+        ("file", "tax 2025", "tax 2025"),
+        ("files", "*.pdf", "*.pdf"),
+        ("service", "getty@tty1.service", "getty@tty1.service"),
+        ("since", " 22:00 ", "22:00"),
+        ("since", "3 hours", "3 hours"),
+        ("since", "2026-01-31T08:00", "2026-01-31T08:00"),
+        ("since", 90, "90"),
     ],
 )
 def test_values_by_type(kind: str, value: Any, kept: Any) -> None:
@@ -160,6 +188,12 @@ def test_values_by_type(kind: str, value: Any, kept: Any) -> None:
         ("argv", []),
         ("argv", [""]),
         ("argv", ["a\0"]),
+        ("file", " "),
+        ("service", "-x"),
+        ("service", ""),
+        ("since", "breakfast"),
+        ("since", -1),
+        ("since", "25:00"),
     ],
 )
 def test_refused_values_by_type(kind: str, value: Any) -> None:

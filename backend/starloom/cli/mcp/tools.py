@@ -107,7 +107,7 @@ class Tools:
         deadline = self._now() + max(0.0, min(wait_s, WAIT_MOST_S))
         lines: list[str] = []
         with self._hub() as hub:
-            names = {item["id"]: item["name"] for item in hub.get("/devices")["items"]}
+            names = hub.names()
             while True:
                 state = hub.get(f"/constellations/{constellation}/result")["constellation_state"]
                 waiting = self._questions(hub, constellation)

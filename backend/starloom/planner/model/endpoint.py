@@ -17,6 +17,8 @@ from starloom.planner.model.port import ModelFault
 from starloom_protocol.vocabulary import Code
 
 KEY_BYTES_MAX = 4096
+CALL_S_MAX = 3600
+OUTPUT_TOKENS_MAX = 1_000_000
 _ANTHROPIC_HOST = "api.anthropic.com"
 
 
@@ -52,6 +54,11 @@ class Endpoint:
         """Return the host and port, which is all that people are shown of the address."""
         return urlsplit(self.url).netloc
 
+    @property
+    def local(self) -> bool:
+        """Whether it is on this machine, where a call costs no money, whatever its model is called."""
+        return _is_near(urlsplit(self.url).hostname or "")
+
 
 def endpoint_from(environment: Mapping[str, str]) -> Endpoint | None:
     """Return the endpoint that the owner has set by `STARLOOM_LLM_*`, or None where none is set.
@@ -77,7 +84,23 @@ def endpoint_from(environment: Mapping[str, str]) -> Endpoint | None:
     key = read_key(Path(file)) if file else ""
     if key and parts.scheme == "http" and not _is_near(parts.hostname):
         raise _wrong("the key would travel unencrypted; use an https address, or no key file")
-    return Endpoint(url=url, model=model, wire=Wire(told), key=key)
+    return Endpoint(url=url, model=model, wire=Wire(told), key=key, limits=_limits(environment))
+
+
+def _limits(environment: Mapping[str, str]) -> Limits:
+    call_s = environment.get("STARLOOM_LLM_TIMEOUT_S", "").strip()
+    tokens = environment.get("STARLOOM_LLM_OUTPUT_TOKENS", "").strip()
+    try:
+        limits = Limits(
+            call_s=float(call_s) if call_s else Limits.call_s,
+            output_tokens_most=int(tokens) if tokens else Limits.output_tokens_most,
+        )
+    except ValueError as error:
+        raise _wrong("STARLOOM_LLM_TIMEOUT_S and STARLOOM_LLM_OUTPUT_TOKENS must be numbers") from error
+    if not (0 < limits.call_s <= CALL_S_MAX and 0 < limits.output_tokens_most <= OUTPUT_TOKENS_MAX):
+        reason = f"STARLOOM_LLM_TIMEOUT_S is at most {CALL_S_MAX} s and STARLOOM_LLM_OUTPUT_TOKENS {OUTPUT_TOKENS_MAX}"
+        raise _wrong(f"{reason}, both above 0")
+    return limits
 
 
 def read_key(file: Path) -> str:

@@ -57,7 +57,7 @@ def kept_in(folder: Path) -> Kept | None:
 def in_force(environment: Mapping[str, str], folder: Path | None) -> Mapping[str, str]:
     """Return the variables that count: those given where they name an endpoint, else those of the page.
 
-    A budget that is given holds for the page's model too.
+    A budget and the limits of a call that are given hold for the page's model too.
 
     Raises:
         ModelFault: what is kept cannot be read.
@@ -65,7 +65,7 @@ def in_force(environment: Mapping[str, str], folder: Path | None) -> Mapping[str
     if environment.get(URL, "").strip() or folder is None:
         return environment
     kept = kept_in(folder)
-    return environment if kept is None else {**variables(kept, folder), **_budget(environment)}
+    return environment if kept is None else {**variables(kept, folder), **_limits(environment)}
 
 
 def variables(kept: Kept, folder: Path) -> dict[str, str]:
@@ -81,8 +81,8 @@ def variables(kept: Kept, folder: Path) -> dict[str, str]:
     return {_PREFIX + name: value for name, value in told.items() if value}
 
 
-def _budget(environment: Mapping[str, str]) -> dict[str, str]:
-    names = (_PREFIX + "BUDGET_PER_DAY", _PREFIX + "TOKENS_PER_DAY")
+def _limits(environment: Mapping[str, str]) -> dict[str, str]:
+    names = [_PREFIX + name for name in ("BUDGET_PER_DAY", "TOKENS_PER_DAY", "TIMEOUT_S", "OUTPUT_TOKENS")]
     return {name: environment[name] for name in names if environment.get(name)}
 
 

@@ -11,13 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from starloom.planner.fleet import FleetView
+from starloom.planner.matching import Candidate
 from starloom.planner.model.port import Model, ModelFault, Reply, Turn
 from starloom.planner.model.prompt import PromptPart, planning_parts
-from starloom.planner.model.reading import Asked, Declined, Wished, read_reply
+from starloom.planner.model.reading import Asked, Declined, Picked, Wished, read_reply
 from starloom.planner.model.spending import Pay, free
+from starloom.planner.planning import plan_recipe
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault
-from starloom_protocol.plan import check_plan
+from starloom_protocol.plan import Recipe, check_plan
 from starloom_protocol.vocabulary import CODES, Approval, Code
 
 REPAIRS: Final = 2
@@ -36,14 +38,16 @@ class Conversation:
         params: Mapping[str, Any],
         fleet: FleetView,
         *,
+        near: Sequence[tuple[Recipe, Candidate]] = (),
         asked: Sequence[tuple[str, str]] = (),
         pay: Pay = free,
     ) -> None:
         self._model = model
+        self._near = {recipe.name: recipe for recipe, _ in near}
         self._fleet = fleet
         self._pay = pay
         self._repairs = REPAIRS
-        self.parts: list[PromptPart] = planning_parts(words, params, fleet, asked)
+        self.parts: list[PromptPart] = planning_parts(words, params, fleet, asked, near)
         self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
 
     async def plan(self) -> Planned:
@@ -63,10 +67,12 @@ class Conversation:
                 return Fault(code=Code.MODEL_ANSWER, hint=CODES[Code.MODEL_ANSWER].hint, place="model", reason=reason)
             if isinstance(read, Wished):
                 found = self._checked(read)
+            elif isinstance(read, Picked):
+                found = self._filled(read)
             elif isinstance(read, Fault):
                 found = [read]
             else:
-                reason = "`kind` must be plan, question or cannot"
+                reason = "`kind` must be plan, recipe, question or cannot"
                 found = [Fault(code=Code.MODEL_ANSWER, place="answer", reason=reason)]
             if isinstance(found, LoweredPlan):
                 self._turns.append(Turn("model", _echo(reply)))
@@ -88,6 +94,18 @@ class Conversation:
         lines = [f"- {fault.place or 'plan'}: {fault.reason} ({fault.code})" for fault in faults[:FAULTS_TOLD]]
         told = "\n".join(("It has these faults. Answer again with the whole plan:", *lines))
         self._turns.append(Turn("starloom", told))
+
+    def _filled(self, read: Picked) -> LoweredPlan | list[Fault]:
+        """Return the plan of one of the recipes that were offered, with the model's values."""
+        recipe = self._near.get(read.recipe)
+        if recipe is None:
+            known = ", ".join(self._near) or "none"
+            reason = f"there is no recipe {read.recipe[:64]!r} to choose; there is {known}"
+            return [Fault(code=Code.UNKNOWN_RECIPE, place="recipe", reason=reason)]
+        check = plan_recipe(recipe, read.params, self._fleet)
+        # A recipe with a secret was written by a person, and a person starts it.
+        faults = [*check.faults, *_beyond_a_model({"params": read.params, "plan": recipe.plan}, check.plan)]
+        return check.plan if check.plan is not None and not faults else faults
 
     def _checked(self, read: Wished) -> LoweredPlan | list[Fault]:
         tools = self._fleet.known_tools()

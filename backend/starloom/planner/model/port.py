@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from starloom.planner.model.answers import Stage
 from starloom_protocol.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
 
@@ -45,8 +46,8 @@ class Reply:
 class Model(Protocol):
     """One model of the owner's choice."""
 
-    async def ask(self, instructions: str, turns: Sequence[Turn]) -> Reply:
-        """Return its reply to the last turn.
+    async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
+        """Return its reply to the last turn, asked for as an answer of this stage.
 
         Raises:
             ModelFault: no reply came, in time, size and form.

@@ -26,6 +26,14 @@ class Wished:
 
 
 @dataclass(frozen=True)
+class Picked:
+    """A recipe with values, not checked yet."""
+
+    recipe: str
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Asked:
     """One question to the person who asked."""
 
@@ -52,7 +60,7 @@ class Unchanged:
     """A reviewer leaves the plan as it is."""
 
 
-Read = Wished | Asked | Declined | Changed | Unchanged | Fault
+Read = Wished | Picked | Asked | Declined | Changed | Unchanged | Fault
 
 
 def read_reply(reply: Reply) -> Read:
@@ -72,6 +80,11 @@ def read_reply(reply: Reply) -> Read:
     if kind == "plan":
         plan = found.get("plan")
         return Wished(plan) if isinstance(plan, dict) and plan else _unreadable("`plan` must be a plan, as an object")
+    if kind == "recipe":
+        name, params = found.get("recipe"), found.get("params", {})
+        if isinstance(name, str) and isinstance(params, dict):
+            return Picked(name, params)
+        return _unreadable("an answer of kind recipe needs `recipe` and `params`")
     text = found.get("text")
     if kind == "no_change":
         return Unchanged()
@@ -84,7 +97,7 @@ def read_reply(reply: Reply) -> Read:
         if not isinstance(text, str) or not short(text):
             return _unreadable(f"an answer of kind {kind} needs `text`")
         return Asked(short(text)) if kind == "question" else Declined(short(text))
-    return _unreadable("`kind` must be plan, question or cannot")
+    return _unreadable("`kind` must be plan, recipe, question or cannot")
 
 
 def _object_in(text: str) -> dict[str, Any] | Fault:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from starloom.planner.brief_words import LANGUAGE
 from starloom.planner.fleet import FleetView
+from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Model, ModelFault, Turn
 from starloom.planner.model.prompt import PromptPart, device_lines, tool_lines
 from starloom.planner.model.reading import Asked, Changed, Declined, Unchanged, read_reply
@@ -94,7 +95,7 @@ class ReviewTalk:
         while True:
             try:
                 await self._pay(None)
-                reply = await self._model.ask(self.parts[0].text, self._turns)
+                reply = await self._model.ask(self.parts[0].text, self._turns, Stage.REVIEWING)
                 await self._pay(reply)
             except ModelFault as error:
                 return Review(reason=error.fault.reason)
@@ -150,7 +151,9 @@ def review_parts(request: str, tasks: Sequence[TaskSeen], ended: Collection[str]
     return [
         PromptPart("What a review is and how a plan is written", f"{ABOUT}\n{LANGUAGE}"),
         PromptPart("Your devices", "DATA devices\n" + "\n".join(device_lines(fleet))),
-        PromptPart("Their tools", "DATA tools\n" + "\n".join(tool_lines(fleet))),
+        PromptPart(
+            "Their tools", "DATA tools\n" + "\n".join(tool_lines(fleet, request, {task.tool for task in tasks}))
+        ),
         PromptPart("The plan as it stands", "DATA tasks\n" + "\n".join(map(_line, shown[:TASKS_TOLD_MOST]))),
         PromptPart("What was asked", f"DATA request\n{canonical({'ended': sorted(ended), 'request': request})}"),
     ]

@@ -10,6 +10,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -34,41 +35,32 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.usage import RequestUsage
 
+from starloom.planner.model.answers import Stage, answer_schema
 from starloom.planner.model.endpoint import Endpoint, Wire
 from starloom.planner.model.port import ModelFault, Reply, Turn
 from starloom_protocol.vocabulary import Code
 
 Resolve = Callable[[str, int], Awaitable[str]]
 
+BYTES_A_TOKEN = 3
+"""For texts whose tokens the endpoint does not count: English has four or five, code and other scripts fewer."""
+
 _MISREAD = (AttributeError, KeyError, TypeError, ValueError)
 """What the libraries raise where an endpoint sends JSON of another shape than its format promises."""
 
-_ANSWER_TOOL = ToolDefinition(
-    name="answer",
-    description="Give the plan, one question, or why it cannot be done.",
-    parameters_json_schema={
-        "type": "object",
-        "properties": {
-            "kind": {"type": "string", "enum": ["plan", "edit", "question", "cannot", "no_change"]},
-            "plan": {
-                "type": "object",
-                "properties": {
-                    "starloom": {"type": "integer"},
-                    "name": {"type": "string"},
-                    "tasks": {"type": "array", "items": {"type": "object"}},
-                    "dependencies": {"type": "array", "items": {"type": "object"}},
-                    "policy": {"type": "object"},
-                    "result": {"type": "array", "items": {"type": "object"}},
-                },
-                "required": ["starloom", "tasks"],
-            },
-            "operations": {"type": "array", "items": {"type": "object"}},
-            "text": {"type": "string"},
-        },
-        "required": ["kind"],
-    },
-)
+_ASKED_FOR = {
+    Stage.PLANNING: "Give the plan, a recipe with its values, one question, or why it cannot be done.",
+    Stage.REVIEWING: "Give the edit, no change, or what a person should decide.",
+}
+
+
+def _answer_tool(stage: Stage) -> ToolDefinition:
+    # Not `strict`: that closes each object, and the arguments of a task are as its tool takes them.
+    return ToolDefinition(
+        name="answer", description=_ASKED_FOR[stage], parameters_json_schema=answer_schema(stage), strict=False
+    )
 
 
 class _TooMuch(Exception):
@@ -159,7 +151,7 @@ class WiredModel:
         self._endpoint = endpoint
         self._resolve = resolve
 
-    async def ask(self, instructions: str, turns: Sequence[Turn]) -> Reply:
+    async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
         """Return the model's reply to the last turn.
 
         Raises:
@@ -180,7 +172,7 @@ class WiredModel:
                     _messages(instructions, turns),
                     model_settings=ModelSettings(max_tokens=limits.output_tokens_most, parallel_tool_calls=False),
                     model_request_parameters=ModelRequestParameters(
-                        function_tools=[_ANSWER_TOOL], allow_text_output=True
+                        function_tools=[_answer_tool(stage)], allow_text_output=True
                     ),
                 )
         except TimeoutError as error:
@@ -189,7 +181,8 @@ class WiredModel:
             raise self._away(_status_words(error.status_code)) from error
         except (AgentRunError, UserError, httpx2.HTTPError, _TooMuch, *_MISREAD) as error:
             raise self._away(_cause_words(error)) from error
-        return _reply(response)
+        sent = len(instructions.encode()) + sum(len(turn.text.encode()) for turn in turns)
+        return _reply(response, sent, priced=not self._endpoint.local)
 
     def _away(self, why: str) -> ModelFault:
         return ModelFault(Code.MODEL_UNREACHABLE, f"the model {self._endpoint.model} at {self._endpoint.host}: {why}")
@@ -223,18 +216,30 @@ def _messages(instructions: str, turns: Sequence[Turn]) -> list[ModelMessage]:
     ]
 
 
-def _reply(response: ModelResponse) -> Reply:
+def _reply(response: ModelResponse, sent_bytes: int, *, priced: bool) -> Reply:
     calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
     # Declared a text, yet None where an endpoint sends an empty block.
     texts = [part.content or "" for part in response.parts if isinstance(part, TextPart)]
+    text = "\n".join(calls or texts)
+    # An endpoint that does not count, or says that nothing was used, must not keep the budget from filling.
+    usage = RequestUsage(
+        input_tokens=response.usage.input_tokens if response.usage.input_tokens > 0 else _tokens(sent_bytes),
+        output_tokens=response.usage.output_tokens if response.usage.output_tokens > 0 else _tokens(len(text.encode())),
+    )
+    response = replace(response, usage=usage)
     return Reply(
-        text="\n".join(calls or texts),
-        input_tokens=max(response.usage.input_tokens, 0),
-        output_tokens=max(response.usage.output_tokens, 0),
+        text=text,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
         cut=response.finish_reason == "length",
-        micros=_price(response),
+        micros=_price(response) if priced else 0,
         refused=response.finish_reason == "content_filter",
     )
+
+
+def _tokens(size_bytes: int) -> int:
+    """Return about how many tokens a text has; rather too many than too few, at least one."""
+    return size_bytes // BYTES_A_TOKEN + 1
 
 
 def _price(response: ModelResponse) -> int:

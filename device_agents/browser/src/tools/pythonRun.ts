@@ -6,13 +6,17 @@ import { z } from "zod";
 import { canonical } from "../protocol/values.ts";
 import { PythonFault, type Ran, runProgram } from "../python/runner.ts";
 import { type Call, ToolFailed, tool } from "./interface.ts";
+import { namesOf } from "./layingOut.ts";
 
 const SHOWN_CHARS = 12 * 1024;
-const RESERVED = new Set(["program.py", "input.json", "result.json", "out", "", ".."]);
+const RESERVED = new Set(["program.py", "input.json", "result.json", "out"]);
 
 const file = z.looseObject({
   artifact: z.string().regex(/^[0-9a-f]{64}$/),
+  below: z.string().default(""),
+  device: z.string().default(""),
   name: z.string().max(200).default(""),
+  path: z.string().default(""),
 });
 const args = z.strictObject({
   code: z
@@ -39,12 +43,9 @@ export const pythonRun = tool({
   probe: (around) => (around.hasWasm ? null : "this browser has no WebAssembly"),
   async run(call, { code, argv, files, input, any_exit, timeout_s, device_name }) {
     const given: { name: string; bytes: ArrayBuffer }[] = [];
-    for (const { artifact, name } of files) {
-      const plain = name.split("/").pop() || artifact.slice(0, 12);
-      if (RESERVED.has(plain) || plain.startsWith(".")) {
-        throw new ToolFailed("bad_arguments", `a file may not be named ${JSON.stringify(plain)} here`);
-      }
-      given.push({ name: plain, bytes: await (await call.fetch(artifact)).arrayBuffer() });
+    const names = namesOf(files, RESERVED);
+    for (const [index, { artifact }] of files.entries()) {
+      given.push({ name: names[index] ?? artifact, bytes: await (await call.fetch(artifact)).arrayBuffer() });
     }
     const heard = { stdout: "", stderr: "" };
     let lost = 0;

@@ -31,6 +31,7 @@ function forEachDoc(each: NonNullable<TaskSpec["for_each"]>): Fields {
   const made = trimmed({
     from: each.source ?? undefined,
     output: each.output || undefined,
+    flatten: each.flatten || undefined,
     same: each.same ?? undefined,
     max_parallel: each.max_parallel || undefined,
     need: need as Json | undefined,

@@ -1,0 +1,64 @@
+"""Words that make a request more than one thing: negations, exceptions, second clauses, and words that name nothing.
+
+Owns the lists of such words and the question whether a piece of a request has one. Quoted text is a name and is never
+looked into. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list that is written as a text."""
+    return frozenset(text.split())
+
+
+ARTICLES: Final = frozenset({"a", "an", "the", "my", "our", "your", "his", "her", "their", "its", "me"})
+NEGATIONS: Final = word_set(
+    "no not never nor neither none cannot without except excepting excluding excludes unless instead but besides apart"
+    " rather only stop undo cancel"
+)
+_CLAUSES: Final = word_set(
+    "and or then afterwards afterward after before if when whenever while until till because since so that which who"
+    " whom whose why how whether where what also plus once"
+)
+_PRONOUNS: Final = word_set(
+    "i we you he she it they them him us this these those someone somebody anyone anybody everyone everybody something"
+    " anything nothing everything everywhere here there all any each both some stuff things thing"
+)
+PERSONS: Final = word_set("i we you he she they me us him her them your their")
+"""Words that a sentence has and no command."""
+_VERBS: Final = word_set(
+    "is are was were be been being am has have had do does did can could will would shall should must may might goes"
+    " going go get gets make makes made let tell fix delete remove print mail send"
+)
+_RANKS: Final = word_set(
+    "best worst most least biggest largest smallest newest oldest latest fastest slowest longest shortest highest"
+    " lowest bigger larger smaller newer older faster slower duplicate duplicated"
+)
+_NEGATED_WORDS: Final = word_set(
+    "don't dont doesn't doesnt didn't didnt won't wont isn't isnt aren't arent can't cant couldn't shouldn't wouldn't"
+    " mustn't hasn't haven't wasn't weren't"
+)
+
+
+def plain_word(token: str) -> str:
+    """Return a token in lower case without punctuation around it."""
+    return token.casefold().replace("\u2019", "'").strip('.,;:!?()"')
+
+
+def is_negation(word: str) -> bool:
+    """Say whether a plain word turns a request round or takes something out of it."""
+    return word in NEGATIONS or word in _NEGATED_WORDS
+
+
+def second_thought(tokens: list[str]) -> str:
+    """Return the first token that negates, excepts or begins another clause; empty where there is none."""
+    return next((token for token in tokens if is_negation(word := plain_word(token)) or word in _CLAUSES), "")
+
+
+def names_nothing(tokens: list[str]) -> str:
+    """Return the first token that no name of a thing has unquoted: a pronoun, a verb, a rank; empty if none."""
+    unfit = _PRONOUNS | _VERBS | _RANKS
+    return next((token for token in tokens if plain_word(token) in unfit), "")

@@ -1,0 +1,145 @@
+"""What a model may answer at each stage, as JSON Schema: the very schema that both wires declare.
+
+Says as much as a server that decodes by it needs to write a right plan, and never less than the plan language takes:
+what a value means is judged by the same checks as anybody's plan.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Final
+
+from starloom_protocol.plan.models import TASK_ID
+from starloom_protocol.vocabulary import Approval, Gate, Need, Op
+
+Schema = dict[str, Any]
+
+
+class Stage(StrEnum):
+    """What a model is asked for."""
+
+    PLANNING = "planning"
+    REVIEWING = "reviewing"
+
+
+TEXT: Final[Schema] = {"type": "string"}
+_YES: Final[Schema] = {"type": "boolean"}
+_COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+_ANY_VALUE: Final[Schema] = {}
+_ANY_OBJECT: Final[Schema] = {"type": "object", "properties": {}, "additionalProperties": True}
+_ID: Final[Schema] = {"type": "string", "pattern": f"^{TASK_ID.pattern}$"}
+_OP: Final[Schema] = {"type": "string", "enum": list(Op)}
+
+
+def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
+    """Return a closed object; a name that ends in `_` is a word of Python."""
+    named = {name.removesuffix("_"): schema for name, schema in properties.items()}
+    return {"type": "object", "properties": named, "required": list(required), "additionalProperties": False}
+
+
+def _list(item: Schema) -> Schema:
+    return {"type": "array", "items": item}
+
+
+def _map(value: Schema) -> Schema:
+    return {"type": "object", "properties": {}, "additionalProperties": value}
+
+
+_DEVICE: Final = _object(name=TEXT, id=TEXT, labels=_list(TEXT), os=TEXT, tools=_list(TEXT))
+_SELECTOR: Final = {**_DEVICE, "properties": {**_DEVICE["properties"], "any": _list(_DEVICE)}}
+_CONDITION: Final = _object(("output", "op"), output=TEXT, op=_OP, value=_ANY_VALUE)
+_CHECK: Final = _object(exit_code={"type": "integer"}, output=TEXT, op=_OP, value=_ANY_VALUE)
+_GATE: Final = {
+    "anyOf": [
+        {"type": "string", "enum": [gate for gate in Gate if gate is not Gate.OUTPUT]},
+        _CONDITION,
+    ]
+}
+_NEED: Final = {
+    "anyOf": [
+        {"type": "string", "enum": [need for need in Need if need is not Need.AT_LEAST]},
+        _object(("at_least",), at_least={"type": "integer", "minimum": 1}),
+    ]
+}
+_INPUT: Final = _object(("from",), from_=TEXT, output=TEXT, optional=_YES, flatten=_YES, all=_YES, off=_YES)
+_FOR_EACH: Final = _object(
+    from_=TEXT,
+    output=TEXT,
+    devices=_SELECTOR,
+    same=TEXT,
+    in_turn=_YES,
+    when_off={"type": "string", "enum": ["wait", "report"]},
+    after_s=_COUNT,
+    max_parallel=_COUNT,
+    need=_NEED,
+)
+_ABSENCE: Final = {
+    "anyOf": [TEXT, _object(("then",), after_s=_COUNT, then={"type": "string", "enum": ["reassign", "fail", "wait"]})]
+}
+_TASK_FIELDS: Final[dict[str, Schema]] = {
+    "tool": TEXT,
+    "person": TEXT,
+    "plan": _ANY_OBJECT,
+    "for_each": _FOR_EACH,
+    "args": _ANY_OBJECT,
+    "inputs": _map(_INPUT),
+    "files_out": _list(_object(("output", "to"), output=TEXT, to=TEXT)),
+    "device": _SELECTOR,
+    "repeatability": TEXT,
+    "timeouts": _map(_COUNT),
+    "retry": _object(max_attempts=_COUNT, on_check=_YES),
+    "on_absence": _ABSENCE,
+    "optional": _YES,
+    "checks": _list(_CHECK),
+    "choices": _list(_object(("value", "label"), value=TEXT, label=TEXT, fails=_YES)),
+    "undo": _object(("tool",), tool=TEXT, args=_ANY_OBJECT, outputs=_map(TEXT)),
+    "verify": _object(("tool", "expect"), tool=TEXT, args=_ANY_OBJECT, expect=_list(_CHECK)),
+}
+TASK: Final = _object(("id",), id=_ID, **_TASK_FIELDS)
+_DEPENDENCY: Final = _object(("from", "to"), from_=TEXT, to=TEXT, when=_GATE, all=_YES)
+PLAN: Final = _object(
+    ("starloom", "tasks"),
+    starloom={"type": "integer", "enum": [1]},
+    name=TEXT,
+    tasks=_list(TASK),
+    dependencies=_list(_DEPENDENCY),
+    rules=_list(
+        _object(("name", "when", "edit", "reason"), name=TEXT, when=_ANY_OBJECT, edit=_list(_ANY_OBJECT), reason=TEXT)
+    ),
+    policy=_object(
+        approval={"type": "string", "enum": [item for item in Approval if item is not Approval.NEVER]},
+        on_failure={"type": "string", "enum": ["fail", "ask"]},
+        partial=_YES,
+        review={"type": "string", "enum": ["never", "on_failure", "always"]},
+    ),
+    result=_list(_object(("title", "from"), title=TEXT, from_=TEXT, output=TEXT, show=TEXT)),
+)
+OPERATION: Final = _object(
+    add_task=TASK,
+    remove_task=_object(("id",), id=TEXT),
+    update_task=_object(("id",), id=TEXT, **_TASK_FIELDS),
+    reassign=_object(("id", "device"), id=TEXT, device=_SELECTOR),
+    add_dependency=_DEPENDENCY,
+    remove_dependency=_object(id=TEXT, from_=TEXT, to=TEXT, when=_GATE, input=TEXT),
+)
+_ANSWERS: Final[dict[Stage, Schema]] = {
+    Stage.PLANNING: _object(
+        ("kind",),
+        kind={"type": "string", "enum": ["plan", "recipe", "question", "cannot"]},
+        plan=PLAN,
+        recipe=TEXT,
+        params=_ANY_OBJECT,
+        text=TEXT,
+    ),
+    Stage.REVIEWING: _object(
+        ("kind",),
+        kind={"type": "string", "enum": ["edit", "no_change", "question", "cannot"]},
+        operations=_list(OPERATION),
+        text=TEXT,
+    ),
+}
+
+
+def answer_schema(stage: Stage) -> Schema:
+    """Return the schema of an answer at a stage."""
+    return _ANSWERS[stage]

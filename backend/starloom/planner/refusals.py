@@ -1,0 +1,66 @@
+"""Words that no recipe takes exactly: the sentence that says so, and requests that would work on this person's devices.
+
+Owns the texts of `request_ambiguous` and `request_not_understood`, for the preview, the submission and the job alike.
+"""
+
+from __future__ import annotations
+
+from starloom.planner.fleet import DeviceSeen, FleetView
+from starloom.planner.matching import Candidate, Match, Matched
+from starloom_protocol.entities import Fault
+from starloom_protocol.vocabulary import CODES, Code
+
+EXAMPLES = 3
+
+
+def refused(found: Matched, fleet: FleetView) -> Fault:
+    """Return why these words start nothing, and the way on."""
+    if found.outcome is Match.NEAR:
+        return _fault(Code.REQUEST_AMBIGUOUS, _may_mean(found.candidates))
+    nearest = ", ".join(candidate.title for candidate in found.candidates)
+    near = f"The nearest: {nearest}. " if nearest else ""
+    return _fault(Code.REQUEST_NOT_UNDERSTOOD, near + what_to_ask(fleet))
+
+
+def what_to_ask(fleet: FleetView) -> str:
+    """Return in two sentences what can be asked here, with examples."""
+    shown = ", ".join(f"*{words}*" for words in examples(fleet))
+    first = "Starloom looks after your devices, copies and checks files between them, and runs work on them."
+    if not shown:
+        return f"{first} No device has joined yet; add one on the page *Devices*, or by `starloom enroll`."
+    return f"{first} Say it in English, for example {shown}."
+
+
+def examples(fleet: FleetView) -> tuple[str, ...]:
+    """Return requests in words that fit a recipe, with the names of devices that are here; none without a device."""
+    devices = sorted(fleet.devices, key=lambda device: (device.demo, not device.online, device.name))
+    if not devices:
+        return ()
+    first, phone = devices[0], next((device for device in devices if _is_phone(device)), None)
+    other = next((device for device in devices if device not in (first, phone)), None)
+    asked = ["how are my machines"]
+    if phone is not None and phone is not first:
+        asked.append(f"back up the pictures of {phone.name} to {first.name}")
+    elif other is not None:
+        asked.append(f"back up Documents of {first.name} to {other.name}")
+    asked.append(f"what fills the disk of {first.name}")
+    if len(asked) < EXAMPLES:
+        asked.append(f"errors since yesterday on {first.name}")
+    return tuple(asked[:EXAMPLES])
+
+
+def _is_phone(device: DeviceSeen) -> bool:
+    return "phone" in device.words or device.os in ("android", "ios")
+
+
+def _may_mean(candidates: tuple[Candidate, ...]) -> str:
+    meant, *others = candidates
+    also = "".join(f", or {other.title!r}" for other in others)
+    if not meant.missing:
+        return f"they may mean {meant.title!r}{also}; start it, or say it another way"
+    needed = ", ".join(f"{item.title} ({item.reason})" if item.reason else item.title for item in meant.missing)
+    return f"they may mean {meant.title!r}, which still needs {needed}{also}"
+
+
+def _fault(code: Code, reason: str) -> Fault:
+    return Fault(code=code, hint=CODES[code].hint, place="request", reason=reason)

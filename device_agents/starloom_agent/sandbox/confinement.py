@@ -1,0 +1,52 @@
+"""The confinement of a file tool's own process: granted folders, its directory, and what Python and the network need.
+
+By Landlock, where the kernel has it; it stands behind `tools.beneath`, which holds without it too. Not a cage: the
+process keeps the network and its environment, because it talks to the hub.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import Final
+
+from starloom_agent.sandbox import cage as cages
+
+# How a host is found and what a certificate is checked against.
+_NETWORK: Final = (
+    "/etc/ca-certificates", "/etc/crypto-policies", "/etc/gai.conf", "/etc/host.conf", "/etc/hosts",
+    "/etc/nsswitch.conf", "/etc/pki", "/etc/resolv.conf", "/etc/services", "/etc/ssl",
+)  # fmt: skip
+_MEDIA_TYPES: Final = (
+    "/etc/apache/mime.types", "/etc/apache2/mime.types", "/etc/httpd/conf/mime.types", "/etc/httpd/mime.types",
+)  # fmt: skip
+# Who `~name` is, and the folders of packages on systems that keep none of them in /usr.
+_SYSTEM: Final = ("/etc/group", "/etc/passwd", "/gnu/store", "/nix/store", "/run/current-system")
+_CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+def confine(*, read: Iterable[str], write: Iterable[str]) -> bool:
+    """Give up every file of this process but these and what Python needs; for good, also for what it starts.
+
+    Return False, with nothing given up, where the kernel cannot: no Landlock, or one that forbids every move between
+    folders.
+
+    Raises:
+        OSError: where the kernel could and refuses.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    from starloom_agent.sandbox import kernel, landlock  # these load libraries that only Linux has
+
+    if landlock.abi() < landlock.ABI_REFER:
+        return False
+    kernel.no_new_privileges()
+    landlock.restrict(read=[*_of_python(), *read], write=[*cages.DEVICES, *write], files_alone=True)
+    return True
+
+
+def _of_python() -> list[str]:
+    own = (os.environ[name] for name in _CERTIFICATES if name in os.environ)
+    paths = (path for path in sys.path if path)
+    return [*cages.SYSTEM, *cages.ETC, *_SYSTEM, *_NETWORK, *_MEDIA_TYPES, *cages.interpreter(), *paths, *own]

@@ -1,0 +1,397 @@
+"""The door of file tools to the disk: files below granted folders, reached by descriptor and never through a link.
+
+A path is checked and used in one step: the kernel resolves it below the descriptor of its root (`openat2`), or each
+part is opened without following links where that call is missing. So a folder that somebody exchanges for a link
+while a tool runs is a failure of the tool and never a way out. Paths are absolute and real, as
+`ToolContext.resolve_read` returns them. Decides nothing about grants beyond its roots; no tool opens a file elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import os
+import shutil
+import stat
+import struct
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+_OPENAT2: Final = 437
+_NO_MAGIC_LINKS, _NO_LINKS, _BENEATH = 0x02, 0x04, 0x08
+_AT_FDCWD: Final = -100
+_TRIES_MOST: Final = 16
+_CHUNK_BYTES: Final = 1024 * 1024
+_TOKEN_BYTES: Final = 16
+# Windows has neither of them, and no runner that would import more than the names of the tools.
+_FOLDER: Final = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_LOOK: Final = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER
+_FILE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+# A named pipe in the place of a file would hold the call for ever.
+_READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FILE
+_MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+_DEFAULT_ACL: Final = "system.posix_acl_default"
+
+
+class Beneath:
+    """Folders that may be read and folders that may be changed. Each method raises OSError as the system does.
+
+    ELOOP says that a link lay on the way. `private` is a folder that no other process uses. One instance serves one
+    call; its descriptors end with the process.
+    """
+
+    def __init__(self, read: Iterable[Path], write: Iterable[Path] = (), *, private: Path | None = None) -> None:
+        self._write = outermost((*write, *([] if private is None else [private])))
+        self._read = outermost((*read, *self._write))
+        self._private = private
+        self._opened: dict[Path, int] = {}
+
+    # -- looking and reading
+
+    def status(self, path: Path) -> os.stat_result | None:
+        """Return what the system says of a path itself, never of a link's target; None where nothing is."""
+        try:
+            root, parts = self._below(path, self._read)
+            if not parts:
+                return os.fstat(root)
+            with _opened(root, parts[:-1], _LOOK) as folder:
+                return os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def exists(self, path: Path) -> bool:
+        return self.status(path) is not None
+
+    def is_file(self, path: Path) -> bool:
+        found = self.status(path)
+        return found is not None and stat.S_ISREG(found.st_mode)
+
+    def is_folder(self, path: Path) -> bool:
+        found = self.status(path)
+        return found is not None and stat.S_ISDIR(found.st_mode)
+
+    def open(self, path: Path) -> BinaryIO:
+        """Open a regular file for reading; the caller closes it. The file stays the same whatever its name becomes."""
+        root, parts = self._below(path, self._read)
+        handle = _open(root, parts, _READ)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            folder = stat.S_ISDIR(os.fstat(handle).st_mode)
+            os.close(handle)
+            if folder:
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+            raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
+        return os.fdopen(handle, "rb")
+
+    def target(self, path: Path) -> str:
+        """Return what a link says, without going there."""
+        root, parts = self._below(path, self._read)
+        with _opened(root, parts[:-1], _LOOK) as folder:
+            return os.readlink(parts[-1], dir_fd=folder)
+
+    @contextmanager
+    def scan(self, path: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+        """Give the entries of a folder; they are to be asked with `follow_symlinks=False` alone."""
+        root, parts = self._below(path, self._read)
+        with _opened(root, parts, os.O_RDONLY | _FOLDER) as folder, os.scandir(folder) as found:
+            yield found
+
+    # -- changing
+
+    def make_folder(self, path: Path) -> None:
+        """Make a folder and those on the way to it; one that is there stays."""
+        root, parts = self._below(path, self._write)
+        current = _open(root, [], _LOOK)
+        try:
+            for part in parts:
+                try:
+                    inner = _open(current, [part], _LOOK)
+                except FileNotFoundError:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=current)
+                    inner = _open(current, [part], _LOOK)
+                os.close(current)
+                current = inner
+        finally:
+            os.close(current)
+
+    def create(self, path: Path) -> BinaryIO:
+        """Make a file that is not there yet and open it for writing."""
+        with self._parent(path) as (folder, name):
+            return os.fdopen(os.open(name, _MAKE, 0o666, dir_fd=folder), "wb")
+
+    def remove(self, path: Path) -> None:
+        """Remove a file or a link itself."""
+        with self._parent(path) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+
+    def remove_tree(self, path: Path) -> None:
+        """Remove a folder with all that is in it; what is not there is no fault."""
+        with self._parent(path) as (folder, name), contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(name, dir_fd=folder)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Give a file or folder another name in one step, over a file that has it."""
+        with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
+            os.replace(name, wanted, src_dir_fd=before, dst_dir_fd=after)
+
+    def move(self, source: Path, target: Path) -> None:
+        """As `rename`, also to another file system: there it is copied beside its place first."""
+        try:
+            self.rename(source, target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
+                part = _part_name()
+                try:
+                    _copy_tree(before, name, after, part)
+                    os.replace(part, wanted, src_dir_fd=after, dst_dir_fd=after)
+                except BaseException:
+                    _discard(after, part)
+                    raise
+                _discard(before, name)
+
+    def link(self, source: Path, target: Path) -> None:
+        """Give a file a second name in one step, over a file that has it."""
+        with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
+            part = _part_name()
+            os.link(name, part, src_dir_fd=before, dst_dir_fd=after, follow_symlinks=False)
+            try:
+                os.replace(part, wanted, src_dir_fd=after, dst_dir_fd=after)
+            except BaseException:
+                _discard(after, part)
+                raise
+
+    def set_mode(self, path: Path, mode: int) -> None:
+        with self._below_writable(path) as file:
+            os.fchmod(file.fileno(), mode)
+
+    def set_mtime(self, path: Path, mtime_s: int) -> None:
+        with self._below_writable(path) as file:
+            os.utime(file.fileno(), (mtime_s, mtime_s))
+
+    def place(self, source: Path, target: Path, *, mode: int | None = None) -> int:
+        """Move a finished file to its place: it is there whole or not at all, also after a power cut. Return its size.
+
+        On one file system that is a rename out of the private folder. Elsewhere, and where files take their group or
+        rights from the folder they are made in, it is copied under a name that nobody can guess and then renamed.
+        """
+        self.make_folder(target.parent)
+        with self.open(source) as made, self._parent(target, os.O_RDONLY | _FOLDER) as (folder, name):
+            if mode is not None:
+                os.fchmod(made.fileno(), mode)
+            os.fsync(made.fileno())
+            about = os.fstat(made.fileno())
+            if not (_made_alike(about, folder) and self._moved(source, folder, name)):
+                _copy_under(made, folder, name, mode)
+                self.remove(source)
+            os.fsync(folder)
+        return about.st_size
+
+    def building_place(self, target: Path) -> Path:
+        """Return a new, empty folder from which `move` brings a whole folder to `target` in one step.
+
+        It lies in the private folder where that is on the same file system, else beside the target.
+        """
+        self.make_folder(target.parent)
+        with self._parent(target) as (folder, _):
+            private = self._private
+            if private is not None and not _made_alike(private.stat(), folder):
+                private = None
+        place = (private or target.parent) / _part_name()
+        with self._parent(place) as (folder, name):
+            os.mkdir(name, dir_fd=folder)
+        return place
+
+    # -- descriptors
+
+    def _moved(self, source: Path, folder: int, name: str) -> bool:
+        try:
+            with self._parent(source) as (before, old):
+                os.replace(old, name, src_dir_fd=before, dst_dir_fd=folder)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            return False
+        return True
+
+    @contextmanager
+    def _below_writable(self, path: Path) -> Iterator[BinaryIO]:
+        self._below(path, self._write)
+        with self.open(path) as file:
+            yield file
+
+    @contextmanager
+    def _parent(self, path: Path, flags: int = _LOOK) -> Iterator[tuple[int, str]]:
+        root, parts = self._below(path, self._write)
+        if not parts:
+            raise OSError(errno.EBUSY, "it is a granted folder itself", os.fspath(path))
+        with _opened(root, parts[:-1], flags) as folder:
+            yield folder, parts[-1]
+
+    def _below(self, path: Path, roots: tuple[Path, ...]) -> tuple[int, list[str]]:
+        """Return the descriptor of a path's root and the parts below it."""
+        for root in roots:
+            if path == root or root in path.parents:
+                parts = list(path.relative_to(root).parts)
+                if ".." not in parts:
+                    return self._root(root), parts
+        raise PermissionError(errno.EACCES, "it lies outside the granted folders", os.fspath(path))
+
+    def _root(self, root: Path) -> int:
+        if root not in self._opened:
+            # From the top and without links too: a root that lies in another one may have been exchanged.
+            top = os.open(root.anchor, _LOOK)
+            try:
+                self._opened[root] = _open(top, list(root.relative_to(root.anchor).parts), _LOOK)
+            finally:
+                os.close(top)
+        return self._opened[root]
+
+
+def outermost(roots: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the roots without those that lie in another one, which somebody could exchange for a link."""
+    found = tuple(dict.fromkeys(roots))
+    return tuple(root for root in found if not any(other in root.parents for other in found))
+
+
+def _part_name() -> str:
+    return f".{os.urandom(_TOKEN_BYTES).hex()}.part"
+
+
+@contextmanager
+def _opened(folder: int, parts: list[str], flags: int) -> Iterator[int]:
+    handle = _open(folder, parts, flags)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _open(folder: int, parts: list[str], flags: int) -> int:
+    """Open what lies below a folder without following a link anywhere on the way."""
+    if kernel_resolves():
+        return _openat2(folder, "/".join(parts) or ".", flags, _BENEATH | _NO_LINKS | _NO_MAGIC_LINKS)
+    current = os.open(".", _LOOK, dir_fd=folder)
+    for part in parts[:-1]:
+        current = _inner(current, part, _LOOK)
+    return _inner(current, parts[-1] if parts else ".", flags)
+
+
+def _inner(folder: int, name: str, flags: int) -> int:
+    """Open one entry of a folder, whose descriptor ends here."""
+    try:
+        return os.open(name, flags | _FILE, dir_fd=folder)
+    except NotADirectoryError:
+        # A link that is asked for as a folder is told in this way.
+        if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) from None
+        raise
+    finally:
+        os.close(folder)
+
+
+@functools.cache
+def kernel_resolves() -> bool:
+    """Whether this kernel resolves a path below a folder (Linux 5.6 and later, where no filter forbids it)."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        os.close(_openat2(_AT_FDCWD, "/", _LOOK, _NO_LINKS))
+    except OSError:
+        return False
+    return True
+
+
+def _openat2(folder: int, path: str, flags: int, resolve: int) -> int:
+    import ctypes  # not on Windows, where its library has no system calls
+
+    from starloom_agent.sandbox import kernel
+
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise ValueError("embedded null byte")
+    how = struct.pack("=3Q", flags, 0, resolve)
+    for _ in range(_TRIES_MOST):
+        try:
+            return kernel.syscall(_OPENAT2, ctypes.c_int(folder), name, how, ctypes.c_size_t(len(how)))
+        except BlockingIOError:
+            continue  # the kernel saw a rename on the way and asks for another try
+        except OSError as error:
+            number = error.errno or errno.EIO
+            # One word for a link on the way, whichever rule it broke.
+            number = errno.ELOOP if number == errno.EXDEV else number
+            raise OSError(number, os.strerror(number), path) from None
+    raise OSError(errno.EAGAIN, "the folders on the way are being renamed", path)
+
+
+def _made_alike(source: os.stat_result, folder: int) -> bool:
+    """Whether a file that is moved into this folder is as if it had been made there."""
+    about = os.fstat(folder)
+    if source.st_dev != about.st_dev or about.st_mode & stat.S_ISGID:
+        return False
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(OSError):
+            return not os.getxattr(f"/proc/self/fd/{folder}", _DEFAULT_ACL)
+    return True
+
+
+def _copy_under(made: BinaryIO, folder: int, name: str, mode: int | None) -> None:
+    part, about = _part_name(), os.fstat(made.fileno())
+    handle = os.open(part, _MAKE, 0o666, dir_fd=folder)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            shutil.copyfileobj(made, out, _CHUNK_BYTES)
+            out.flush()
+            if mode is not None:
+                os.fchmod(out.fileno(), mode)
+            os.utime(out.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
+            os.fsync(out.fileno())
+        os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        _discard(folder, part)
+        raise
+
+
+def _copy_tree(before: int, name: str, after: int, wanted: str) -> None:
+    """Copy a file, a link as it is, or a folder with all in it; times and modes come along."""
+    about = os.stat(name, dir_fd=before, follow_symlinks=False)
+    if stat.S_ISLNK(about.st_mode):
+        os.symlink(os.readlink(name, dir_fd=before), wanted, dir_fd=after)
+    elif stat.S_ISDIR(about.st_mode):
+        os.mkdir(wanted, 0o700, dir_fd=after)
+        with (
+            _opened(before, [name], os.O_RDONLY | _FOLDER) as old,
+            _opened(after, [wanted], _LOOK) as new,
+            os.scandir(old) as entries,
+        ):
+            for entry in entries:
+                _copy_tree(old, entry.name, new, entry.name)
+        with _opened(after, [wanted], os.O_RDONLY | _FOLDER) as new:
+            os.fchmod(new, stat.S_IMODE(about.st_mode))
+            os.utime(new, ns=(about.st_atime_ns, about.st_mtime_ns))
+    elif stat.S_ISREG(about.st_mode):
+        with (
+            os.fdopen(_open(before, [name], _READ), "rb") as source,
+            os.fdopen(os.open(wanted, _MAKE, 0o600, dir_fd=after), "wb") as out,
+        ):
+            shutil.copyfileobj(source, out, _CHUNK_BYTES)
+            out.flush()
+            os.fchmod(out.fileno(), stat.S_IMODE(about.st_mode))
+            os.utime(out.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
+            os.fsync(out.fileno())
+    else:
+        raise OSError(errno.EINVAL, "it is neither a file, a folder nor a link", name)
+
+
+def _discard(folder: int, name: str) -> None:
+    """Remove a file, a link or a folder with all in it; what is not there is no fault."""
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            shutil.rmtree(name, dir_fd=folder)
+        else:
+            os.unlink(name, dir_fd=folder)

@@ -1,0 +1,59 @@
+"""The names of files that are laid out in one folder for a program: no two are the same, and none is guessed away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import PurePosixPath
+
+from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.tools.refs import FileRef
+from starloom_protocol.vocabulary import Code
+
+_SHOWN_MOST = 3
+
+
+def names_of(files: Sequence[FileRef], reserved: Collection[str]) -> list[str]:
+    """Return the name of each file in the folder, in order.
+
+    A name that one file has alone is kept. Where several have it, each gets its origin before it: `DEVICE - NAME`,
+    with the folders between where one device gave several.
+
+    Raises:
+        ToolFailed: a name that is reserved, or files whose names stay equal because nothing says where they are from.
+    """
+    plain = [PurePosixPath(file.shown_name).name for file in files]
+    for name in plain:
+        if name in reserved or name in ("", "..") or name.startswith("."):
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"a file may not be named {name!r} here", effect=False)
+    names = _told_apart(plain, [_origin(file, name) for file, name in zip(files, plain, strict=True)])
+    names = _told_apart(names, [_whole_origin(file, name) for file, name in zip(files, plain, strict=True)])
+    twice = [name for name, count in _counted(names).items() if count > 1]
+    if twice:
+        raise ToolFailed(
+            Code.BAD_ARGUMENTS,
+            f"several files are called {', '.join(twice[:_SHOWN_MOST])}, and nothing says where each is from: one "
+            "would lie over the other. Give artifact.put of each device `device_name: {each: /name}`, or other names",
+            effect=False,
+        )
+    return names
+
+
+def _told_apart(names: list[str], longer: list[str]) -> list[str]:
+    """Return the names, the longer ones where several are the same."""
+    count = _counted(names)
+    return [more if count[name.casefold()] > 1 else name for name, more in zip(names, longer, strict=True)]
+
+
+def _counted(names: list[str]) -> Counter[str]:
+    """Count names as a file system does that takes upper and lower case as one."""
+    return Counter(name.casefold() for name in names)
+
+
+def _origin(file: FileRef, name: str) -> str:
+    return f"{file.device} - {name}" if file.device else name
+
+
+def _whole_origin(file: FileRef, name: str) -> str:
+    folders = [part for part in PurePosixPath(file.below or file.path).parts[:-1] if part not in ("/", "..")]
+    return " - ".join([*([file.device] if file.device else []), *folders, name])

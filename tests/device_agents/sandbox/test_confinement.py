@@ -1,0 +1,57 @@
+"""The confinement of a file tool's process: its folders, Python and the network stay, every other file is gone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from starloom_agent.sandbox import confinement, landlock
+from tests.waiting import PATIENCE_S
+
+TRY = """
+import pathlib, socket, subprocess, sys
+from starloom_agent.sandbox import confinement
+docs, work, home = map(pathlib.Path, sys.argv[1:])
+assert confinement.confine(read=[str(docs)], write=[str(work)])
+def refused(do):
+    try:
+        do()
+    except PermissionError:
+        return True
+    return False
+print((docs / "a.txt").read_text(), end=" ")
+(work / "made").write_text("x")
+(work / "deep").mkdir()
+(work / "made").rename(work / "deep/made")
+import http.client, ssl, sqlite3, tarfile, xml.dom.minidom  # what a tool imports only when it needs it
+assert refused(lambda: (docs / "b.txt").write_text("x"))
+for name in ("policy.toml", "policy.key", "device.key", "ledger.sqlite"):
+    assert refused((home / name).read_text), name
+    assert refused(lambda: (home / name).write_text("x")), name
+assert refused(lambda: list(home.iterdir()))
+assert refused(lambda: (home / "new").mkdir())
+socket.create_server(("127.0.0.1", 0)).close()
+print(subprocess.run(["cat", str(home / "policy.toml")], capture_output=True, text=True).returncode)
+"""
+
+
+def test_a_confined_process_reaches_its_folders_alone(tmp_path: Path) -> None:
+    assert landlock.abi() >= landlock.ABI_REFER, "this machine cannot show it: its kernel has no Landlock"
+    docs, work, home = (tmp_path / name for name in ("docs", "work", "home"))
+    for folder in (docs, work, home):
+        folder.mkdir()
+    (docs / "a.txt").write_text("mine", encoding="utf-8")
+    for name in ("policy.toml", "policy.key", "device.key", "ledger.sqlite"):
+        (home / name).write_text("secret", encoding="utf-8")
+    command = [sys.executable, "-P", "-c", TRY, str(docs), str(work), str(home)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (ran.stdout, ran.stderr) == ("mine 1\n", "")
+    assert sorted(path.name for path in home.iterdir()) == ["device.key", "ledger.sqlite", "policy.key", "policy.toml"]
+
+
+def test_where_the_kernel_cannot_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(landlock, "abi", lambda: 1)
+    assert confinement.confine(read=[], write=[]) is False

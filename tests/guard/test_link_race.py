@@ -1,0 +1,173 @@
+"""A link swapper beside every file tool: nothing outside the granted folder is read or changed (T27).
+
+Once with the door alone, by the kernel's own resolution and part by part, and once as a device runs a tool: in a
+process of its own that Landlock holds. Git opens files itself, so it is raced in its cage only. FULL=1 takes minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starloom_agent.calls import CallSpec, Ended
+from starloom_agent.sandbox import levels
+from starloom_agent.tools import beneath, registry
+from starloom_agent.tools.interface import ToolContext
+from starloom_protocol.entities import FileOut
+from tests.device_agents.test_artifacts import Store, handler
+from tests.device_agents.test_runner import Call
+from tests.guard.links import CANARY, ROUNDS, Place, Swapper, attacks, furnish
+from tests.waiting import PATIENCE_S
+
+RACE_S = 0.1 * ROUNDS
+CALLS = ROUNDS
+TOOLS = {tool.name: tool for tool in registry.all_tools()}
+SANDBOX = levels.find()
+
+
+@pytest.fixture
+def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
+    made = Place(tmp_path)
+    furnish(made, git="git-" in request.node.name)
+    return made
+
+
+NAMES = (
+    "list", "find", "find-whole", "read", "stat", "hash", "verify", "write-text", "write-files", "copy-into",
+    "copy-from", "move-into", "move-from", "trash", "restore", "put", "get", "pack", "unpack", "archive-verify",
+    "rotate", "log", "image", "query", "database", "git-log", "git-archive", "git-clone",
+)  # fmt: skip
+
+
+def test_the_race_knows_every_file_tool(place: Place) -> None:
+    raced = {name for name, _ in attacks(place).values()} | {"fs.stat"}
+    takes_paths = {tool.name for tool in TOOLS.values() if tool.grant in ("files:read", "files:write", "git:run")}
+    assert takes_paths - raced == {"git.status"}
+    assert tuple(attacks(place)) == NAMES
+    for name in raced:
+        assert TOOLS[name].confined or TOOLS[name].caged, name
+
+
+def test_the_swapper_catches_an_opening_by_name(place: Place) -> None:
+    context: ToolContext = place.device.context()
+    with Swapper(place):
+        deadline = time.monotonic() + PATIENCE_S
+        caught = False
+        while not caught and time.monotonic() < deadline:
+            try:
+                caught = CANARY in context.resolve_read("d/id_rsa").read_text(encoding="utf-8")
+            except Exception:  # noqa: S112 - a refusal is no catch
+                continue
+    assert caught
+
+
+@pytest.mark.parametrize("way", ["kernel", "parts"])
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("git-")])
+def test_no_tool_leaves_its_folder(name: str, way: str, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beneath, "kernel_resolves", lambda: way == "kernel")
+    tool, args = attacks(place)[name]
+    before = place.seen_outside()
+    values = []
+    with Swapper(place):
+        deadline = time.monotonic() + RACE_S
+        while True:
+            values.append(place.call(tool, **args))
+            if time.monotonic() > deadline:
+                break
+    assert place.seen_outside() == before
+    assert place.leaked(*values) == []
+
+
+@pytest.fixture
+def hub(place: Place) -> Iterator[tuple[Store, Path]]:
+    store = Store()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(store))
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    for kept in place.device.store.folder.iterdir():
+        store.whole[kept.name] = kept.read_bytes()
+    (place.outside.parent / "run").mkdir()
+    connection = place.outside.parent / "run/connection.json"
+    connection.write_text(json.dumps({"hub": f"http://127.0.0.1:{server.server_port}", "token": "t1"}))
+    yield store, connection
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def as_a_device(place: Place, connection: Path, tool: str, args: dict[str, Any], **more: Any) -> Ended:
+    """Run one call as an agent does."""
+    work = place.outside.parent / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    spec = CallSpec(
+        args=json.dumps(args),
+        cage=str(SANDBOX.layer or "") if TOOLS[tool].caged else "none",
+        confined=TOOLS[tool].confined,
+        connection_file=str(connection),
+        effectless=False,
+        fence="1.2",
+        module=registry.module_of()[tool],
+        # A granted folder that lies in another one is exchanged as well.
+        read=[str(place.docs), str(place.docs / "inner")],
+        reads=list(TOOLS[tool].reads),
+        start_to_close_s=20.0,
+        tool=tool,
+        workdir=str(work),
+        write=[str(place.docs)],
+        **more,
+    )
+    call = Call(spec)
+    try:
+        return call.end()
+    finally:
+        call.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_confined_process_leaves_its_folder(name: str, place: Place, hub: tuple[Store, Path]) -> None:
+    store, connection = hub
+    tool, args = attacks(place)[name]
+    for kept in place.device.store.folder.iterdir():
+        store.whole[kept.name] = kept.read_bytes()
+    before = place.seen_outside()
+    with Swapper(place):
+        ends = [as_a_device(place, connection, tool, args) for _ in range(CALLS)]
+    assert place.seen_outside() == before
+    assert place.leaked(*[(end.value, end.detail, end.tail) for end in ends], *store.whole.values()) == []
+
+
+def test_a_result_file_leaves_no_folder(place: Place, hub: tuple[Store, Path]) -> None:
+    store, connection = hub
+    before = place.seen_outside()
+    out = [FileOut(output="/files/0", to="e/sub/rc")]
+    with Swapper(place):
+        for _ in range(CALLS):
+            as_a_device(place, connection, "artifact.put", {"paths": ["src/rc"]}, files_out=out)
+    assert place.seen_outside() == before
+    assert place.leaked(*store.whole.values()) == []
+
+
+def test_a_program_in_the_cage_leaves_no_folder(place: Place, hub: tuple[Store, Path]) -> None:
+    store, connection = hub
+    before = place.seen_outside()
+    code = (
+        "import os, pathlib\n"
+        f"for name in ('d/id_rsa', 'inner/a.txt'):\n"
+        f"    try: print(pathlib.Path('{place.docs}', name).read_text())\n"
+        "    except OSError: pass\n"
+        f"os.symlink('{place.outside}/d/id_rsa', 'out/a'); os.symlink('{place.outside}/d', 'out/d')\n"
+        f"os.symlink('{place.outside}/d/id_rsa', 'result.json')\n"
+    )
+    with Swapper(place):
+        ends = [as_a_device(place, connection, "python.run", {"code": code}) for _ in range(CALLS)]
+    assert place.seen_outside() == before
+    assert place.leaked(*[(end.value, end.detail, end.tail) for end in ends], *store.whole.values()) == []
