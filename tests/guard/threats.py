@@ -215,13 +215,14 @@ THREATS = (
     Threat(
         "T40",
         "a caged program goes around its cage by calls of the kernel",
-        "one filter of system calls for every layer; the trial tries each",
+        "one filter of system calls for every layer and for file tools; the trial tries each",
         (
             _CAGE + "test_escapes.py::test_each_call_around_the_cage_is_refused",
             _CAGE + "test_escapes.py::test_no_socket_leads_around_the_empty_network",
             _CAGE + "test_escapes.py::test_the_keys_of_the_session_stay_the_agents",
             _CAGE + "test_escapes.py::test_limits_of_processes_outside_stay",
             _CAGE + "test_levels.py::test_the_trial_sees_a_cage_without_its_filter",
+            _CAGE + "test_confinement.py::test_a_confined_process_has_the_filter_of_cages",
         ),
         part="the aarch64 filter is checked for its form only",
     ),

@@ -1,8 +1,8 @@
-"""The filter of system calls of every cage: what goes around namespaces, Landlock and the watch is refused.
+"""The filter of system calls: what goes around namespaces, Landlock and the watch of a cage is refused.
 
-One list for all layers. A layer without a network namespace also loses all sockets; one without mounts of its own
-loses every change of a file's metadata, since Landlock does not restrict that. Pipes, socket pairs and inherited
-descriptors go on working. Other ABIs of the same processor (32 bit, x32) end the program.
+One list for all layers and for file tools. A layer without a network namespace also loses all sockets; one without
+mounts of its own loses every change of a file's metadata, since Landlock does not restrict that. Pipes, socket pairs
+and inherited descriptors go on working. Other ABIs of the same processor (32 bit, x32) end the program.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ctypes
 import errno
 import os
 import struct
+import sys
 from typing import Final
 
 from starloom_agent.sandbox import kernel
@@ -51,6 +52,11 @@ _REQUESTS: Final = (0x4008_6602, 0x4004_6602, 0x401C_5820, 0x5412, 0x541C)
 _SELF_FIRST: Final = ("prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
 _UNIX, _INET, _INET6 = 1, 2, 10
 _F_SETOWN, _F_SETOWN_EX = 8, 15
+
+
+def is_known() -> bool:
+    """Return whether there is a filter for programs like this one: a 32-bit program uses other numbers of calls."""
+    return os.uname().machine in ARCHITECTURES and sys.maxsize > 1 << 32
 
 
 def restrict(*, network: bool, metadata: bool, signals: bool = True, truncate: bool = True) -> None:
