@@ -16,6 +16,7 @@ import shutil
 import stat
 import struct
 import sys
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,7 +42,7 @@ class Beneath:
     """Folders that may be read and folders that may be changed. Each method raises OSError as the system does.
 
     ELOOP says that a link lay on the way. `private` is a folder that no other process uses. One instance serves one
-    call; its descriptors end with the process.
+    call; its descriptors are closed with it.
     """
 
     def __init__(self, read: Iterable[Path], write: Iterable[Path] = (), *, private: Path | None = None) -> None:
@@ -49,6 +50,7 @@ class Beneath:
         self._read = outermost((*read, *self._write))
         self._private = private
         self._opened: dict[Path, int] = {}
+        weakref.finalize(self, _close, self._opened)
 
     # -- looking and reading
 
@@ -251,6 +253,11 @@ class Beneath:
             finally:
                 os.close(top)
         return self._opened[root]
+
+
+def _close(opened: dict[Path, int]) -> None:
+    for handle in opened.values():
+        os.close(handle)
 
 
 def outermost(roots: Iterable[Path]) -> tuple[Path, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import gc
 import hashlib
 import os
 from pathlib import Path
@@ -283,3 +285,19 @@ def test_a_name_is_changed_only_where_it_cannot_be_stored(device: Device, monkey
 def test_a_portable_name_is_one_that_every_system_stores() -> None:
     names = ["a:b.txt", "CON.txt", "end. ", ".env", "x" * 300 + ".txt"]
     assert [portable_name(name) for name in names] == ["ab.txt", "_CON.txt", "end", ".env", "x" * 251 + ".txt"]
+
+
+def test_descriptors_of_a_call_are_closed_after_it(tmp_path: Path) -> None:
+    def held() -> int:
+        count = 0
+        for number in range(1024):
+            with contextlib.suppress(OSError):
+                count += os.path.samestat(os.fstat(number), tmp_path.stat())
+        return count
+
+    files = Beneath(read=(tmp_path,))
+    assert files.is_folder(tmp_path)
+    assert held() == 1
+    del files
+    gc.collect()
+    assert held() == 0
