@@ -32,6 +32,7 @@ class Part(NamedTuple):
 PARTS = (
     Part("recipes", "recipes", "starloom/_recipes", required=True),
     Part("join.py", "device_agents/join.py", "starloom/_agent/join.py", required=True),
+    Part("requirements.lock", "device_agents/requirements.lock", "starloom/_agent/requirements.lock", required=True),
     Part("web", "frontend/dist", "starloom/_web", required=False),
     Part("tab", "device_agents/browser/dist", "starloom/_tab", required=False),
 )

@@ -3,9 +3,8 @@
 
     curl -fsS URL/agent/join.py -o join.py && python3 join.py URL CODE [--name N] [--profile P [DIR ...]]
 
-It makes ~/.starloom-agent/venv, downloads the hub's own wheels and checks each against the hash that the hub names,
-installs them with their few dependencies, and runs `starloom-agent join`, which asks what the hub may do here and
-starts the agent.
+It makes ~/.starloom-agent/venv, installs the hub's own wheels and the few packages that they need, each in the version
+and with the hash that the hub names, and runs `starloom-agent join`, which asks what the hub may do here and starts it.
 --dry-run says what would be done and does nothing. To undo: starloom-agent leave, then remove ~/.starloom-agent.
 """
 
@@ -75,8 +74,7 @@ class Hub:
         try:
             link.sock = self.connect()
             link.request("GET", path)
-            answer = link.getresponse()
-            data = answer.read(MOST_BYTES + 1)
+            data = (answer := link.getresponse()).read(MOST_BYTES + 1)
         except (OSError, http.client.HTTPException) as error:
             fail(f"{self.url} does not answer: {error}. Is the hub running, and can this device reach it?")
         finally:
@@ -90,17 +88,16 @@ class Hub:
 def download(hub, wheel, folder):
     """Put one wheel into the folder, if its bytes have the hash that the hub named."""
     data, path = hub.get(f"/agent/wheels/{quote(wheel['file'])}"), Path(folder) / wheel["file"]
-    digest = hashlib.sha256(data).hexdigest()
-    if digest != wheel["sha256"]:
-        fail(f"{wheel['file']} has the hash {digest}, the hub named {wheel['sha256']}: nothing was installed")
+    if hashlib.sha256(data).hexdigest() != wheel["sha256"]:
+        fail(f"{wheel['file']} has another hash than the hub named, {wheel['sha256']}: nothing was installed")
     path.write_bytes(data)
     return path
 
 
 def run(*argv):
-    argv = [str(item) for item in argv]
-    if subprocess.call(argv):
-        fail(f"this did not work: {' '.join(argv)}")
+    if subprocess.call([str(item) for item in argv]):
+        command = " ".join(str(item) for item in argv)
+        fail(f"this did not work: {command}. For a device without a package index see docs/reach.md")
 
 
 def main():
@@ -122,18 +119,17 @@ def main():
         fail(f"{hub.url} is not an address such as http://192.168.1.10:8470; a pin needs https")
     home = Path(options.home).expanduser().resolve()
     python = home / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    join = [python, "-m", "starloom_agent", "join", hub.url, options.code, "--home", home]
-    for flag in ("name", "pin", "via"):
-        join += [f"--{flag}", getattr(options, flag)] if getattr(options, flag) else []
+    given = {f"--{name}": vars(options)[name] for name in ("name", "pin", "via") if vars(options)[name]}
+    join = [python, "-m", "starloom_agent", "join", hub.url, options.code, "--home", home, *sum(given.items(), ())]
     join += ([] if options.no_start else ["--start"]) + (["--profile", *options.profile] if options.profile else [])
-    listed = {item["name"]: item for item in json.loads(hub.get("/agent/wheels.json"))}
-    wheels = [listed[name] for name in WANTED if "/" not in listed.get(name, {}).get("file", "/").replace("\\", "/")]
-    if len(wheels) < len(WANTED):
+    listed = [item for item in json.loads(hub.get("/agent/wheels.json")) if not set(item["file"]) & set("/\\")]
+    own = {item["name"]: item for item in listed if item["name"] in WANTED}
+    if len(own) < len(WANTED):
         fail(f"{hub.url} does not offer {' and '.join(WANTED)}")
+    pins = hub.get("/agent/requirements.txt").decode()
     print(f"hub       {hub.url}\nhome      {home}")
-    for wheel in wheels:
-        print(f"install   {wheel['file']}  sha256 {wheel['sha256'][:16]}...")
-    print("also      msgspec, cryptography, websockets, from this device's package index", flush=True)
+    print("\n".join(f"install   {wheel['file']}  sha256 {wheel['sha256'][:16]}..." for wheel in own.values()))
+    print("also      " + ", ".join(line.split()[0] for line in pins.splitlines() if "==" in line), flush=True)
     if options.dry_run:
         print("then      " + " ".join(str(item) for item in join))
         return
@@ -141,8 +137,12 @@ def main():
     if not python.exists():
         run(sys.executable, "-m", "venv", home / "venv")
     with tempfile.TemporaryDirectory() as folder:
-        files = [download(hub, wheel, folder) for wheel in wheels]
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", *files)
+        for wheel in (item for item in listed if item in own.values() or item["sha256"] in pins):
+            path = download(hub, wheel, folder)
+            pins += f"{path.as_uri()} --hash=sha256:{wheel['sha256']}\n" if wheel in own.values() else ""
+        (chosen := Path(folder) / "pins.txt").write_text(pins)
+        pip = (python, "-m", "pip", "install", "-qq", "--upgrade", "--require-hashes")
+        run(*pip, "--find-links", folder, "-r", chosen)
     run(*join)
 
 

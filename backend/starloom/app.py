@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import signal
 import socket
 import sys
@@ -30,6 +29,7 @@ from uvicorn import Config
 from starloom.access import sealing
 from starloom.access.limits import Limits
 from starloom.access.reach import reach_of
+from starloom.access.refusals import Refusals
 from starloom.access.tickets import Tickets
 from starloom.access.vault import Vault
 from starloom.access.view import AccessView
@@ -47,6 +47,7 @@ from starloom.edge.lan import LanListener, LanPlace
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.neighbours import Neighbours
+from starloom.edge.own_sockets import OwnSockets
 from starloom.edge.peers import Peers, secret_of
 from starloom.edge.retained import Retained
 from starloom.edge.service import Gauge
@@ -74,7 +75,6 @@ from starloom.store.opening import open_store
 from starloom.store.port import Damaged, Unavailable
 from starloom.store.redis import RedisStore
 
-HUB_FILE = Path("run") / "hub.json"
 GOODBYE_S = 2.0
 FIRST_ANSWER_MS = 60_000
 HUB_KEY_FILE = Path("keys") / "hub.key"
@@ -108,7 +108,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         ttl_ms = round(settings.owner_ttl_s * 1000)
         store = await open_store(redis_url, database_url, owner_ttl_ms=ttl_ms, home=home)
         stack.push_async_callback(store.close)
-        clock, fanout, links, given = HubClock(), Fanout(), Links(), Given()
+        clock, fanout, links, given, refusals = HubClock(), Fanout(), Links(), Given(), Refusals()
         shared = settings.shared_home
         blobs = FileBlobs(
             shared / "blobs",
@@ -147,6 +147,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
                 measure=time.perf_counter,
                 secrets=vault,
                 given=given,
+                refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
             )
 
         access, fleet = AccessView(clock.now_ms), FleetView()
@@ -239,6 +240,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             reads=store,
             ready=lambda: _not_ready(succession, neighbours),
             received=seat.received,
+            refusals=refusals,
             settings=settings,
             standing=neighbours,
             tickets=Tickets(time.monotonic),
@@ -278,7 +280,7 @@ async def _local_token(settings: Settings, access: AccessView, inbox: Inbox, clo
     until_ms = clock.now_ms() + FIRST_ANSWER_MS
     while True:
         try:
-            return await first_run.ensure_local_token(settings.home, settings.url, access, inbox, clock.now_ms())
+            return await first_run.ensure_local_token(settings.home, access, inbox, clock.now_ms())
         except (Overloaded, Unavailable) as error:
             if clock.now_ms() >= until_ms:
                 raise
@@ -361,6 +363,7 @@ def _files(settings: Settings) -> Files:
         (path for path in (PACKAGE / "_agent" / "join.py", CHECKOUT / "device_agents" / "join.py") if path.is_file()),
         None,
     )
+    lock = script.with_name("requirements.lock") if script is not None else None
     pages = [settings.web] if settings.web else [PACKAGE / "_web", CHECKOUT / "frontend" / "dist"]
     page = next((path for path in pages if (path / "index.html").is_file()), None)
     tabs = [PACKAGE / "_tab", CHECKOUT / "device_agents" / "browser" / "dist"]
@@ -368,6 +371,7 @@ def _files(settings: Settings) -> Files:
     in_checkout = settings.wheels is None and all((source / "pyproject.toml").is_file() for source in sources)
     return Files(
         join_script=script,
+        requirements=lock if lock is not None and lock.is_file() else None,
         page=page or pages[-1],
         tab=next((path for path in tabs if (path / "index.html").is_file()), tabs[-1]),
         wheels=settings.wheels or (settings.home / "wheels" if in_checkout else PACKAGE / "_agent" / "wheels"),
@@ -429,13 +433,16 @@ async def serve(settings: Settings) -> None:
             key=settings.tls_key,
             places=running.hub.places,
         )
-        hub_file = settings.home / HUB_FILE
-        first_run.write_private(hub_file, {"pid": os.getpid(), "url": settings.url})
+        own = OwnSockets(settings.home, running.hub.now_ms, settings.drain_s / 2, running.hub.places)
+        local_file = settings.home / first_run.LOCAL_FILE
         try:
+            places = await own.open(running.edge.app)
+            first_run.write_local(settings.home, settings.url, running.local_token, places)
             _log.info("event=listening url=%s", settings.url)
             await _Server(config, running).serve()
         finally:
-            hub_file.unlink(missing_ok=True)
+            local_file.unlink(missing_ok=True)
+            await own.close()
 
 
 def main() -> int:

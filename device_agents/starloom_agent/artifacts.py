@@ -1,23 +1,27 @@
 """Moves artifacts between a tool process and the hub: HTTP, resumed by hash, retried over cuts until the deadline.
 
 The address and the token of the present connection stand in a file that the agent rewrites after each reconnect, so
-every try reads them anew. Bytes are never believed: a fetched file is checked against its hash.
+every try reads them anew. Bytes are never believed: a fetched file is checked against its hash. No request carries what
+another could use: each is proved by a key that never leaves this device, and so is the hub's answer.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import http.client
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from starloom_agent.dialling import Route
 from starloom_agent.tools.interface import OutputPort, ToolFailed
+from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code
 
 CHUNK_BYTES = 256 * 1024
@@ -104,20 +108,18 @@ class HubArtifacts:
             else:
                 return
 
-    def _open(self) -> tuple[http.client.HTTPConnection, str, dict[str, str]]:
+    def _open(self) -> _Exchange:
         try:
             where = json.loads(self._file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise _Again(f"the agent is not connected ({error})") from error
         route = Route(where["hub"], where.get("pin", ""), where.get("via", ""))
-        prefix = f"{route.url.path.rstrip('/')}/aip/v1/artifacts/"
-        return route.http(_TRY_TIMEOUT_S), prefix, {"Authorization": f"Bearer {where['token']}"}
+        return _Exchange(route, where["token"], bytes.fromhex(where["key"]))
 
     def _put_once(self, file: BinaryIO, sha256: str, size: int, name: str) -> None:
-        connection, prefix, headers = self._open()
+        exchange = self._open()
         try:
-            connection.request("HEAD", prefix + sha256, headers=headers)
-            response = connection.getresponse()
+            response = exchange.ask("HEAD", sha256)
             response.read()
             if response.status == 200:
                 self._output.progress(done_bytes=size, fraction=1.0, note=f"{name}: the hub has it")
@@ -127,30 +129,20 @@ class HubArtifacts:
             offset = _offset(response)
             while True:
                 file.seek(offset)
-                offset = self._patch(connection, prefix + sha256, headers, offset, size, file.read(CHUNK_BYTES))
+                offset = self._patch(exchange, sha256, offset, size, file.read(CHUNK_BYTES))
                 self._output.progress(done_bytes=offset, fraction=offset / size if size else 1.0, note=name)
                 if offset >= size:
                     return
         finally:
-            connection.close()
+            exchange.close()
 
-    def _patch(
-        self,
-        connection: http.client.HTTPConnection,
-        path: str,
-        headers: dict[str, str],
-        offset: int,
-        size: int,
-        chunk: bytes,
-    ) -> int:
+    def _patch(self, exchange: _Exchange, sha256: str, offset: int, size: int, chunk: bytes) -> int:
         more = {
-            **headers,
             "Content-Type": "application/offset+octet-stream",
             "Upload-Offset": str(offset),
             "Upload-Length": str(size),
         }
-        connection.request("PATCH", path, body=chunk, headers=more)
-        response = connection.getresponse()
+        response = exchange.ask("PATCH", sha256, more, chunk)
         body = response.read(4096)
         if response.status == 204:
             return _offset(response, offset + len(chunk))
@@ -160,13 +152,10 @@ class HubArtifacts:
         return offset
 
     def _fetch_once(self, sha256: str, partial: Path) -> None:
-        connection, prefix, headers = self._open()
+        exchange = self._open()
         try:
             have = partial.stat().st_size if partial.exists() else 0
-            if have:
-                headers = {**headers, "Range": f"bytes={have}-"}
-            connection.request("GET", prefix + sha256, headers=headers)
-            response = connection.getresponse()
+            response = exchange.ask("GET", sha256, {"Range": f"bytes={have}-"} if have else {})
             if response.status == 416:
                 response.read()
                 return
@@ -186,7 +175,7 @@ class HubArtifacts:
             if done < length:
                 raise _Again(f"the connection ended after {done} of {length} bytes")
         finally:
-            connection.close()
+            exchange.close()
 
     def _refuse(self, status: int, what: str, body: bytes) -> None:
         """Raise what a status means: another try for what may pass, a failure for what will not."""
@@ -200,6 +189,43 @@ class HubArtifacts:
         if status == 404:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{what}: the hub does not have this artifact. {said}", effect=False)
         raise _Again(f"{what} was answered with {status}. {said}")
+
+
+class _Exchange:
+    """Requests of one open session over one HTTP connection."""
+
+    def __init__(self, route: Route, token: str, key: bytes) -> None:
+        self._http = route.http(_TRY_TIMEOUT_S)
+        self._prefix = f"{route.url.path.rstrip('/')}/aip/v1/artifacts/"
+        self._token = token
+        self._key = key
+
+    def close(self) -> None:
+        self._http.close()
+
+    def ask(
+        self, method: str, sha256: str, headers: Mapping[str, str] = MappingProxyType({}), body: bytes | None = None
+    ) -> http.client.HTTPResponse:
+        """Send one request and return the answer, which is the hub's.
+
+        Raises:
+            _Again: somebody else answered, or a hub that does not know this session (any more).
+        """
+        proof = request_proof(
+            self._key,
+            method,
+            sha256,
+            offset=headers.get("Upload-Offset", ""),
+            length=headers.get("Upload-Length", ""),
+            span=headers.get("Range", ""),
+        )
+        sent = {**headers, "Authorization": f"Starloom {self._token} {proof}"}
+        self._http.request(method, self._prefix + sha256, body=body, headers=sent)
+        response = self._http.getresponse()
+        expected = answer_proof(self._key, proof, response.status, response.getheader("Upload-Offset") or "")
+        if not hmac.compare_digest((response.getheader(ANSWER_PROOF) or "").encode(), expected.encode()):
+            raise _Again(f"the answer {response.status} to {method} does not prove to be the hub's")
+        return response
 
 
 def _offset(response: http.client.HTTPResponse, otherwise: int = 0) -> int:

@@ -27,7 +27,15 @@ from starloom_agent.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, Cann
 from starloom_agent.ledger import Ledger, LedgerFault
 from starloom_agent.locking import AlreadyRunning, hold_home, running_pid
 from starloom_agent.offers import no_runner
-from starloom_agent.policy import ANSWERS_HERE, ANSWERS_HUB, Policy, PolicyFault, with_grant, without_grant
+from starloom_agent.policy import (
+    ANSWERS_HERE,
+    ANSWERS_HUB,
+    Policy,
+    PolicyFault,
+    with_grant,
+    without_grant,
+    written_beside,
+)
 from starloom_agent.policy_file import accept_policy, adopt_policy, read_policy, seal_key, to_toml, write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
@@ -61,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             return asyncio.run(_serve(home, joined, Agent(
                 home=home,
-                address=Address(options.hub or joined.hub, joined.hub_key, joined.pin, joined.via),
+                address=_address(options, joined),
                 identity=identity,
                 ledger=ledger,
                 tools=(*registry.all_tools(), *of_servers),
@@ -85,6 +93,12 @@ def _adopt(home: AgentHome) -> None:
     except PolicyFault as fault:
         # The agent runs all the same, and allows what a faulty policy allows.
         say(str(fault))
+
+
+def _address(options: argparse.Namespace, joined: Joined) -> Address:
+    # Another address is not reached by the socket of this computer's hub.
+    via = "" if options.hub and joined.via.startswith("/") else joined.via
+    return Address(options.hub or joined.hub, joined.hub_key, joined.pin, via)
 
 
 def find_sandbox() -> levels.Sandbox:
@@ -122,8 +136,10 @@ def _change(home: AgentHome, change: Callable[[Policy], Policy]) -> Policy:
 
 
 def grant(options: argparse.Namespace) -> int:
-    given = options.what, options.effects
+    given = options.what, options.effects, options.cwd
     policy = _change(AgentHome.at(options.home), lambda before: with_grant(before, options.grant, *given))
+    if options.cwd and (folder := written_beside(policy, options.cwd)):
+        say(f"The hub may write in {folder}, so it chooses what this command finds in {options.cwd}.")
     show(f"granted; in force now: {', '.join(sorted(policy.allowed)) or 'nothing beyond observe'}")
     return 0
 
@@ -255,7 +271,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
     command.add_argument("--pin", default="", help="the public key that the hub's certificate must carry (sha256//...)")
-    command.add_argument("--via", default="", metavar="HOST:PORT", help="where a tunnel to the hub ends on this device")
+    command.add_argument("--via", default="", metavar="HOST:PORT", help="where a tunnel to the hub ends, or its socket")
     command.add_argument("--start", action="store_true", help="start the agent when it has joined")
     command.add_argument("--yes", action="store_true", help="replace the hub that this home has joined")
     command = add("run", run, "run the agent in the foreground")
@@ -281,6 +297,8 @@ def parser() -> argparse.ArgumentParser:
         if name == "grant":
             hint = "what the command may do at most, such as read or read,write; without it you are asked each time"
             command.add_argument("--effects", type=_names, default=[], help=hint)
+            where = "the folder in which the command runs; without it, an empty one; another one asks you each time"
+            command.add_argument("--cwd", metavar="DIR", default=None, help=where)
     hint = "show or change what this device allows; `log` shows decisions, `accept` takes over an edited file"
     command = add("policy", policy, hint)
     command.add_argument("action", nargs="?", choices=("show", "log", "profile", "accept"), default="show")
@@ -325,9 +343,19 @@ _FAULTS = (
 )
 
 
+def _parsed(argv: list[str]) -> argparse.Namespace:
+    """Return the options; argparse takes no words after `--` once an option stands between them and the first word."""
+    if argv[:1] not in (["grant"], ["ungrant"]) or "--" not in argv:
+        return parser().parse_args(argv)
+    at = argv.index("--")
+    options = parser().parse_args(argv[:at])
+    options.what += argv[at + 1 :]
+    return options
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = parser().parse_args(argv)
+    options = _parsed(sys.argv[1:] if argv is None else argv)
     try:
         if options.command == "join" and options.profile:
             _profile(options.profile)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Final
 
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
@@ -39,14 +41,16 @@ class Word:
 class CommandRule:
     """A command that may run: one word of argv each; only the last may be `rest` (none or more words).
 
-    `effects` is what its owner says that it may do at most; none given means anything.
+    `effects` is what its owner says that it may do at most; none given means anything. `cwd` is the folder (absolute)
+    in which it runs; empty: the attempt's own, which is empty at the start.
     """
 
     words: tuple[Word, ...]
     effects: tuple[Effect, ...] = ()
+    cwd: str = ""
 
     @staticmethod
-    def of(argv: Any, place: str = "argv", effects: Any = ()) -> CommandRule:
+    def of(argv: Any, place: str = "argv", effects: Any = (), cwd: Any = "") -> CommandRule:
         """Read `["systemctl", "status", {"word": "[a-z]+"}]`; `{"rest": pattern}` may stand last.
 
         Raises:
@@ -68,7 +72,9 @@ class CommandRule:
             if kind == "rest" and index != len(argv) - 1:
                 raise PolicyFault(f"{here}: rest may stand at the end only")
             words.append(Word(pattern=_pattern(pattern, here), rest=kind == "rest"))
-        return CommandRule(tuple(words), tuple(effect for effect in Effect if effect in effects))
+        if not isinstance(cwd, str) or (cwd and not PurePath(cwd).is_absolute()):
+            raise PolicyFault(f"{place}: cwd is the whole path of a folder")
+        return CommandRule(tuple(words), tuple(effect for effect in Effect if effect in effects), cwd)
 
     def fits(self, argv: list[str]) -> bool:
         fixed = [word for word in self.words if not word.rest]
@@ -86,6 +92,21 @@ class CommandRule:
         exact = all(word.literal is not None for word in self.words)
         harmless = bool(self.effects) and not RISKY_EFFECTS & set(self.effects)
         return not exact and not harmless
+
+    def beside(self, call: Mapping[str, Any], folder: str) -> str:
+        """Return in words what of a call the owner did not type: input, variables, another folder; empty if nothing.
+
+        `folder` is the call's working folder as a whole path, empty for the attempt's own. A command does what these
+        say as much as what its words say: `make` runs what lies in its folder.
+        """
+        given = [name for name in ("stdin", "env") if call.get(name)]
+        if given:
+            return f"the hub chooses its {' and '.join(given)}"
+        if folder == self.cwd:
+            return ""
+        if not self.cwd:
+            return f"the hub chooses its folder ({folder}), and the rule names none"
+        return f"it would run in {folder or 'an empty folder'}, and the rule names {self.cwd}"
 
     def plain(self) -> list[Any]:
         """Return the form that `of` reads."""

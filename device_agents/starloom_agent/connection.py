@@ -1,4 +1,6 @@
-"""One connection to the hub: dial, prove the key, pump frames both ways until it ends. Decides nothing about work.
+"""One connection to the hub: dial, have the hub prove its key, prove one's own, pump frames both ways until it ends.
+
+Decides nothing about work. A hub that does not sign with the key pinned at joining is left before it is obeyed.
 
 All that waits leaves as one message, so numbers and order hold. A message is taken in the turn in which it came, and
 what comes of it is sent in that turn where the line takes it at once; everything else by the writer. What is done with
@@ -17,8 +19,9 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 import starloom_agent
 from starloom_agent.dialling import Route
-from starloom_agent.identity import Identity
+from starloom_agent.identity import Identity, KeyShare, signed_by
 from starloom_agent.line import Line
+from starloom_protocol.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
 from starloom_protocol.frames import (
     Alive,
     Bye,
@@ -32,8 +35,8 @@ from starloom_protocol.frames import (
     Refuse,
     Welcome,
 )
-from starloom_protocol.session import ProtocolFault, Session, Side, State, proof_bytes
-from starloom_protocol.version import PROTOCOL_VERSIONS
+from starloom_protocol.session import ProtocolFault, Session, Side, State
+from starloom_protocol.version import AGENT_VERSIONS
 from starloom_protocol.vocabulary import Code
 
 OPEN_TIMEOUT_S: Final = 15.0
@@ -44,11 +47,13 @@ _WRITE_BYTES: Final = 32 * 1024
 """Sending waits while the line has more than this to send."""
 _SILENT_LEAST_S: Final = 10.0
 _REFUSED_AGAIN_S: Final = 60.0
+_REFUSED_MOST_S: Final = 60.0
+"""A hub that has not proved its key may ask for no longer pause than that."""
 # What only a person can change, and then by joining or installing anew: dialling again would be noise for ever.
-_FOR_GOOD: Final = frozenset({Code.AGENT_TOO_OLD, Code.BAD_SIGNATURE, Code.DEVICE_REVOKED, Code.UNKNOWN_KEY})
+_FOR_GOOD: Final = frozenset({Code.BAD_SIGNATURE, Code.DEVICE_REVOKED, Code.UNKNOWN_KEY})
+_MAY_PASS_SLOWLY: Final = frozenset({Code.AGENT_TOO_OLD, Code.HUB_TOO_OLD})
 # A byte that a line has changed looks the same; said again and again it is so.
 _MAY_BE_THE_LINE: Final = frozenset({Code.BAD_SIGNATURE, Code.UNKNOWN_KEY})
-_MAY_PASS_SLOWLY: Final = frozenset({Code.HUB_TOO_OLD})
 
 
 class ConnectionEnded(Exception):
@@ -113,7 +118,8 @@ class Connection:
     ledger_id: str
     peer: Peer
     clock: Callable[[], float]
-    session: Session = field(default_factory=lambda: Session(Side.AGENT))
+    session: Session = field(default_factory=lambda: Session(Side.AGENT, versions=AGENT_VERSIONS))
+    channel: ChannelKeys | None = None
     _waiting: list[Frame] = field(default_factory=list)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _sending: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -143,9 +149,14 @@ class Connection:
             ConnectionEnded: for every way in which it ends, with the reason.
         """
         route = self.address.route
-        end: dict[str, Any] = dict(zip(("host", "port"), route.dialled, strict=True)) if route.via else {}
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):
+                end: dict[str, Any] = {}
+                if route.own_socket:
+                    end["sock"] = await asyncio.to_thread(route.open_socket, OPEN_TIMEOUT_S)
+                    end["sock"].setblocking(False)
+                elif route.via:
+                    end["host"], end["port"] = route.dialled
                 line = await connect(
                     self.address.socket,
                     ssl=route.tls(),
@@ -188,36 +199,52 @@ class Connection:
     # -- handshake
 
     async def _prove(self, line: Line) -> tuple[Welcome, float]:
-        me = self.identity
+        me, share = self.identity, KeyShare()
         hello = Hello(
             device=me.device,
             instance=me.instance,
             key=me.key,
+            key_share=share.text,
             ledger=self.ledger_id,
             next_report=self.peer.next_report(),
             version=starloom_agent.__version__,
-            versions=list(PROTOCOL_VERSIONS),
+            versions=list(AGENT_VERSIONS),
         )
         await line.send(self.session.send([hello]), text=True)
         challenge = await self._next(line)
         if not isinstance(challenge, Challenge):
             raise ConnectionEnded(f"the hub sent {type(challenge).__name__} instead of a challenge")
-        if challenge.hub != self.address.hub_key:
-            raise ConnectionEnded(
-                f"{self.address.hub} is not the hub that this device joined: its key is another one. If the hub was "
-                "made anew, join again with a fresh line from `starloom enroll`",
-                final=True,
-                doubtful=True,
-            )
-        proof = proof_bytes(
-            hub=challenge.hub, nonce=challenge.nonce, device=me.device, key=me.key, version=challenge.version
-        )
+        proof = self._believe(hello, share, challenge)
         proved_at = self.clock()
         await line.send(self.session.send([Prove(signature=me.sign(proof))]), text=True)
         welcome = await self._next(line)
         if not isinstance(welcome, Welcome):
             raise ConnectionEnded(f"the hub sent {type(welcome).__name__} instead of a welcome")
         return welcome, proved_at
+
+    def _believe(self, hello: Hello, share: KeyShare, challenge: Challenge) -> bytes:
+        """Seal the session if the hub has proved its key; return what this device signs.
+
+        Raises:
+            ConnectionEnded: it has not. Nothing that it said counts, and it is dialled again: the port may be a
+                stranger's only while the hub is down.
+        """
+        where = self.address.hub
+        if challenge.hub != self.address.hub_key:
+            raise ConnectionEnded(
+                f"{where} is not the hub that this device joined: its key is another one. If the hub was "
+                "made anew, join again with a fresh line from `starloom enroll`"
+            )
+        said = transcript(hello, challenge)
+        secret = share.secret_with(challenge.key_share)
+        if secret is None or not signed_by(challenge.hub, challenge.signature, hub_proof(said)):
+            raise ConnectionEnded(
+                f"the listener at {where} names the hub's key but cannot prove that it has it: this is not the hub "
+                "that this device joined, or something stands between"
+            )
+        self.channel = channel_keys(secret, said)
+        self.session.secure(self.channel)
+        return device_proof(said, challenge.signature)
 
     async def _next(self, line: Line) -> Frame:
         """Return the next frame of the handshake; a refusal or an error ends the connection with its reason."""
@@ -229,10 +256,18 @@ class Connection:
                 return frame
 
     def _raise_end(self, frame: Frame) -> None:
+        if isinstance(frame, Refuse | ErrorFrame) and not self.session.secured:
+            # Anybody who holds the port can say this, so it is reported and never ends the dialling for good.
+            fix, again_s = (frame.fix, frame.retry_after_s) if isinstance(frame, Refuse) else ("", 0.0)
+            again_s = again_s or (_REFUSED_AGAIN_S if frame.code in _MAY_PASS_SLOWLY else 0.0)
+            raise ConnectionEnded(
+                f"before the hub proved its key it refused this device ({frame.code}): {frame.reason}. {fix}".rstrip(),
+                retry_after_s=min(again_s, _REFUSED_MOST_S),
+            )
         if isinstance(frame, Refuse):
             raise ConnectionEnded(
                 f"the hub refuses this device ({frame.code}): {frame.reason}. {frame.fix}",
-                retry_after_s=frame.retry_after_s or (_REFUSED_AGAIN_S if frame.code in _MAY_PASS_SLOWLY else None),
+                retry_after_s=frame.retry_after_s or None,
                 final=frame.retry_after_s <= 0 and frame.code in _FOR_GOOD,
                 doubtful=frame.code in _MAY_BE_THE_LINE,
             )

@@ -1,7 +1,8 @@
 """How the hub is reached: which address is dialled for its URL, and which public key its certificate must carry.
 
 A `pin` replaces the trust in authorities: it is compared before the first byte of ours is sent. `via` is where a
-tunnel ends on this device; the Host that the hub sees stays its own. Knows nothing of what is said.
+tunnel ends on this device, or the Unix socket of a hub on this computer, which must be served by this user or root; the
+Host that the hub sees stays its own. Knows nothing of what is said.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import http.client
+import os
 import socket
 import ssl
 from dataclasses import dataclass
@@ -17,6 +19,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import load_der_x509_certificate
+
+from starloom_protocol.peer import peer_uid
 
 PIN_PREFIX = "sha256//"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -84,7 +88,7 @@ def tls_context(pin: str) -> ssl.SSLContext:
 
 @dataclass(frozen=True)
 class Route:
-    """The way to one hub. `pin` and `via` (`HOST:PORT`) may be empty."""
+    """The way to one hub. `pin` and `via` (`HOST:PORT`, or the path of a socket) may be empty."""
 
     hub: str
     pin: str = ""
@@ -94,12 +98,36 @@ class Route:
         checked_pin(self.pin)
         if self.pin and self.url.scheme != "https":
             raise BadRoute(f"a pin belongs to an https address; {self.hub} has no certificate")
-        if self.via and urlsplit(f"//{self.via}").port is None:
+        if self.via and not self.own_socket and urlsplit(f"//{self.via}").port is None:
             raise BadRoute(f"{self.via} is not HOST:PORT, where a tunnel to the hub ends on this device")
 
     @property
     def url(self) -> SplitResult:
         return urlsplit(self.hub)
+
+    @property
+    def own_socket(self) -> str:
+        """Return the path of the hub's Unix socket on this computer, or ""."""
+        return self.via if self.via.startswith("/") else ""
+
+    def open_socket(self, timeout_s: float | None) -> socket.socket:
+        """Return a connection to the hub's Unix socket, whose server is known to be this user's.
+
+        Raises:
+            OSError: nobody listens there, or another user does.
+        """
+        opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            opened.settimeout(timeout_s)
+            opened.connect(self.own_socket)
+        except BaseException:
+            opened.close()
+            raise
+        found = peer_uid(opened)
+        if found not in (os.geteuid(), 0):
+            opened.close()
+            raise PermissionError(f"{self.own_socket} is served by another user ({found}): it is not this user's hub")
+        return opened
 
     @property
     def dialled(self) -> tuple[str, int]:
@@ -111,7 +139,7 @@ class Route:
 
     @property
     def is_loopback(self) -> bool:
-        return self.dialled[0] in _LOOPBACK
+        return bool(self.own_socket) or self.dialled[0] in _LOOPBACK
 
     def tls(self) -> ssl.SSLContext | None:
         """Return the context for this hub, None where the address is plain http."""
@@ -132,6 +160,10 @@ class _Connection(http.client.HTTPConnection):
         self._route = route
 
     def connect(self) -> None:
-        opened = socket.create_connection(self._route.dialled, self.timeout)
-        context = self._route.tls()
+        route = self._route
+        if route.own_socket:
+            opened = route.open_socket(self.timeout)
+        else:
+            opened = socket.create_connection(route.dialled, self.timeout)
+        context = route.tls()
         self.sock = opened if context is None else context.wrap_socket(opened, server_hostname=self.host)

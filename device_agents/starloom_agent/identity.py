@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from starloom_protocol.session import device_id
@@ -66,3 +67,18 @@ def signed_by(key: str, signature: str, data: bytes) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+class KeyShare:
+    """One side's half of a connection's key agreement; made for one connection and used once."""
+
+    def __init__(self) -> None:
+        self._private = X25519PrivateKey.generate()
+        self.text = b64(self._private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+    def secret_with(self, other: str) -> bytes | None:
+        """Return the secret shared with the peer's key share (base64), or None if that is none."""
+        try:
+            return self._private.exchange(X25519PublicKey.from_public_bytes(base64.b64decode(other, validate=True)))
+        except ValueError:
+            return None

@@ -27,9 +27,9 @@ def lease_name(at: LeaseRef) -> str:
     return f"{at.constellation}/{at.task}/{at.incarnation}.{at.attempt}"
 
 
-def leaves_no_trace(tool: Tool) -> bool:
-    """Whether a call of this tool that was cut off cannot have changed anything."""
-    return set(tool.effects) <= _HARMLESS
+def leaves_no_trace(tool: Tool, dispatch: Dispatch) -> bool:
+    """Whether a call that was cut off cannot have changed anything: its tool only reads, and no file is saved."""
+    return set(tool.effects) <= _HARMLESS and not dispatch.files_out
 
 
 def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[DecisionRow], None]) -> Ended | None:
@@ -84,7 +84,7 @@ def spec_of(
         cage=allowance.cage(tool),
         confined=tool.confined,
         connection_file=str(connection_file),
-        effectless=leaves_no_trace(tool),
+        effectless=leaves_no_trace(tool, dispatch),
         fence=f"{dispatch.at.incarnation}.{dispatch.at.attempt}",
         fence_at=fence_at,
         files_out=dispatch.files_out,

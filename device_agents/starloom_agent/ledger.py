@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from starloom_protocol.frames import ArtifactReady, LeaseRef, Propose, Receipt, ResultFrame, Started
+from starloom_protocol.frames import LeaseRef, Receipt, ResultFrame, Started
 
-Report = Started | ResultFrame | Receipt | Propose | ArtifactReady
+Report = Started | ResultFrame | Receipt
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;

@@ -49,6 +49,12 @@ class Link:
         """The connection that is being dialled has its session."""
         self.connection = self._dialling
 
+    @property
+    def http_key(self) -> str:
+        """Return the key that proves requests for artifacts on the open connection, in hexadecimal digits."""
+        channel = self.connection.channel if self.connection is not None else None
+        return channel.http.hex() if channel is not None else ""
+
     def push(self, frames: list[Frame]) -> bool:
         """Queue frames that are not reports; False if there is no connection or it has too many waiting."""
         return self.connection is not None and self.connection.push(frames)

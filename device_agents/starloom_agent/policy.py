@@ -17,6 +17,7 @@ from typing import Any, Final
 from starloom_agent.commands import CommandRule, PolicyFault, word_of
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.tools.interface import Folders, Tool, refused_line
+from starloom_protocol.profiles import PROFILE_GRANTS
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Profile
 
@@ -36,14 +37,6 @@ PRIVATE: Final = (
     "device.key", "hub.json", "ledger.sqlite", "policy.toml", "policy.key", "mcp.toml", "asks", "run", "work",
 )  # fmt: skip
 
-_FILES = frozenset({FILES_READ, FILES_WRITE})
-_WORK = _FILES | {"python:run", "git:run"}
-PROFILE_GRANTS: Final[dict[Profile, frozenset[str]]] = {
-    Profile.OBSERVE: frozenset(),
-    Profile.FILES: _FILES,
-    Profile.WORK: _WORK,
-    Profile.OPERATE: _WORK | {SHELL_RUN, NET_REACH, SERVICE_RESTART, "container:read"},
-}
 PROFILE_WORDS: Final[dict[Profile, str]] = {
     Profile.OBSERVE: "read facts about this machine (disk, processes, services, logs); no files, no programs",
     Profile.FILES: "also read and write files, inside the folders you name",
@@ -112,7 +105,11 @@ class Policy:
             "write": list(self.write),
             "hosts": list(self.hosts),
             "commands": [
-                {"argv": rule.plain(), **({"effects": list(rule.effects)} if rule.effects else {})}
+                {
+                    "argv": rule.plain(),
+                    **({"effects": list(rule.effects)} if rule.effects else {}),
+                    **({"cwd": rule.cwd} if rule.cwd else {}),
+                }
                 for rule in self.commands
             ],
             "always": [{"tool": item.tool, "args": item.args} for item in self.always],
@@ -158,9 +155,10 @@ def policy_of(plain: Mapping[str, Any]) -> Policy:
         raise PolicyFault("commands: a list of rules is expected")
     rules = []
     for index, item in enumerate(commands):
-        if not isinstance(item, Mapping) or not {"argv"} <= set(item) <= {"argv", "effects"}:
-            raise PolicyFault(f"commands[{index}]: a rule has the field argv, and perhaps effects")
-        rules.append(CommandRule.of(item["argv"], f"commands[{index}].argv", item.get("effects", [])))
+        if not isinstance(item, Mapping) or not {"argv"} <= set(item) <= {"argv", "effects", "cwd"}:
+            raise PolicyFault(f"commands[{index}]: a rule has the field argv, and perhaps effects and cwd")
+        place = f"commands[{index}].argv"
+        rules.append(CommandRule.of(item["argv"], place, item.get("effects", []), item.get("cwd", "")))
     return Policy(
         profile=profile,
         grants=frozenset(lists["grants"]),
@@ -247,12 +245,17 @@ def decide(
     Paths and hosts inside the arguments are judged by the context at the moment of use, against the same policy.
     """
     decision = _permitted(policy, tool, args, writes, sandbox)
-    if not decision.allowed or not tool.asks_first or _answered_by_rule(policy, tool, args):
+    if not decision.allowed or not tool.asks_first:
+        return decision
+    unsaid = _beside_rules(policy, args) if tool.grant == SHELL_RUN else None
+    if unsaid == "":
         return decision
     action = action_of(tool, args)
     if action in policy.always:
         return replace(decision, reason=f"{decision.reason}, and its owner has allowed just this for good")
     reason = f"{action.tool} {action.args[:_SHOWN_CHARS]} asks the owner of this device first"
+    if unsaid:
+        reason += f", because {unsaid}"
     line = f"starloom-agent approve {ask_id(action, task)}"
     return Decision(False, reason, Code.NEEDS_APPROVAL, line, asks=True)
 
@@ -268,12 +271,36 @@ def ask_id(action: Always, task: str) -> str:
     return hashlib.sha256(canonical([action.tool, action.args, task]).encode()).hexdigest()[:8]
 
 
-def _answered_by_rule(policy: Policy, tool: Tool, args: Mapping[str, Any]) -> bool:
-    """Whether a command rule that its owner typed is the answer to the question already."""
-    if tool.grant != SHELL_RUN:
-        return False
+def _beside_rules(policy: Policy, args: Mapping[str, Any]) -> str | None:
+    """Return "" where a command rule that its owner typed answers the question already; else what it leaves open.
+
+    None: no rule was typed whole for this command, so it asks in any case.
+    """
     argv = args.get("argv")
-    return isinstance(argv, list) and any(not rule.asks and rule.fits(argv) for rule in policy.commands)
+    typed = [rule for rule in policy.commands if isinstance(argv, list) and not rule.asks and rule.fits(argv)]
+    folder = _folder_of(policy, args.get("cwd"))
+    found = [rule.beside(args, folder) for rule in typed]
+    return None if not found else "" if "" in found else found[0]
+
+
+def _folder_of(policy: Policy, cwd: Any) -> str:
+    """Return the whole path of a call's working folder by its letters alone: a link may lead elsewhere by then.
+
+    One that goes up by `..` stays as it is written, so no rule names it.
+    """
+    if not cwd:
+        return ""
+    path = Path(str(cwd)).expanduser()
+    roots = (*policy.read, *policy.write)
+    whole = path if path.is_absolute() or not roots else Path(roots[0]) / path
+    return str(whole)
+
+
+def written_beside(policy: Policy, cwd: str) -> str:
+    """Return the folder through which the hub may change what lies in a working folder; empty if there is none."""
+    folder = Path(cwd).expanduser().resolve()
+    inside = (root for root in policy.write if Path(root) == folder or Path(root) in folder.parents)
+    return next(inside, "") if FILES_WRITE in policy.allowed else ""
 
 
 def _permitted(policy: Policy, tool: Tool, args: Mapping[str, Any], writes: str | None, sandbox: Sandbox) -> Decision:
@@ -304,7 +331,8 @@ def _decide_command(policy: Policy, args: Mapping[str, Any]) -> Decision:
     if not isinstance(argv, list) or not argv or not all(isinstance(item, str) and "\x00" not in item for item in argv):
         return Decision(False, "a command is a list of words (argv), never one string", Code.BAD_ARGUMENTS)
     shown = shlex.join(argv)
-    line = f"starloom-agent grant {SHELL_RUN} -- {shown}"
+    folder = _folder_of(policy, args.get("cwd"))
+    line = f"starloom-agent grant {SHELL_RUN} {f'--cwd {shlex.quote(folder)} ' if folder else ''}-- {shown}"
     if SHELL_RUN in policy.denied:
         return Decision(False, f"the owner took {SHELL_RUN} away", Code.POLICY_REFUSED, line)
     for number, rule in enumerate(policy.commands, 1):
@@ -329,10 +357,13 @@ def why_not_offered(policy: Policy, tool: Tool, sandbox: Sandbox = NOT_TRIED) ->
     return f"profile {policy.profile} does not allow {tool.grant}; on the device: {shown}"
 
 
-def with_grant(policy: Policy, grant: str, what: list[str], effects: Sequence[str] = ()) -> Policy:
+def with_grant(
+    policy: Policy, grant: str, what: list[str], effects: Sequence[str] = (), cwd: str | None = None
+) -> Policy:
     """Return the policy with one more grant: a folder, a host, a command, or the bare grant.
 
-    `effects` is what a command may do at most; a service or command named whole is not asked about again.
+    `effects` is what a command may do at most, `cwd` the folder in which it runs; a service or command named whole is
+    not asked about again.
 
     Raises:
         PolicyFault: if the grant or what it is for is not valid.
@@ -358,16 +389,29 @@ def with_grant(policy: Policy, grant: str, what: list[str], effects: Sequence[st
         if not what and not policy.commands:
             raise PolicyFault("shell:run needs a command: starloom-agent grant shell:run -- uptime")
         if what:
-            rule = CommandRule.of([word_of(item) for item in what], effects=effects)
-            same = tuple(known for known in policy.commands if known.words != rule.words)
-            changes["commands"] = (*same, rule)
+            folder = _working_folder(policy, cwd) if cwd else ""
+            rule = CommandRule.of([word_of(item) for item in what], effects=effects, cwd=folder)
+            others = (known for known in policy.commands if (known.words, known.cwd) != (rule.words, rule.cwd))
+            changes["commands"] = (*others, rule)
     elif grant == SERVICE_RESTART:
         changes["always"] = tuple(dict.fromkeys((*policy.always, *map(_restart_of, what))))
     elif what:
         raise PolicyFault(f"{grant} stands alone; {' '.join(what)} belongs to no part of it")
     if effects and grant != SHELL_RUN:
         raise PolicyFault(f"effects belong to a command: starloom-agent grant --effects read {SHELL_RUN} -- uptime")
+    if cwd and (grant != SHELL_RUN or not what):
+        raise PolicyFault(f"a folder belongs to a command: starloom-agent grant {SHELL_RUN} --cwd {cwd} -- make")
     return replace(policy, **changes)
+
+
+def _working_folder(policy: Policy, cwd: str) -> str:
+    folder = Path(cwd).expanduser().resolve()
+    if not folder.is_dir():
+        raise PolicyFault(f"{folder} is not a folder; make it first")
+    roots = [Path(root) for root in (*policy.read, *policy.write)]
+    if not any(root == folder or root in folder.parents for root in roots):
+        raise PolicyFault(f"{folder} is in no folder that requests may read: {refused_line(FILES_READ, folder)}")
+    return str(folder)
 
 
 def _restart_of(name: str) -> Always:

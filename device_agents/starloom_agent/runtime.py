@@ -36,12 +36,10 @@ from starloom_agent.running_call import RunningCall
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.tools import display
 from starloom_agent.tools.interface import Tool, ToolFailed
-from starloom_protocol.codec import tag_of
 from starloom_protocol.frames import (
     BEGUN,
     Ack,
     Alive,
-    AsksFrame,
     Cancel,
     Dispatch,
     DrainFrame,
@@ -61,7 +59,6 @@ from starloom_protocol.frames import (
     UpdateAvailable,
     Welcome,
 )
-from starloom_protocol.version import knows
 from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
 
 _WATCH_EVERY_S: Final = 1.0
@@ -199,7 +196,7 @@ class Agent:
         if not self.outbox.connected(welcome.received):
             self._say(f"the hub knows reports up to {welcome.received} of another ledger of this device")
         to = self._address
-        token = {"hub": to.hub, "pin": to.pin, "token": welcome.http_token, "via": to.via}
+        token = {"hub": to.hub, "key": self._link.http_key, "pin": to.pin, "token": welcome.http_token, "via": to.via}
         write_private(self.home.run / "connection.json", msgspec.json.encode(token))
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
@@ -360,7 +357,7 @@ class Agent:
             self._ended_at_once(call, ended)
             return
         if durable:
-            effect = EffectSeen.NONE if leaves_no_trace(tool) else EffectSeen.MAYBE
+            effect = EffectSeen.NONE if leaves_no_trace(tool, dispatch) else EffectSeen.MAYBE
             once = dispatch.repeatability not in REPEATABLE
             self.ledger.accepted(dispatch.at, effect=effect, once=once)
             self.ledger.started(dispatch.at)
@@ -540,9 +537,8 @@ class Agent:
         self._display = found
 
     def _tell_asks(self) -> None:
-        """Tell the hub what waits for the owner here, when that changed and a hub that can read it listens."""
-        connection = self._link.connection
-        if connection is None or not knows(tag_of(AsksFrame), connection.session.version):
+        """Tell the hub what waits for the owner here, when that changed and the hub listens."""
+        if self._link.connection is None:
             return
         frame = self.allowance.asks()
         told = (frame.answers, tuple(ask.action for ask in frame.open))

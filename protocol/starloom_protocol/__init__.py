@@ -3,6 +3,7 @@
 vocabulary   states, codes, effects and how a state is shown
 values       canonical JSON text, JSON pointers, the operators of conditions
 entities     the small records that events put; the state of everything is a map of them
+authors      who wrote or decided something: kind, name and token
 feed         events, snapshots and the frames of the live stream
 plan         the plan language, recipe heads and edits (Pydantic; never imported by an agent)
 frames       one class per AIP frame

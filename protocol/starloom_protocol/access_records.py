@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from starloom_protocol.record import Record
-from starloom_protocol.vocabulary import Role
+from starloom_protocol.vocabulary import PrincipalKind, Role
 
 
 class Principal(Record, frozen=True, kw_only=True):
+    """A person, a program or an assistant by name; `role` is the most that a token of it may have."""
+
     created_ms: int
     id: str
+    kind: PrincipalKind = PrincipalKind.PERSON
     name: str
     role: Role
 
 
 class Token(Record, frozen=True, kw_only=True):
-    """A bearer token or a page's session; only the SHA-256 of its secret is kept."""
+    """A bearer token or a page's session; only the SHA-256 of its secret is kept.
+
+    `parent` is the token that issued it: it has no more rights than that one had, and ends with it.
+    """
 
     created_ms: int
     csrf_hash: str | None = None
@@ -22,6 +28,7 @@ class Token(Record, frozen=True, kw_only=True):
     id: str
     kind: str
     label: str = ""
+    parent: str = ""
     principal: str
     revoked_ms: int = 0
     role: Role
@@ -30,18 +37,22 @@ class Token(Record, frozen=True, kw_only=True):
 
 
 class SignIn(Record, frozen=True, kw_only=True):
-    """A one-time sign-in link; only its secret's hash is kept, and it dies on use."""
+    """A one-time sign-in link; only its secret's hash is kept, and it dies on use.
+
+    Its session is a child of the token `parent`, with no more than that token's rights.
+    """
 
     created_ms: int
     expires_ms: int
     id: str
+    parent: str = ""
     principal: str
     secret_hash: str
     used_ms: int = 0
 
 
 class Idempotency(Record, frozen=True, kw_only=True):
-    """What a key of a principal was used for: the hash of the body and the id that it made."""
+    """What a key of a caller was used for: the hash of the body and the id that it made."""
 
     at_ms: int
     body_hash: str

@@ -23,11 +23,10 @@ from starloom_protocol.frames import (
     HubFrame,
     HubMessage,
     OfferFrame,
-    Propose,
     ResultFrame,
 )
-from starloom_protocol.values import VALUE_DEPTH_MAX
-from starloom_protocol.version import FIELDS_SINCE, PROTOCOL_VERSIONS, leave_out
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, VALUE_DEPTH_MAX
+from starloom_protocol.version import PROTOCOL_VERSIONS, leave_out
 from starloom_protocol.vocabulary import Code
 
 UNAUTHENTICATED_BYTES_MAX: Final = 4 * 1024
@@ -90,8 +89,8 @@ def encode(
     for frame in frames:
         if type(frame) not in legal:
             raise ProtocolFault(Code.PROTOCOL_ERROR, f"the {side} never sends `{tag_of(frame)}`")
-    # No field came later yet: then there is none to look for in each frame.
-    sent = [leave_out(frame, version) for frame in frames] if FIELDS_SINCE else frames
+    # The newest version knows every field: then there is none to look for in each frame.
+    sent = frames if version == PROTOCOL_VERSIONS[-1] else [leave_out(frame, version) for frame in frames]
     data = _encoder.encode({"f": sent, "n": n})
     _limit(data, authenticated=authenticated)
     return data
@@ -115,6 +114,8 @@ def decode(data: bytes | str, side: Side, *, authenticated: bool) -> AgentMessag
     if not message.f:
         raise ProtocolFault(Code.PROTOCOL_ERROR, f"message {message.n} of the {side} carries no frame")
     for frame in message.f:
+        if isinstance(frame, ResultFrame) and frame.value is not None:
+            _limit_value(frame.value)
         for place, text in _texts(frame):
             _check_text(frame, place, text)
     return message
@@ -149,6 +150,15 @@ def _limit(data: bytes | str, *, authenticated: bool) -> None:
         )
 
 
+def _limit_value(text: str) -> None:
+    size = len(text)
+    if size <= INLINE_VALUE_BYTES_MAX and not text.isascii():
+        size = len(text.encode("utf-8", "surrogatepass"))
+    if size > INLINE_VALUE_BYTES_MAX:
+        reason = f"`result.value` has at most {INLINE_VALUE_BYTES_MAX} bytes, this one {size}"
+        raise ProtocolFault(Code.FRAME_TOO_LARGE, f"{reason}; a longer value is an artifact")
+
+
 def _texts(frame: Frame) -> Iterator[tuple[str, str]]:
     """Yield the values of a frame that are canonical JSON text, each with its place."""
     if isinstance(frame, ResultFrame):
@@ -165,8 +175,6 @@ def _texts(frame: Frame) -> Iterator[tuple[str, str]]:
             for part in item.parts:
                 if part.value is not None:
                     yield f"inputs[{item.name}]", part.value
-    elif isinstance(frame, Propose):
-        yield "operations", frame.operations
     elif isinstance(frame, OfferFrame):
         for tool in frame.offer.tools:
             yield f"offer.tools[{tool.name}].args", tool.args

@@ -89,6 +89,7 @@ class Head(Record, frozen=True, kw_only=True):
     `undone_from` is how it had ended before its work was undone.
     """
 
+    approves: bool = True
     attention: list[Attention] = []
     author: str
     budget: Budget | None = None

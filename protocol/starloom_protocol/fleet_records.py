@@ -72,7 +72,8 @@ class Device(Record, frozen=True, kw_only=True):
 
     `ledger_ms` is when its present ledger was first seen: of what was given to it before, that ledger proves nothing.
     While it drains, what may move is moved away at `drain_due_ms` (0: never). `aside` says why it is quarantined;
-    `probing` lets it have one task all the same, to see whether it works again.
+    `probing` lets it have one task all the same, to see whether it works again. `profile_most` is what its join code
+    allowed; `over` says what of its present offer goes beyond that and was not taken over.
     """
 
     aside: str = ""
@@ -92,8 +93,10 @@ class Device(Record, frozen=True, kw_only=True):
     link_since_ms: int = 0
     name: str
     os: str = ""
+    over: str = ""
     probing: bool = False
     profile: Profile = Profile.OBSERVE
+    profile_most: Profile = Profile.OPERATE
     quarantined: bool = False
     remembers: str = ""
     reports: int = 0

@@ -38,11 +38,15 @@ class LeaseRef(Part, frozen=True, kw_only=True):
 
 
 class Hello(Frame, frozen=True, kw_only=True, tag="hello"):
-    """First frame of an agent. `next_report` is the outbox number its next report will carry."""
+    """First frame of an agent. `next_report` is the outbox number its next report will carry.
+
+    `key_share` is an X25519 public key made for this connection (base64): the agent's nonce. Since version 3.
+    """
 
     device: str
     instance: str
     key: str
+    key_share: str = ""
     ledger: str
     next_report: int
     version: str
@@ -50,10 +54,15 @@ class Hello(Frame, frozen=True, kw_only=True, tag="hello"):
 
 
 class Challenge(Frame, frozen=True, kw_only=True, tag="challenge"):
-    """`hub` is the hub's key id; the agent signs `session.proof_bytes(...)`."""
+    """`hub` is the hub's key id. Since version 3 it has the hub's key share and its signature of `channel.hub_proof`.
+
+    The agent signs `channel.device_proof`, in version 2 `session.proof_bytes`.
+    """
 
     hub: str
+    key_share: str = ""
     nonce: str
+    signature: str = ""
     version: int
 
 
@@ -64,7 +73,8 @@ class Prove(Frame, frozen=True, kw_only=True, tag="prove"):
 class Welcome(Frame, frozen=True, kw_only=True, tag="welcome"):
     """The connection counts from here; `received` is the highest report number the hub has durably.
 
-    `http_token` lets this device move artifacts over HTTP while this session lasts.
+    `http_token` names this session in requests for artifacts; since version 3 it opens nothing without the proof that
+    `channel.request_proof` makes.
     """
 
     alive_interval_s: float
@@ -137,24 +147,6 @@ class Receipt(Frame, frozen=True, kw_only=True, tag="receipt"):
     effect: EffectSeen = EffectSeen.NONE
     known: bool = True
     report: int
-
-
-class Propose(Frame, frozen=True, kw_only=True, tag="propose"):
-    """An edit that an agent proposes; `operations` is canonical text."""
-
-    at: LeaseRef
-    base_version: int
-    operations: str
-    reason: str
-    report: int
-
-
-class ArtifactReady(Frame, frozen=True, kw_only=True, tag="artifact_ready"):
-    bytes: int
-    media: str
-    name: str
-    report: int
-    sha256: str
 
 
 class LogChunk(Frame, frozen=True, kw_only=True, tag="log"):
@@ -364,8 +356,6 @@ AgentFrame = (
     | Started
     | ResultFrame
     | Receipt
-    | Propose
-    | ArtifactReady
     | LogChunk
     | Progress
     | ConditionFrame
@@ -396,7 +386,7 @@ HubFrame = (
     | Pong
     | ErrorFrame
 )
-ReportFrame = Started | ResultFrame | Receipt | Propose | ArtifactReady
+ReportFrame = Started | ResultFrame | Receipt
 
 
 class AgentMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

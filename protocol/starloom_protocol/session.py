@@ -2,7 +2,8 @@
 
     agent hello -> hub challenge -> agent prove -> hub welcome | refuse -> open
 
-Owns no socket, clock or key: callers move the bytes, verify the signature over `proof_bytes` and keep the deadlines.
+Owns no socket or clock: callers move the bytes, verify the signatures (`channel`) and keep the deadlines. From `secure`
+on every message carries its seal, and one without it ends the session.
 A refused or broken session is `CLOSED`; `farewell` makes the last message that tells the peer why.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
+from starloom_protocol.channel import ChannelKeys, seal, unseal
 from starloom_protocol.codec import AGENT_FRAMES, HUB_FRAMES, Side, decode, encode, tag_of
 from starloom_protocol.faults import ProtocolFault
 from starloom_protocol.frames import (
@@ -79,9 +81,7 @@ _OPEN: Final = State.OPEN
 _CLOSED: Final = State.CLOSED
 # Nearly all that is ever sent: what leaves an open session as it is and belongs to every version.
 _STEADY: Final[Mapping[Side, frozenset[type[Frame]]]] = {
-    side: frozenset(
-        frame for frame in frames if TABLE[side, frame, _OPEN] is _OPEN and knows(tag_of(frame), PROTOCOL_VERSIONS[0])
-    )
+    side: frozenset(frame for frame in frames if TABLE[side, frame, _OPEN] is _OPEN and knows(tag_of(frame), 1))
     for side, frames in ((Side.AGENT, AGENT_FRAMES), (Side.HUB, HUB_FRAMES))
 }
 
@@ -99,6 +99,19 @@ class Session:
         self._received = 0
         self._farewell_sent = False
         self._welcomed = False
+        self._seal_by: bytes | None = None
+        self._unseal_by: bytes | None = None
+
+    @property
+    def secured(self) -> bool:
+        """True once messages are sealed: what the peer says is its own."""
+        return self._unseal_by is not None
+
+    def secure(self, keys: ChannelKeys) -> None:
+        """Seal all that is sent from now on, and take nothing without the peer's seal."""
+        hub = self.side is Side.HUB
+        self._seal_by = keys.hub if hub else keys.agent
+        self._unseal_by = keys.agent if hub else keys.hub
 
     @property
     def authenticated(self) -> bool:
@@ -116,7 +129,7 @@ class Session:
         data = encode(self._sent + 1, frames, self.side, authenticated=self.authenticated, version=version)
         self._sent += 1
         self._arrive(state, version, frames)
-        return data
+        return data if self._seal_by is None else seal(self._seal_by, data)
 
     def receive(self, data: bytes | str) -> list[Frame]:
         """Return the frames of the peer's message; a duplicate, or anything after the end, gives none.
@@ -127,7 +140,8 @@ class Session:
         if self.state is _CLOSED:
             return []
         try:
-            message = decode(data, self.side.other, authenticated=self.authenticated)
+            text = data if self._unseal_by is None else self._unsealed(self._unseal_by, data)
+            message = decode(text, self.side.other, authenticated=self.authenticated)
             if message.n <= self._received:
                 return []
             self._refuse_gap(message.n)
@@ -164,7 +178,15 @@ class Session:
         self._sent += 1
         self._farewell_sent = True
         self.close(str(fault))
-        return data
+        return data if self._seal_by is None else seal(self._seal_by, data)
+
+    def _unsealed(self, key: bytes, data: bytes | str) -> bytes:
+        raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+        text = unseal(key, raw)
+        if text is None:
+            reason = f"a message does not carry the seal of the {self.side.other}: something stands between"
+            raise ProtocolFault(Code.PROTOCOL_ERROR, reason)
+        return text
 
     def _walk(self, sender: Side, frames: Sequence[Frame]) -> tuple[State, int]:
         """Return state and version after these frames, without changing anything."""
@@ -214,7 +236,10 @@ class Session:
 
 
 def proof_bytes(*, hub: str, nonce: str, device: str, key: str, version: int) -> bytes:
-    """Return the bytes that an agent signs to prove its key: bound to this hub, nonce and protocol version."""
+    """Return the bytes that an agent of version 2 signs to prove its key: bound to this hub, nonce and version.
+
+    Since version 3 it signs `channel.device_proof`.
+    """
     fields = {"device": device, "hub": hub, "key": key, "nonce": nonce, "version": version}
     return b"starloom/aip/prove\n" + canonical(fields).encode()
 

@@ -16,10 +16,22 @@ from starloom_protocol.faults import ProtocolFault
 from starloom_protocol.frames import Frame
 from starloom_protocol.vocabulary import Code
 
-PROTOCOL_VERSIONS: Final = (1, 2)
+PROTOCOL_VERSIONS: Final = (2, 3)
 
-FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {}
+HUB_PROVES_SINCE: Final = 3
+"""From this version on the hub signs the handshake and both sides seal each message."""
+
+AGENT_VERSIONS: Final = tuple(version for version in PROTOCOL_VERSIONS if version >= HUB_PROVES_SINCE)
+"""The versions that an agent offers: it obeys no hub that does not prove its key, whichever version it names."""
+
+FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {
+    ("challenge", "key_share"): 3,
+    ("challenge", "signature"): 3,
+    ("hello", "key_share"): 3,
+}
 """(tag of the frame, name of the field) -> the version it came with; absent means version 1."""
+
+_LATE: Final = frozenset(tag for tag, _ in FIELDS_SINCE)
 
 FRAMES_SINCE: Final[Mapping[str, int]] = {"answer": 2, "asks": 2}
 """tag of the frame -> the version it came with; absent means version 1. Whoever sends one asks `knows` first."""
@@ -59,6 +71,8 @@ def knows(tag: str, version: int) -> bool:
 def leave_out(frame: Frame, version: int, since: Mapping[tuple[str, str], int] = FIELDS_SINCE) -> Frame:
     """Return the frame without the fields that came after `version`: they fall back to their defaults."""
     tag = frame.__struct_config__.tag
+    if since is FIELDS_SINCE and tag not in _LATE:
+        return frame
     changes = {}
     for field in msgspec.structs.fields(frame) if since else ():
         if since.get((str(tag), field.name), 1) > version:

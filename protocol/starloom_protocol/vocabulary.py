@@ -159,6 +159,14 @@ class Profile(StrEnum):
     OPERATE = "operate"
 
 
+class PrincipalKind(StrEnum):
+    """Who holds a token. An assistant asks for work and decides nothing: its words come from a model."""
+
+    PERSON = "person"
+    PROGRAM = "program"
+    ASSISTANT = "assistant"
+
+
 class Role(StrEnum):
     OWNER = "owner"
     OPERATOR = "operator"

@@ -115,7 +115,10 @@ def test_no_file_names_a_registry_or_a_place_on_one_machine() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock", "requirements-node.lock"])
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-node.lock", "device_agents/requirements.lock")
+
+
+@pytest.mark.parametrize("lock", LOCKS)
 def test_locks_pin_by_hash_and_name_no_index(lock: str) -> None:
     text = (ROOT / lock).read_text()
     assert "--index" not in text

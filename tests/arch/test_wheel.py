@@ -23,7 +23,7 @@ def checkout(folder: Path, *, built: bool) -> Path:
             shutil.copy(ROOT / place / name, folder / place / name)
     backend = folder / "backend"
     shutil.copy(ROOT / "backend" / "hatch_build.py", backend)
-    files = ["recipes/one.yaml", "device_agents/join.py"]
+    files = ["recipes/one.yaml", "device_agents/join.py", "device_agents/requirements.lock"]
     if built:
         files += ["frontend/dist/index.html", "device_agents/browser/dist/index.html"]
     for name in files:
@@ -41,7 +41,7 @@ def names(backend: Path, target: Path) -> set[str]:
 
 def test_pages_recipes_join_script_and_agent_are_in_the_wheel(tmp_path: Path) -> None:
     found = names(checkout(tmp_path, built=True), tmp_path / "out")
-    wanted = {"_web/index.html", "_tab/index.html", "_recipes/one.yaml", "_agent/join.py"}
+    wanted = {"_web/index.html", "_tab/index.html", "_recipes/one.yaml", "_agent/join.py", "_agent/requirements.lock"}
     assert {f"starloom/{name}" for name in wanted} <= found
     handed_out = {name.rpartition("/")[2].partition("-")[0] for name in found if "/_agent/wheels/" in name}
     assert handed_out == {"starloom_protocol", "starloom_agent"}

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import psutil
 import pytest
 
 from starloom.cli.discovery import DEFAULT_HOME, HUBS_FILE, Surroundings, find
@@ -13,7 +15,10 @@ from starloom.cli.problems import Problem
 def hub_at(home: Path, port: int, token: str = "slt_a_b") -> str:  # noqa: S107
     (home / "run").mkdir(parents=True)
     url = f"http://127.0.0.1:{port}"
-    (home / "run" / "local.json").write_text(json.dumps({"url": url, "token": token}))
+    run = home / "run"
+    ways = {"socket": str(run / "hub.sock"), "tunnel": {"socket": str(run / "tunnel.sock"), "pin": "sha256//x"}}
+    process = {"pid": os.getpid(), "started_s": psutil.Process().create_time()}
+    (run / "local.json").write_text(json.dumps({"url": url, "token": token, **ways, **process}))
     return url
 
 
@@ -90,3 +95,32 @@ def test_a_broken_address_file_is_told(tmp_path: Path, text: str) -> None:
     (run / "local.json").write_text(text)
     with pytest.raises(Problem):
         find(None, around(tmp_path))
+
+
+def test_a_hub_of_this_computer_is_reached_by_its_socket(tmp_path: Path) -> None:
+    home = tmp_path / "work" / ".starloom"
+    url = hub_at(home, 6)
+    for found in (find(None, around(tmp_path)), find(url, around(tmp_path)), find(str(home), around(tmp_path))):
+        assert found.own is not None
+        assert found.own.socket == home / "run" / "hub.sock"
+        assert not found.own.has_ended()
+
+
+def test_a_file_that_a_killed_hub_left_is_known_as_such(tmp_path: Path) -> None:
+    hub_at(tmp_path / "work" / ".starloom", 7)
+    path = tmp_path / "work" / ".starloom" / "run" / "local.json"
+    said = json.loads(path.read_text())
+    for change in ({"pid": 2**22 + 1}, {"started_s": said["started_s"] - 60}):
+        path.write_text(json.dumps({**said, **change}))
+        found = find(None, around(tmp_path)).own
+        assert found is not None
+        assert found.has_ended()
+
+
+def test_an_address_of_a_port_alone_is_not_taken(tmp_path: Path) -> None:
+    hub_at(tmp_path / "work" / ".starloom", 8)
+    path = tmp_path / "work" / ".starloom" / "run" / "local.json"
+    path.write_text('{"url": "http://127.0.0.1:8", "token": "slt_a_b"}')
+    with pytest.raises(Problem) as caught:
+        find(None, around(tmp_path))
+    assert caught.value.exit_code is Exit.UNREACHABLE

@@ -13,91 +13,10 @@ from typer.testing import CliRunner
 from starloom.cli.commands import build
 from starloom.cli.discovery import HubAddress
 from starloom.cli.mcp import server
-from starloom.cli.mcp.caution import reasons_to_ask, reasons_to_hold
 from starloom.cli.mcp.command import describe
 from starloom.cli.mcp.http import Bearer, token_in
 from starloom.cli.mcp.tools import Tools, told
 from starloom.cli.problems import Problem, problem_of
-from starloom_protocol.vocabulary import Effect
-
-EFFECTS = {"disk.usage": ["read"], "fs.trash": ["write"], "data.sort": [], "shell.run": ["read", "destroy", "reach"]}
-QUIET: dict[str, Any] = {"state": "active", "tasks": [{"id": "a", "tool": "disk.usage", "state": "ready"}]}
-
-
-@pytest.mark.parametrize("effect", list(Effect))
-def test_only_what_reads_or_writes_starts_by_itself(effect: Effect) -> None:
-    held = reasons_to_hold({"effects": [effect]}, {"tasks": [], "policy": {"approval": "never"}})
-    assert bool(held) == (effect not in (Effect.READ, Effect.WRITE))
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"tasks": [], "rules": [{"name": "r"}]},
-        {"tasks": [{"id": "a", "goal": "do it"}]},
-        {"tasks": [{"id": "a", "plan": {"tasks": [{"id": "b", "goal": "do it"}]}}]},
-    ],
-)
-def test_a_plan_whose_reach_is_not_known_before_waits(document: dict[str, Any]) -> None:
-    assert reasons_to_hold({"effects": ["read"]}, document)
-    assert reasons_to_hold({"effects": ["read"]}, {"tasks": [{"id": "a", "tool": "disk.usage"}]}) == []
-
-
-def test_a_tool_that_nobody_offers_yet_is_not_started_unseen() -> None:
-    task: dict[str, Any] = {"id": "a", "tool": "process.kill", "device": None, "devices": [], "effects": []}
-    assert reasons_to_hold({"effects": [], "tasks": [task]}, {"tasks": []})
-    assert reasons_to_hold({"effects": [], "tasks": [{**task, "tool": "data.sort", "device": "vm"}]}, {}) == []
-    assert reasons_to_hold({"effects": [], "tasks": [{**task, "tool": None, "person": "Well?"}]}, {}) == []
-
-
-@pytest.mark.parametrize(
-    "operation",
-    [
-        {"add_task": {"id": "b", "tool": "disk.usage"}},
-        {"add_task": {"task": {"id": "b", "tool": "fs.trash"}}},
-        {"update_task": {"id": "a", "args": {"path": "/"}}},
-        {"remove_task": {"id": "a"}},
-        {"add_task": {"id": "b", "person": "Well?"}},
-    ],
-)
-def test_an_edit_that_reads_and_writes_is_made(operation: dict[str, Any]) -> None:
-    assert reasons_to_ask([operation], EFFECTS, QUIET) == []
-
-
-@pytest.mark.parametrize(
-    "operation",
-    [
-        {"add_task": {"id": "b", "tool": "shell.run"}},
-        {"add_task": {"id": "b", "tool": "unheard.of"}},
-        {"add_task": {"id": "b", "goal": "anything"}},
-        {"add_task": {"id": "b", "plan": {"tasks": [{"id": "c", "tool": "shell.run"}]}}},
-        {"update_task": {"id": "a", "tool": "shell.run"}},
-        {"set_policy": {"approval": "never"}},
-        {"undo": {"version": 1}},
-        {"add_task": {}, "remove_task": {}},
-        "add_task",
-    ],
-)
-def test_an_edit_that_does_more_is_for_a_person(operation: Any) -> None:
-    assert reasons_to_ask([operation], EFFECTS, QUIET)
-
-
-@pytest.mark.parametrize(
-    "snapshot",
-    [
-        {"state": "awaiting_approval", "tasks": []},
-        {"state": "active", "tasks": [{"id": "q", "person": "Sure?", "tool": None, "state": "waiting"}]},
-        {"state": "active", "tasks": [{"id": "x", "tool": "shell.run", "state": "waiting"}]},
-        {"state": "active", "tasks": [{"id": "x", "tool": "gone.tool", "state": "waiting"}]},
-    ],
-)
-def test_no_edit_leads_around_a_question_or_into_what_is_loud(snapshot: dict[str, Any]) -> None:
-    assert reasons_to_ask([{"remove_dependency": {"from": "a", "to": "b"}}], EFFECTS, snapshot)
-
-
-def test_what_is_over_holds_nothing_up() -> None:
-    over = {"state": "active", "tasks": [{"id": "x", "tool": "shell.run", "state": "succeeded"}]}
-    assert reasons_to_ask([{"add_task": {"id": "b", "tool": "data.sort"}}], EFFECTS, over) == []
 
 
 def test_a_refusal_tells_every_fault_with_its_place() -> None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import shutil
+import ssl
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx
 import msgspec
 import pytest
 
-from starloom.cli import enrolling, ssh, tunnels
+from starloom.cli import enrolling, remote, ssh, tunnels
+from starloom.cli.client import Client
+from starloom.cli.discovery import HubAddress, OwnHub, read_local
 from starloom.cli.problems import Problem
 from starloom.lab.ports import free_port
+from starloom_agent.dialling import PIN_PREFIX, Route
+from tests.edge.test_served import served
 from tests.ssh_server import SshServer, ssh_server
 from tests.waiting import PATIENCE_S
 
@@ -213,3 +220,69 @@ async def test_no_or_an_old_python_there_is_told(folder: Path, reason: str) -> N
         (programs / "python3").chmod(0o755)
     with ssh_server(folder / "s", path=programs) as server, pytest.raises(Problem, match=reason):
         await enrolling.look(target(server), "~/agent", 1)
+
+
+async def test_a_tunnel_ends_in_tls_with_the_hubs_key(server: SshServer, tmp_path: Path) -> None:
+    async with served(tmp_path) as world:
+        own = read_local(tmp_path)
+        assert own is not None
+        assert own.own is not None
+        made = record(server, world.hub.settings.port, hub_socket=str(own.own.tunnel_socket))
+        tunnel = tunnels.Tunnel(made)
+        tunnel.start()
+        try:
+            await tunnel.until_up()
+            via = f"127.0.0.1:{made.remote_port}"
+            url = f"https://127.0.0.1:{world.hub.settings.port}"
+
+            def health(route: Route) -> int:
+                opened = route.http(PATIENCE_S)
+                try:
+                    opened.request("GET", "/healthz")
+                    return opened.getresponse().status
+                finally:
+                    opened.close()
+
+            assert await asyncio.to_thread(health, Route(url, own.own.tunnel_pin, via)) == 200
+            with pytest.raises(ssl.SSLCertVerificationError, match="another key"):
+                await asyncio.to_thread(health, Route(url, PIN_PREFIX + "A" * 43 + "=", via))
+            with pytest.raises((OSError, http.client.HTTPException)):
+                await asyncio.to_thread(health, Route(world.hub.settings.url, "", via))
+        finally:
+            await tunnel.stop()
+
+
+async def test_a_kept_tunnel_follows_the_hub_to_another_home(server: SshServer, tmp_path: Path) -> None:
+    async with served(tmp_path) as world:
+        port = world.hub.settings.port
+        tunnels.keep(tmp_path, record(server, port, hub_socket=str(tmp_path / "old" / "run" / "tunnel.sock")))
+        keeper = tunnels.Keeper(tmp_path, lambda _: None)
+        await keeper._follow()
+        own = read_local(tmp_path)
+        assert own is not None
+        assert own.own is not None
+        (kept,) = keeper._tunnels.values()
+        assert kept.record.hub_socket == str(own.own.tunnel_socket)
+        await keeper._follow()
+        assert list(keeper._tunnels.values()) == [kept]
+        await kept.stop()
+
+
+def test_a_server_is_told_the_key_of_the_tunnel(tmp_path: Path) -> None:
+    own = OwnHub(tmp_path / "local.json", tmp_path / "hub.sock", tmp_path / "a:b.sock", "sha256//pin", 1, 0.0)
+    client = Client(HubAddress("http://127.0.0.1:8470", "t", "test", own=own), transport=httpx.MockTransport(_nothing))
+    hub = enrolling._hub_of(client)
+    client.close()
+    assert (hub.url, hub.pin) == ("https://127.0.0.1:8470", "sha256//pin")
+    joining = remote.Joining(hub.url, "CODE", "127.0.0.1:9", "/h", "far", "observe", pin=hub.pin)
+    text = remote.join("", joining)
+    assert "https://127.0.0.1:8470 - --via 127.0.0.1:9" in text
+    assert "--pin sha256//pin" in text
+    assert ssh.Forward(9, hub.host, hub.port, hub.socket).flags[-1] == f"127.0.0.1:9:{tmp_path}/a\\:b.sock"
+    far = Client(HubAddress("http://10.0.0.9:8470", "t", "test"), transport=httpx.MockTransport(_nothing))
+    assert (enrolling._hub_of(far).url, enrolling._hub_of(far).socket) == ("http://10.0.0.9:8470", "")
+    far.close()
+
+
+def _nothing(_: httpx.Request) -> httpx.Response:
+    return httpx.Response(404)

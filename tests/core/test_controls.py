@@ -9,7 +9,6 @@ import pytest
 from starloom.core import inputs as i
 from starloom.core.effects import Answer, ArmTimer, StartJob
 from starloom_protocol.entities import Choice, Fault, ForEach, Policy
-from starloom_protocol.frames import ArtifactReady
 from starloom_protocol.vocabulary import Approval, Attention, Code, Gate, Outcome, Reason, TaskState
 from tests.builders import MAYBE, TOOLS, Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
@@ -333,13 +332,6 @@ def test_a_fault_of_the_lab_is_noted_where_a_reader_looks() -> None:
     assert do(driver, i.FaultNoted, by="lab", note="the link was cut").value
     assert driver.events[-1].note == "the link was cut"
     assert codes(do(driver, i.FaultNoted, by="lab", note="x", constellation="no")) == [Code.NOT_FOUND]
-
-
-def test_an_artifact_alone_changes_nothing() -> None:
-    driver = Driver("one")
-    frame = ArtifactReady(bytes=1, media="x", name="n", report=1, sha256="a" * 64)
-    driver.do(i.ArtifactReported(id="x", by="d", device="d-one", frame=frame))
-    assert driver.events == []
 
 
 def test_a_gate_that_closes_again_takes_its_task_back() -> None:

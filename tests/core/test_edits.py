@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -25,7 +23,6 @@ from starloom_protocol.edits import (
 )
 from starloom_protocol.entities import Choice, ForEach, Policy, Selector
 from starloom_protocol.feed import state_hash
-from starloom_protocol.frames import Propose
 from starloom_protocol.vocabulary import Code, EffectSeen, Gate, Outcome, TaskState
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
@@ -253,19 +250,6 @@ def test_an_edit_of_an_open_question_asks_anew_and_its_removal_closes_it() -> No
     assert not found.open_questions
     assert found.head.attention == []
     assert driver.run() == "succeeded"
-
-
-def test_an_agent_proposes_from_within_its_own_open_attempt_only() -> None:
-    driver = chain()
-    (dispatch,) = driver.take()
-    operations: list[EditOperation] = [AddTask(spec=task("more", "x=a"))]
-    from_agent: dict[str, Any] = {"id": "p", "by": f"device:{dispatch.device}", "operations": operations}
-    frame = Propose(at=dispatch.at, base_version=1, operations="[]", reason="found more", report=1)
-    driver.do(i.ProposalReported(device="d-other", frame=frame, **from_agent))
-    assert "more" not in driver.shard.constellations["c1"].specs
-    driver.do(i.ProposalReported(device=dispatch.device, frame=frame, **from_agent))
-    version = driver.shard.constellations["c1"].versions["2"]
-    assert (version.author, version.reason, version.trigger) == (f"agent:{dispatch.device}", "found more", "a")
 
 
 def test_a_question_to_a_person_is_given_no_device() -> None:

@@ -164,8 +164,8 @@ def test_what_cannot_be_forked_says_why() -> None:
 
 def test_one_key_makes_one_fork() -> None:
     driver = finished(*CHAIN)
-    first = fork(driver, task="b", idempotency=("k", "h"), principal="p")
-    again = fork(driver, name="c3", task="b", idempotency=("k", "h"), principal="p")
+    first = fork(driver, task="b", idempotency=("k", "h"), caller="p")
+    again = fork(driver, name="c3", task="b", idempotency=("k", "h"), caller="p")
     assert (first.value["id"], again.value["id"]) == ("c2", "c2")
     assert "c3" not in driver.shard.constellations
 

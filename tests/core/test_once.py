@@ -19,7 +19,7 @@ def edit(key: str | None, body: str = "body", constellation: str = "c1", name: s
         constellation=constellation,
         idempotency=None if key is None else (key, body),
         operations=[AddTask(spec=task(name))],
-        principal="ann",
+        caller="ann",
     )
 
 

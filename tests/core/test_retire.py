@@ -61,10 +61,10 @@ def test_what_left_and_comes_back_is_the_same_and_goes_on() -> None:
 def test_inputs_name_what_they_are_about_once() -> None:
     driver = Driver("one")
     finished(driver)
-    driver.submit(plan(task("p", person="Well?")), name="c2", idempotency=("k", "h"), principal="ann")
+    driver.submit(plan(task("p", person="Well?")), name="c2", idempotency=("k", "h"), caller="ann")
     control = i.ControlRequested(id="1", by="p", action="cancel", constellation="c1")
-    again = i.RequestReceived(id="2", by="p", constellation="c9", idempotency=("k", "h"), principal="ann")
-    new = i.RequestReceived(id="3", by="p", constellation="c8", idempotency=("other", "h"), principal="ann")
+    again = i.RequestReceived(id="2", by="p", constellation="c9", idempotency=("k", "h"), caller="ann")
+    new = i.RequestReceived(id="3", by="p", constellation="c8", idempotency=("other", "h"), caller="ann")
     asked: list[i.AnyInput] = [control, again, new, result("c1"), result("c7")]
     assert missing(driver.shard, asked) == ["c7"]
     drop(driver.shard, "c1")

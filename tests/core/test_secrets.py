@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import pytest
 from msgspec.structs import replace
 
 from starloom.core import inputs as i
 from starloom.core.effects import SendDispatch
-from starloom.core.secrets import refuse_named
 from starloom.core.why import explain, shard_of
-from starloom.core.work import Refusal
-from starloom_protocol.edits import AddTask, EditOperation, UpdateTask
 from starloom_protocol.entities import RuleRecord, TaskSpec, encode_entity
-from starloom_protocol.frames import Propose
 from starloom_protocol.secret_records import SECRETS_MOST
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Outcome, Reason, TaskState
@@ -155,24 +150,6 @@ def test_one_that_cannot_be_opened_fails_its_task_with_the_way_out() -> None:
     assert found.tasks["a"].code is Code.SECRET_UNREADABLE
     assert found.head.state is ConstellationState.FAILED
     assert "starloom secret set" in explain(driver.shard, "c1", "a").sentence
-
-
-def test_a_device_may_not_name_one_in_what_it_proposes() -> None:
-    driver = Driver("one")
-    set_it(driver)
-    driver.submit(plan(task("a")))
-    operations: list[EditOperation] = [AddTask(spec=needing("b"))]
-    frame = Propose(at=orders(driver)[0].at, base_version=1, operations="[]", reason="more", report=1)
-    answer = driver.do(
-        i.ProposalReported(id="p", by="device:d-one", device="d-one", frame=frame, operations=operations)
-    )
-    assert answer.faults[0].code is Code.FORBIDDEN
-    assert "b" not in driver.shard.constellations["c1"].specs
-    changes = {"secrets": msgspec.Raw(b'["key"]')}
-    with pytest.raises(Refusal) as refusal:
-        refuse_named([UpdateTask(id="a", changes=changes)], "a device")
-    assert refusal.value.faults[0].place == "operations[0]"
-    refuse_named([AddTask(spec=task("c")), UpdateTask(id="a", changes={})], "a device")
 
 
 def test_what_a_device_says_does_not_become_a_secrets_name_in_a_rule() -> None:

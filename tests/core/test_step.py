@@ -397,17 +397,13 @@ def test_hold_and_release_and_skip() -> None:
 def test_an_idempotency_key_makes_one_constellation() -> None:
     driver = Driver("one")
     made = plan(task("a"))
-    driver.submit(made, principal="ann", idempotency=("k", "h1"))
+    driver.submit(made, caller="ann", idempotency=("k", "h1"))
     again = driver.do(
-        i.RequestReceived(
-            id="x", by="person:ann", constellation="c2", plan=made, principal="ann", idempotency=("k", "h1")
-        )
+        i.RequestReceived(id="x", by="person:ann", constellation="c2", plan=made, caller="ann", idempotency=("k", "h1"))
     )
     assert again.value["id"] == "c1"
     other = driver.do(
-        i.RequestReceived(
-            id="y", by="person:ann", constellation="c3", plan=made, principal="ann", idempotency=("k", "h2")
-        )
+        i.RequestReceived(id="y", by="person:ann", constellation="c3", plan=made, caller="ann", idempotency=("k", "h2"))
     )
     assert other.faults[0].code is Code.IDEMPOTENCY_MISMATCH
     assert list(driver.shard.constellations) == ["c1"]

@@ -49,7 +49,7 @@ def test_a_starting_owner_arms_the_look() -> None:
 def test_what_is_over_for_a_week_is_forgotten_and_the_rest_stays() -> None:
     driver = Driver("one")
     fill(driver)
-    driver.submit(plan(task("a")), idempotency=("k", "body"), principal="ann")
+    driver.submit(plan(task("a")), idempotency=("k", "body"), caller="ann")
     tidy(driver, 1_000_000 + tidying.KEPT_MS)
     assert driver.events[-1].kind != "forgotten"
     tidy(driver, 2_000_001 + tidying.KEPT_MS)
@@ -78,7 +78,7 @@ def test_more_keys_than_the_cap_leave_oldest_first(monkeypatch: pytest.MonkeyPat
     driver = Driver("one")
     for number in range(4):
         driver.now_ms += 1_000
-        driver.submit(plan(task("a")), name=f"c{number}", idempotency=(f"k{number}", "body"), principal="ann")
+        driver.submit(plan(task("a")), name=f"c{number}", idempotency=(f"k{number}", "body"), caller="ann")
     tidy(driver, driver.now_ms + 1)
     assert sorted(driver.shard.access.idempotency) == ["ann/k2", "ann/k3"]
 

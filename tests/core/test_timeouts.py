@@ -81,9 +81,41 @@ def test_a_receipt_after_a_silence_in_between_is_a_timeout_all_the_same() -> Non
     driver.folded_equals_state()
 
 
-def test_a_result_that_comes_while_it_is_being_stopped_counts() -> None:
+def test_an_ok_after_a_timeout_is_no_success() -> None:
+    driver, dispatch = running(timeouts=Timeouts(start_to_close_s=60), retry=Retry(max_attempts=1))
+    later(driver, 60_000 + MARGIN_MS)
+    driver.result(dispatch, 1)
+    attempt = driver.shard.constellations["c1"].attempts["a/1"]
+    assert (driver.states()["a"], attempt.end, attempt.code) == ("failed", "timeout", Code.TIMED_OUT)
+    assert "ended well after it was told to stop" in attempt.detail
+    assert (attempt.late or "").startswith("ok:")
+    assert attempt.value is None
+    driver.folded_equals_state()
+
+
+def test_a_late_ok_of_pure_work_is_tried_again() -> None:
     driver, dispatch = running(timeouts=Timeouts(start_to_close_s=60))
     later(driver, 60_000 + MARGIN_MS)
+    driver.result(dispatch, 1)
+    assert driver.states()["a"] == "ready"
+    driver.fire(driver.timers[-1])
+    assert driver.run() == "succeeded"
+
+
+def test_a_late_ok_of_work_with_an_effect_is_not_run_again() -> None:
+    driver, dispatch = running(tool="t.never", timeouts=Timeouts(start_to_close_s=60), retry=Retry(max_attempts=3))
+    later(driver, 60_000 + MARGIN_MS)
+    driver.result(dispatch, 1)
+    attempt = driver.shard.constellations["c1"].attempts["a/1"]
+    assert (driver.states()["a"], attempt.effect) == ("failed", EffectSeen.MAYBE)
+
+
+def test_an_ok_from_a_device_that_was_away_counts() -> None:
+    driver, dispatch = running(timeouts=Timeouts(start_to_close_s=60))
+    driver.do(i.DeviceDisconnected(id=driver.ident(), by="device:d-one", device="d-one", reason="cut", session=1))
+    later(driver, 500_000)
+    driver.connect("one")
+    assert later(driver, 1_000) == ["start_to_close"]
     driver.result(dispatch, 1)
     assert driver.states()["a"] == "succeeded"
 

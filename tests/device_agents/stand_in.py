@@ -1,6 +1,6 @@
 """A hub stand-in for tests of the agent: a real websocket on loopback that speaks `Session(Side.HUB)`.
 
-It proves nothing and decides nothing: tests say what to send and await what the agent said.
+It proves its key and decides nothing: tests say what to send and await what the agent said.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from starloom_agent.identity import signed_by
+from starloom_agent.identity import KeyShare, b64, signed_by
+from starloom_protocol.channel import channel_keys, device_proof, hub_proof, transcript
 from starloom_protocol.frames import (
     Ack,
     Alive,
@@ -30,10 +33,11 @@ from starloom_protocol.frames import (
     Started,
     Welcome,
 )
-from starloom_protocol.session import Session, Side, proof_bytes
+from starloom_protocol.session import ProtocolFault, Session, Side
 from starloom_protocol.version import PROTOCOL_VERSIONS
 
-HUB_KEY = "aHVi" * 10
+HUB = Ed25519PrivateKey.from_private_bytes(b"the hub that all tests know ....")
+HUB_KEY = b64(HUB.public_key().public_bytes_raw())
 T = TypeVar("T", bound=Frame)
 
 
@@ -59,6 +63,7 @@ class HubStandIn:
     hellos: list[Hello] = field(default_factory=list)
     resume: list[Any] = field(default_factory=list)
     refuse_with: Frame | None = None
+    refuse_unproved: Frame | None = None
     messages: int = 0
     versions: tuple[int, ...] = PROTOCOL_VERSIONS
     listens: asyncio.Event = field(default_factory=asyncio.Event)
@@ -83,14 +88,26 @@ class HubStandIn:
     async def _serve(self, socket: ServerConnection) -> None:
         session = Session(Side.HUB, versions=self.versions)
         try:
-            (hello,) = session.receive(await socket.recv())
+            try:
+                (hello,) = session.receive(await socket.recv())
+            except ProtocolFault as fault:
+                await socket.send(session.farewell(fault).decode())
+                return
             assert isinstance(hello, Hello)
-            nonce = "nonce"
-            await socket.send(session.send([Challenge(hub=HUB_KEY, nonce=nonce, version=session.version)]).decode())
+            if self.refuse_unproved is not None:
+                await socket.send(session.send([self.refuse_unproved]).decode())
+                return
+            share = KeyShare()
+            secret = share.secret_with(hello.key_share)
+            assert secret is not None
+            challenge = Challenge(hub=HUB_KEY, key_share=share.text, nonce="nonce", version=session.version)
+            said = transcript(hello, challenge)
+            signature = b64(HUB.sign(hub_proof(said)))
+            await socket.send(session.send([msgspec.structs.replace(challenge, signature=signature)]).decode())
+            session.secure(channel_keys(secret, said))
             (prove,) = session.receive(await socket.recv())
             assert isinstance(prove, Prove)
-            proof = proof_bytes(hub=HUB_KEY, nonce=nonce, device=hello.device, key=hello.key, version=session.version)
-            assert signed_by(hello.key, prove.signature, proof)
+            assert signed_by(hello.key, prove.signature, device_proof(said, signature))
             if self.refuse_with is not None:
                 await socket.send(session.send([self.refuse_with]).decode())
                 return

@@ -16,7 +16,10 @@ import pytest
 
 from starloom_agent.artifacts import CHUNK_BYTES, HubArtifacts
 from starloom_agent.tools.interface import ToolFailed
+from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code
+
+KEY = b"the key of the agent's connection"
 
 
 @dataclass
@@ -28,7 +31,8 @@ class Store:
     cut_after: list[int] = field(default_factory=list)
     taken_bytes: int = 0
     ranges: list[str | None] = field(default_factory=list)
-    tokens: set[str] = field(default_factory=set)
+    said: list[str] = field(default_factory=list)
+    proves: bool = True
 
 
 def handler(store: Store) -> type[BaseHTTPRequestHandler]:
@@ -39,16 +43,32 @@ def handler(store: Store) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name.replace("_", "-"), str(value))
+            self.prove(status, str(headers.get("Upload_Offset", "")))
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+
+        def prove(self, status: int, offset: str) -> None:
+            """Check that the device made the request, and show that the hub answers."""
+            given = self.headers
+            store.said.append(given["Authorization"])
+            asked = request_proof(
+                KEY,
+                self.command,
+                self.sha256,
+                offset=given["Upload-Offset"] or "",
+                length=given["Upload-Length"] or "",
+                span=given["Range"] or "",
+            )
+            assert given["Authorization"] == f"Starloom t1 {asked}"
+            if store.proves:
+                self.send_header(ANSWER_PROOF, answer_proof(KEY, asked, status, offset))
 
         @property
         def sha256(self) -> str:
             return self.path.rpartition("/")[2]
 
         def do_HEAD(self) -> None:
-            store.tokens.add(self.headers["Authorization"])
             if self.sha256 in store.whole:
                 self.answer(200)
             else:
@@ -86,6 +106,7 @@ def handler(store: Store) -> type[BaseHTTPRequestHandler]:
             if store.cut_after:
                 end = store.cut_after.pop(0)
                 self.send_response(206 if asked else 200)
+                self.prove(206 if asked else 200, "")
                 self.send_header("Content-Length", str(len(data) - start))
                 self.end_headers()
                 self.wfile.write(data[start:end])
@@ -117,7 +138,9 @@ def client(store: Store, tmp_path: Path) -> Iterator[HubArtifacts]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     connection = tmp_path / "connection.json"
-    connection.write_text(json.dumps({"hub": f"http://127.0.0.1:{server.server_port}", "token": "t1"}))
+    connection.write_text(
+        json.dumps({"hub": f"http://127.0.0.1:{server.server_port}", "token": "t1", "key": KEY.hex()})
+    )
     ticks = iter(range(10_000))
     yield HubArtifacts(connection, Quiet(), deadline=8, clock=lambda: float(next(ticks)), sleep=lambda _: None)
     server.shutdown()
@@ -147,7 +170,6 @@ def test_put_sends_once_and_knows_what_the_hub_has(client: HubArtifacts, store: 
     assert store.whole[sha(picture)] == picture.read_bytes()
     put(client, picture, name="p.bin", media="x/y")
     assert store.taken_bytes == picture.stat().st_size
-    assert store.tokens == {"Bearer t1"}
 
 
 def test_put_goes_on_where_it_was_cut(client: HubArtifacts, store: Store, picture: Path) -> None:
@@ -155,6 +177,21 @@ def test_put_goes_on_where_it_was_cut(client: HubArtifacts, store: Store, pictur
     put(client, picture, name="p", media="x/y")
     assert store.whole[sha(picture)] == picture.read_bytes()
     assert store.taken_bytes == picture.stat().st_size
+
+
+def test_an_answer_that_is_not_the_hubs_counts_for_nothing(
+    client: HubArtifacts, store: Store, picture: Path, tmp_path: Path
+) -> None:
+    store.proves = False
+    store.whole[sha(picture)] = picture.read_bytes()
+    for attempt in (
+        lambda: put(client, picture, name="p", media="x/y"),
+        lambda: client.fetch(sha(picture), tmp_path),
+    ):
+        with pytest.raises(ToolFailed, match="does not prove to be the hub's") as failed:
+            attempt()
+        assert failed.value.code is Code.NETWORK
+    assert KEY.hex() not in str(store.said)
 
 
 def test_an_empty_file_is_a_file(client: HubArtifacts, store: Store, tmp_path: Path) -> None:

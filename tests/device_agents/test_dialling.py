@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +20,7 @@ from typing import Any
 import pytest
 
 from starloom.access.authority import Authority, Leaf
+from starloom_agent import dialling
 from starloom_agent.connection import Address, Connection, ConnectionEnded
 from starloom_agent.dialling import BadRoute, Route, pin_of
 from starloom_agent.identity import load_or_make
@@ -125,6 +129,25 @@ async def test_a_socket_with_another_key_is_ended_before_it_says_hello(served: S
     await writer.wait_closed()
 
 
+async def test_a_socket_of_another_user_is_not_spoken_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialling, "peer_uid", lambda _: 4_000_000)
+    path = Path(tempfile.mkdtemp(prefix="sl-")) / "hub.sock"
+    me = load_or_make(tmp_path / "device.key")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        address = Address("http://127.0.0.1:8470", "key", via=str(path))
+        with pytest.raises(ConnectionEnded, match="served by another user"):
+            await Connection(address, me, "ledger", None, time.monotonic).serve()  # type: ignore[arg-type]
+        with pytest.raises(JoinRefused, match="served by another user"):
+            request(address.route, "POST", "/agent/join", {"code": "secret"})
+        for _ in range(2):
+            opened, _ = listener.accept()
+            with opened:
+                assert opened.recv(1) == b""
+    shutil.rmtree(path.parent)
+
+
 def test_through_a_tunnel_the_hub_still_sees_its_own_host(plain: Served) -> None:
     route = Route("http://127.0.0.1:8470", via=f"127.0.0.1:{plain.port}")
     assert route.dialled == ("127.0.0.1", plain.port)
@@ -160,10 +183,10 @@ def test_join_py_checks_the_pin_itself(served: Served, tmp_path: Path) -> None:
     assert (bad.returncode, "another key" in bad.stderr) == (1, True)
     unpinned = _join_py(url, "CODE", "--home", home)
     assert (unpinned.returncode, "does not answer" in unpinned.stderr) == (1, True)
-    assert len(served.hosts) == 1
+    assert len(served.hosts) == 2
 
 
 def test_join_py_goes_through_a_tunnel(plain: Served, tmp_path: Path) -> None:
     done = _join_py("http://127.0.0.1:8470", "-", "--home", str(tmp_path / "h"), "--via", f"127.0.0.1:{plain.port}")
     assert done.returncode == 0, done.stderr
-    assert plain.hosts == ["127.0.0.1:8470"]
+    assert plain.hosts == ["127.0.0.1:8470"] * 2

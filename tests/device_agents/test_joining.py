@@ -84,6 +84,20 @@ def test_it_shows_the_words_and_waits_for_the_person(hub: Hub, me: Identity) -> 
     assert [path for path, _ in hub.asked[1:]] == ["/agent/join/e-1"] * 2
 
 
+def test_a_false_hub_cannot_show_the_words_of_the_real_one(hub: Hub, me: Identity) -> None:
+    real, false = words_of(HUB_KEY, me.key, ASKED.code), "ZmFsc2U" + HUB_KEY[7:]
+    asking = {"enrollment": "e-1", "state": "asking", "hub_key": false}
+    hub.answers = [(202, {**asking, "words": real})]
+    with pytest.raises(JoinRefused, match="something stands between"):
+        join(Route(hub.url), ASKED, me, say=lambda _: None)
+    hub.answers = [(202, asking), (200, {"state": "denied", "reason": "other words"})]
+    said: list[str] = []
+    with pytest.raises(JoinRefused, match="other words"):
+        join(Route(hub.url), ASKED, me, say=said.append, sleep=lambda _: None)
+    assert len(said) == 1
+    assert real not in said[0]
+
+
 def test_words_that_do_not_fit_end_it(hub: Hub, me: Identity) -> None:
     hub.answers = [(202, {"state": "asking", "hub_key": HUB_KEY, "words": "one two three four five six"})]
     with pytest.raises(JoinRefused, match="something stands between"):
@@ -126,8 +140,9 @@ def test_join_py_is_short_and_a_dry_run_changes_nothing(hub: Hub, tmp_path: Path
         {"name": name, "version": "0", "file": f"{name}.whl", "sha256": "0" * 64}
         for name in ("starloom_protocol", "starloom_agent")
     ]
-    hub.answers = [(200, wheels)]
+    hub.answers = [(200, wheels), (200, "msgspec==1.0 --hash=sha256:0")]
     argv = [sys.executable, "-I", str(JOIN_PY), hub.url, "CODE", "--home", str(tmp_path / "home"), "--dry-run"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert "starloom_agent.whl" in done.stdout
+    assert "msgspec==1.0" in done.stdout
     assert not (tmp_path / "home").exists()

@@ -154,7 +154,7 @@ def test_the_outbox_resends_what_is_not_durable_after_a_crash(path: Path) -> Non
     ledger.flush(lazy=True)
     ledger = crash_and_open(ledger, path)
     outbox = Outbox(ledger)
-    assert [report.at for report in outbox.unsent()] == [lease("b")]  # type: ignore[union-attr]
+    assert [report.at for report in outbox.unsent()] == [lease("b")]
     assert outbox.unsent() == []
     assert outbox.connected(0)
     assert outbox.has_unsent

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import stat
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from starloom_agent.cli import main
 from starloom_agent.policy import (
@@ -18,9 +21,11 @@ from starloom_agent.policy import (
     why_not_offered,
     with_grant,
     without_grant,
+    written_beside,
 )
-from starloom_agent.policy_file import accept_policy, adopt_policy, read_policy, write_policy
+from starloom_agent.policy_file import accept_policy, adopt_policy, read_policy, to_toml, write_policy
 from starloom_agent.tools.interface import Args, Tool
+from starloom_agent.tools.registry import all_tools
 from starloom_protocol.vocabulary import Code, Profile, Repeatability
 
 
@@ -240,3 +245,95 @@ def test_a_policy_from_before_seals_is_kept_once(tmp_path: Path) -> None:
     adopt_policy(path)
     with pytest.raises(PolicyFault, match="policy accept"):
         read_policy(path)
+
+
+# -- what a rule typed whole covers
+
+SHELL = next(one for one in all_tools() if one.name == "shell.run")
+
+
+def operating(*rules: CommandRule, folder: str = "/d") -> Policy:
+    return Policy(profile=Profile.OPERATE, read=(folder,), commands=rules)
+
+
+@pytest.mark.parametrize(
+    ("call", "because"),
+    [
+        ({}, ""),
+        ({"cwd": ""}, ""),
+        ({"stdin": "", "env": {}}, ""),
+        ({"cwd": "p"}, "the hub chooses its folder (/d/p), and the rule names none"),
+        ({"cwd": "/d"}, "the hub chooses its folder (/d), and the rule names none"),
+        ({"stdin": "id"}, "the hub chooses its stdin"),
+        ({"env": {"MY_TOKEN": "x"}}, "the hub chooses its env"),
+        ({"env": {"MY_TOKEN": "x"}, "stdin": "id", "cwd": "/d"}, "the hub chooses its stdin and env"),
+    ],
+)
+def test_a_rule_typed_whole_covers_nothing_beside_it(call: dict[str, Any], because: str) -> None:
+    decision = decide(operating(CommandRule.of(["make"])), SHELL, {"argv": ["make"], **call})
+    assert decision.allowed is (because == "")
+    if because:
+        assert decision.asks
+        assert decision.reason.endswith(f"asks the owner of this device first, because {because}")
+
+
+@pytest.mark.parametrize(
+    ("cwd", "asks"),
+    [("/d/p", False), ("p", False), ("/d/p/", False), ("", True), ("/d", True), ("/d/p/q", True), ("/d/q/../p", True)],
+)
+def test_a_rule_with_a_folder_runs_there_and_nowhere_else(cwd: str, asks: bool) -> None:
+    policy = operating(CommandRule.of(["make"], cwd="/d/p"))
+    decision = decide(policy, SHELL, {"argv": ["make"], "cwd": cwd})
+    assert (decision.allowed, decision.asks) == (not asks, asks)
+    if asks:
+        assert "the rule names /d/p" in decision.reason
+
+
+@given(
+    cwd=st.sampled_from(["", "/d", "/d/p", "/d/p/x", "p", "~", "..", "/d/p/.."]),
+    stdin=st.sampled_from(["", "id"]),
+    env=st.sampled_from([{}, {"MY_TOKEN": "x"}]),
+    named=st.sampled_from(["", "/d/p"]),
+    harmless=st.booleans(),
+)
+def test_no_call_is_unasked_but_the_one_that_was_typed(
+    cwd: str, stdin: str, env: dict[str, str], named: str, harmless: bool
+) -> None:
+    rule = CommandRule.of(["make"], effects=["read"] if harmless else [], cwd=named)
+    call = {"argv": ["make"], "cwd": cwd, "env": env, "stdin": stdin}
+    typed = not stdin and not env and (cwd if cwd != "p" else "/d/p") == named
+    assert decide(operating(rule), SHELL, call).allowed is typed
+
+
+def test_a_rule_keeps_its_folder_in_the_file(tmp_path: Path) -> None:
+    folder = tmp_path / "docs" / "p"
+    folder.mkdir(parents=True)
+    policy = with_grant(Policy(), "files:write", [str(tmp_path / "docs")])
+    policy = with_grant(policy, "shell:run", ["make"], cwd=str(folder))
+    policy = with_grant(policy, "shell:run", ["make"])
+    assert [rule.cwd for rule in policy_of(policy.plain()).commands] == [str(folder), ""]
+    assert policy_of(tomllib.loads(to_toml(policy))) == policy
+    assert written_beside(policy, str(folder)) == str(tmp_path / "docs")
+    assert written_beside(policy, "/nowhere") == ""
+    with pytest.raises(PolicyFault, match="in no folder that requests may read"):
+        with_grant(policy, "shell:run", ["make"], cwd=str(tmp_path))
+    with pytest.raises(PolicyFault, match="belongs to a command"):
+        with_grant(policy, "files:read", [str(folder)], cwd=str(folder))
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_the_command_line_takes_a_folder_on_either_side(
+    tmp_path: Path, before: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, folder = tmp_path / "home", tmp_path / "docs"
+    folder.mkdir()
+    at = ["--home", str(home)]
+    assert main(["grant", *at, "files:write", str(folder)]) == 0
+    where = ["--cwd", str(folder)]
+    words = [*where, "shell:run"] if before else ["shell:run", *where]
+    assert main(["grant", *at, *words, "--", "make", "-k"]) == 0
+    (rule,) = read_policy(home / "policy.toml").commands
+    assert (rule.plain(), rule.cwd) == (["make", "-k"], str(folder))
+    assert "so it chooses what this command finds" in "".join(capsys.readouterr())
+    assert main(["ungrant", *at, "shell:run", "--", "make", "-k"]) == 0
+    assert read_policy(home / "policy.toml").commands == ()

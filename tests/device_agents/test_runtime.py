@@ -277,12 +277,16 @@ async def test_resume_of_work_without_a_trace_is_told_as_interrupted(bench: Benc
 
 async def test_a_hub_with_another_key_is_left(bench: Bench) -> None:
     bench.start(hub_key="other", reconnect_most_s=0.05)
-    _, _, task = bench.agents[0]
-    ended = await asyncio.wait_for(task, PATIENCE_S)
-    assert "is not the hub that this device joined" in str(ended)
-    assert [line for line in bench.said if "may be the line's doing" in line] == [
-        f"this may be the line's doing: try {number} of 5" for number in range(1, 5)
-    ]
+    await bench.until_said("is not the hub that this device joined")
+    assert bench.hub.hellos == []
+
+
+async def test_a_refusal_before_the_proof_ends_nothing(bench: Bench) -> None:
+    bench.hub.refuse_unproved = Refuse(code=Code.DEVICE_REVOKED, fix="Go away.", reason="test was revoked")
+    bench.start(reconnect_most_s=0.05)
+    await bench.until_said("before the hub proved its key it refused this device (device_revoked)")
+    bench.hub.refuse_unproved = None
+    await bench.hub.connected()
 
 
 async def test_one_changed_byte_does_not_end_an_agent(bench: Bench) -> None:
@@ -400,16 +404,8 @@ async def test_a_question_goes_to_the_hub_and_its_answer_starts_the_call(bench: 
     await bench.hub.until(lambda: bench.hub.of(AsksFrame)[-1].open == [])
 
 
-async def test_a_hub_of_version_1_hears_nothing_of_questions(bench: Bench) -> None:
-    bench.hub.versions = (1,)
-    rule = CommandRule.of(["sh", "-c", {"word": "(?s).*"}])
-    write_policy(bench.home.policy, Policy(profile=Profile.OPERATE, commands=(rule,), answers="hub"))
-    bench.start()
-    await bench.hub.connected()
-    await bench.hub.send(dispatch("shell.run", shell("echo done")))
-    assert (await bench.hub.result(lease())).code is Code.NEEDS_APPROVAL
-    write_policy(bench.home.policy, Policy(profile=Profile.OPERATE, commands=(rule,), answers="here"))
-    await bench.until_said("the policy changed")
-    await bench.hub.send(dispatch("shell.run", shell("echo more"), at=lease("u")))
-    assert (await bench.hub.result(lease("u"))).code is Code.NEEDS_APPROVAL
-    assert bench.hub.of(AsksFrame) == []
+async def test_a_hub_that_knows_no_proof_is_left(bench: Bench) -> None:
+    bench.hub.versions = (1, 2)
+    bench.start(reconnect_most_s=0.05)
+    await bench.until_said("before the hub proved its key it refused this device (hub_too_old)")
+    assert bench.hub.hellos == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from pathlib import Path
 
@@ -25,6 +26,11 @@ async def refused(agent: Agent) -> f.Refuse | f.ErrorFrame:
     frame = agent.session.receive(last)[-1]
     assert isinstance(frame, f.Refuse | f.ErrorFrame)
     return frame
+
+
+async def send_unknown(agent: Agent) -> None:
+    assert agent.ws is not None
+    await agent.ws.send_json({"n": agent.session._sent + 1, "f": [{"t": "propose"}]})
 
 
 async def test_a_joined_device_is_welcomed_and_shown_online(world: World) -> None:
@@ -90,9 +96,35 @@ async def test_a_proof_of_another_connection_is_of_no_use(world: World) -> None:
     old = agent.prove(await agent.next(f.Challenge))
     await agent.dial(world)
     await agent.send(agent.hello())
-    await agent.next(f.Challenge)
+    agent.prove(await agent.next(f.Challenge))
     await agent.send(old)
     assert (await refused(agent)).code == "bad_signature"
+
+
+async def test_a_message_without_the_seal_ends_the_connection(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    assert agent.ws is not None
+    await agent.ws.send('{"n":4,"f":[{"t":"bye","reason":"I am another"}]}')
+    assert "does not carry the seal of the agent" in (await refused(agent)).reason
+
+
+async def test_an_agent_of_version_2_is_served_as_before(world: World) -> None:
+    agent = await world.join("one")
+    agent.versions = [1, 2]
+    welcome = await agent.connect(world)
+    assert (agent.session.version, agent.session.secured) == (2, False)
+    async with world.client(welcome.http_token) as http:
+        assert (await http.head(f"/aip/v1/artifacts/{'a' * 64}")).status_code == 404
+
+
+async def test_a_key_share_that_is_none_is_refused(world: World) -> None:
+    agent = await world.join("one")
+    for share in ("", "c2hhcmU", base64.b64encode(bytes(32)).decode()):
+        await agent.dial(world)
+        await agent.send(msgspec.structs.replace(agent.hello(), key_share=share))
+        refusal = await agent.next(f.Refuse)
+        assert "key_share" in refusal.reason
 
 
 async def test_a_device_cannot_be_named_with_another_key(world: World) -> None:
@@ -229,7 +261,7 @@ async def test_a_gap_in_the_numbers_ends_the_connection(world: World) -> None:
     agent = await world.join("one")
     await agent.connect(world)
     assert agent.ws is not None
-    await agent.ws.send('{"n":99,"f":[{"t":"ping","at_ms":1}]}')
+    await agent.ws.send(agent.sealed('{"n":99,"f":[{"t":"ping","at_ms":1}]}'))
     frame = await refused(agent)
     assert "missing" in frame.reason
 
@@ -301,13 +333,75 @@ async def test_a_ping_is_answered_and_a_goodbye_ends_it(world: World) -> None:
     assert world.hub.fleet.devices[agent.id].link == "offline"
 
 
-async def test_a_proposal_that_is_no_edit_ends_the_connection(world: World) -> None:
+async def test_an_unknown_frame_ends_the_connection(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    await send_unknown(agent)
+    assert (await refused(agent)).code == "protocol_error"
+
+
+async def test_a_value_above_the_limit_of_a_frame_is_refused(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    made = await world.submit(chain("t.one"))
+    await agent.done(await agent.next(f.Dispatch), json.dumps("x" * 70_000))
+    frame = await refused(agent)
+    assert frame.code == "frame_too_large"
+    assert "a longer value is an artifact" in frame.reason
+    async with world.client() as http:
+        assert (await http.get(f"/api/v1/constellations/{made['id']}")).json()["state"] == "active"
+
+
+async def test_an_ok_long_after_the_timeout_is_no_success(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    task = {"id": "t0", "tool": "t.one", "timeouts": {"start_to_close_s": 2}, "retry": {"max_attempts": 1}}
+    made = await world.submit({"starloom": 1, "name": "late", "tasks": [task]})
+    dispatch = await agent.next(f.Dispatch)
+    agent.report = 1
+    await agent.send(f.Started(at=dispatch.at, report=1))
+    for _ in range(30):
+        await agent.send(f.Alive(running=[dispatch.at], sent_ms=world.clock.ms))
+        await world.clock.advance(1_000)
+    await agent.next(f.Cancel)
+    await agent.done(dispatch, '"late"')
+    await settle()
+    async with world.client() as http:
+        found = (await http.get(f"/api/v1/constellations/{made['id']}")).json()
+    assert (found["state"], found["tasks"][0]["code"]) == ("failed", "timed_out")
+
+
+async def test_a_silent_device_is_off_and_gets_no_more_work(world: World) -> None:
+    silent, other = await world.join("a-silent"), await world.join("b-other")
+    await silent.connect(world)
+    await world.submit(chain("t.one"))
+    first = await silent.next(f.Dispatch)
+    await other.connect(world)
+    for _ in range(25):
+        await other.send(f.Alive(running=[], sent_ms=world.clock.ms))
+        await world.clock.advance(1_000)
+    device = world.hub.fleet.devices[silent.id]
+    assert device.link == "offline"
+    assert silent.ws is not None
+    last = (await silent.ws.until_closed())[-1]
+    assert "silent for 20 s" in last
+    await other.done(await other.next(f.Dispatch), "1")
+    made = await world.submit(chain("t.one"))
+    second = await other.next(f.Dispatch)
+    assert second.at.constellation == made["id"] != first.at.constellation
+    await silent.connect(world)
+    assert world.hub.fleet.devices[silent.id].link == "online"
+
+
+async def test_a_device_that_talks_without_naming_its_work_stays_online(world: World) -> None:
     agent = await world.join("one")
     await agent.connect(world)
     await world.submit(chain("t.one"))
-    dispatch = await agent.next(f.Dispatch)
-    await agent.send(f.Propose(at=dispatch.at, base_version=1, operations='[{"op":"nonsense"}]', reason="", report=1))
-    assert (await refused(agent)).code == "protocol_error"
+    await agent.next(f.Dispatch)
+    for _ in range(25):
+        await agent.send(f.Alive(running=[], sent_ms=world.clock.ms))
+        await world.clock.advance(1_000)
+    assert world.hub.fleet.devices[agent.id].link == "online"
 
 
 @pytest.mark.parametrize("takes", [True, False], ids=["taken in its turn", "read"])
@@ -319,8 +413,8 @@ async def test_what_comes_behind_the_end_of_a_connection_is_not_heard(
     await agent.connect(world)
     made = await world.submit(chain("t.one"))
     dispatch = await agent.next(f.Dispatch)
-    await agent.send(f.Propose(at=dispatch.at, base_version=1, operations='[{"op":"nonsense"}]', reason="", report=1))
-    agent.report = 1
+    await send_unknown(agent)
+    agent.session._sent += 1
     await agent.done(dispatch, '"late"')
     assert (await refused(agent)).code == "protocol_error"
     await settle()
@@ -375,8 +469,8 @@ async def test_an_old_agent_is_told_of_the_newer_one_after_its_welcome(
     world: World, version: str, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = await world.join("one")
-    hello = agent.hello()
-    monkeypatch.setattr(agent, "hello", lambda: msgspec.structs.replace(hello, version=version))
+    hello = agent.hello
+    monkeypatch.setattr(agent, "hello", lambda: msgspec.structs.replace(hello(), version=version))
     await agent.connect(world)
     await agent.send(f.Ping(at_ms=7))
     seen: list[f.Frame] = []

@@ -16,8 +16,7 @@ CHUNK = 256 * 1024
 
 async def device_client(world: World) -> httpx.AsyncClient:
     agent = await world.join("one")
-    welcome = await agent.connect(world)
-    return world.client(welcome.http_token)
+    return agent.http(world, await agent.connect(world))
 
 
 async def patch(http: httpx.AsyncClient, sha: str, offset: int, chunk: bytes, total: int) -> httpx.Response:

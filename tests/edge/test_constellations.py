@@ -74,7 +74,7 @@ async def test_a_failed_task_that_another_did_ends_well(world: World) -> None:
     added = {"base_version": 1, "operations": [{"add_task": {"id": "wait", "tool": "t.two"}}]}
     async with world.client() as http:
         assert (await http.post(f"{C}/{made['id']}/edits", json=added)).status_code == 200
-        await agent.done(await agent.next(f.Dispatch), value=None, outcome="error", code="tool_failed")
+        await agent.done(await agent.next(f.Dispatch), outcome="error", code="tool_failed")
         await settle()
         again = {
             "base_version": 2,

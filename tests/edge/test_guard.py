@@ -86,6 +86,7 @@ async def test_only_the_named_doors_are_open_to_anyone() -> None:
         ("POST", "/agent/join"),
         ("GET", "/agent/join/{enrollment}"),
         ("GET", "/agent/join.py"),
+        ("GET", "/agent/requirements.txt"),
         ("GET", "/agent/wheels.json"),
         ("GET", "/agent/wheels/{file}"),
         ("POST", "/api/v1/sign-in"),
@@ -138,7 +139,7 @@ async def test_a_scoped_token_gets_only_its_scopes(world: World) -> None:
 
 
 async def test_a_route_without_a_row_is_nobodys(world: World) -> None:
-    admission = Admission(world.hub.access, world.hub.limits, world.hub.links.device_of, lambda _: "c", rows={})
+    admission = Admission(world.hub.access, world.hub.limits, world.hub.links.of_token, lambda _: "c", rows={})
     with pytest.raises(Problem) as caught:
         admission.row("GET", "/new")
     assert caught.value.status == 403

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from starloom import app as hub_app
 from starloom.access.secrets import code_hash
 from starloom.edge.keys import load_or_make
 from starloom.edge.wheels import Wheels
+from starloom.settings import Settings
 from starloom_protocol.session import short_words
-from tests.edge.world import Agent, World, settle
+from tests.edge.world import Agent, World, a_world, settle
 
 
 async def code_of(world: World, **body: object) -> tuple[str, str]:
@@ -138,6 +140,21 @@ async def test_join_py_and_the_wheels(world: World, tmp_path: Path) -> None:
         assert (await device.get("/agent/wheels/none.whl")).status_code == 404
 
 
+async def test_the_packages_of_the_agent_are_named_by_hash(tmp_path: Path) -> None:
+    lock = hub_app._files(Settings(home=tmp_path)).requirements
+    assert lock is not None
+    assert "cryptography==" in lock.read_text()
+    async with a_world(tmp_path, requirements=lock) as world, world.client("") as device:
+        assert (await device.get("/agent/requirements.txt")).text == lock.read_text()
+
+
+async def test_a_hub_without_the_list_of_packages_says_so(world: World) -> None:
+    async with world.client("") as device:
+        absent = await device.get("/agent/requirements.txt")
+    assert (absent.status_code, absent.json()["code"]) == (404, "not_found")
+    assert "Install the hub from its wheel" in absent.json()["hint"]
+
+
 async def test_a_changed_wheel_gets_a_new_hash(tmp_path: Path) -> None:
     wheels = Wheels(tmp_path)
     for name in ("starloom_protocol", "starloom_agent"):
@@ -152,7 +169,7 @@ def test_the_hub_key_is_kept_and_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "keys" / "hub.key"
     made = load_or_make(path)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert load_or_make(path) == made
+    assert load_or_make(path).raw == made.raw
     path.write_bytes(b"short")
     with pytest.raises(ValueError, match="not a hub key"):
         load_or_make(path)

@@ -178,11 +178,11 @@ async def test_before_the_welcome_frames_wait_and_come_after_the_resume_plan() -
     pump = asyncio.create_task(link.pump())
     await settle()
     assert sent == []
-    assert links.device_of(link.http_token) is None
+    assert links.of_token(link.http_token) is None
     link.open([f.ResumePlan(entries=[])])
     await settle()
     assert [frame["t"] for frame in json.loads(sent[0])["f"]] == ["resume_plan", "dispatch"]
-    assert links.device_of(link.http_token) == "d-1"
+    assert links.of_token(link.http_token) is link
     pump.cancel()
 
 

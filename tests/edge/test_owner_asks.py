@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from starloom_protocol import frames as f
 from starloom_protocol.ask_records import OwnerAsk
 from tests.edge.world import Agent, World, settle
-from tests.waiting import PATIENCE_S
 
 API = "/api/v1"
 ASK = OwnerAsk(action="0c" * 32, args='{"name":"nginx"}', id="1f2e3d4c", left_s=600, tool="service.restart")
@@ -59,11 +56,9 @@ async def test_a_viewer_reads_and_does_not_answer(world: World) -> None:
         assert (await http.post(f"{API}/asks/1f2e3d4c/approve", json={})).status_code == 403
 
 
-async def test_an_agent_of_version_1_is_never_given_an_answer(world: World) -> None:
+async def test_an_agent_of_version_1_is_told_that_it_is_too_old(world: World) -> None:
     agent = await world.join("old")
-    await agent.connect(world)
-    assert agent.session.version == 1
-    world.hub.links.send(agent.id, [f.OwnerAnswer(action="a", allow=True, ask="1f2e3d4c", by="person:ann")])
-    await agent.send(f.Ping(at_ms=1))
-    assert (await asyncio.wait_for(agent.next(f.Pong), PATIENCE_S)).at_ms == 1
-    assert not [frame for frame in agent.inbox if isinstance(frame, f.OwnerAnswer)]
+    agent.versions = [1]
+    await agent.dial(world)
+    await agent.send(agent.hello())
+    assert (await agent.next(f.Refuse)).code == "agent_too_old"

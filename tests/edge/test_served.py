@@ -17,7 +17,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
 from starloom import app as hub_app
+from starloom.edge import first_run
 from starloom.edge.connections import Places
+from starloom.edge.own_sockets import OwnSockets
 from starloom.edge.serving import Listener, server_config
 from starloom.engine.succession import Succession
 from starloom.lab.ports import free_port
@@ -41,12 +43,15 @@ async def served(tmp_path: Path, places: Places | None = None) -> AsyncIterator[
             places=places,
         )
         server = Listener(config)
+        own = OwnSockets(tmp_path, world.hub.now_ms, 1)
+        first_run.write_local(tmp_path, world.hub.settings.url, world.token, await own.open(world.app))
         task = asyncio.create_task(server._serve())
         while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0)
         try:
             yield world
         finally:
+            await own.close()
             server.should_exit = True
             await task
 

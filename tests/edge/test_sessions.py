@@ -149,29 +149,31 @@ async def test_a_revoked_token_stops_at_once_and_its_live_socket_is_cut(world: W
         assert (await http.get("/api/v1/devices")).status_code == 401
 
 
-async def test_a_repeated_key_gives_the_same_token_and_another_body_a_conflict(world: World) -> None:
+async def test_a_repeated_key_makes_one_token_and_shows_it_once(world: World) -> None:
     async with world.client() as http:
         headers = {"Idempotency-Key": "k1"}
         first = await http.post("/api/v1/tokens", json={"role": "viewer"}, headers=headers)
         second = await http.post("/api/v1/tokens", json={"role": "viewer"}, headers=headers)
-        assert first.json()["token"] == second.json()["token"]
+        assert (second.status_code, second.json()["code"]) == (409, "conflict")
+        assert f"this key has made the token {first.json()['id']}" in second.json()["title"] + second.text
+        assert first.json()["token"] not in second.text
         at_once = [
             http.post("/api/v1/tokens", json={"role": "viewer"}, headers={"Idempotency-Key": "k2"}) for _ in "abc"
         ]
         made = await asyncio.gather(*at_once)
-        assert len({response.json()["token"] for response in made}) == 1
+        assert sorted(response.status_code for response in made) == [201, 409, 409]
         other = await http.post("/api/v1/tokens", json={"role": "operator"}, headers=headers)
         assert (other.status_code, other.json()["code"]) == (409, "idempotency_mismatch")
 
 
 async def test_the_local_token_is_private_and_kept_over_restarts(world: World, tmp_path: Path) -> None:
-    path = tmp_path / first_run.LOCAL_FILE
+    path = tmp_path / first_run.TOKEN_FILE
     assert path.stat().st_mode & 0o777 == 0o600
     hub = world.hub
-    again = await first_run.ensure_local_token(tmp_path, URL, hub.access, hub.inbox, hub.now_ms())
+    again = await first_run.ensure_local_token(tmp_path, hub.access, hub.inbox, hub.now_ms())
     assert again == world.token
     path.unlink()
-    fresh = await first_run.ensure_local_token(tmp_path, URL, hub.access, hub.inbox, hub.now_ms())
+    fresh = await first_run.ensure_local_token(tmp_path, hub.access, hub.inbox, hub.now_ms())
     assert fresh != world.token
     await settle()
     assert len(hub.access.principals) == 1

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import heapq
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from starloom.access.limits import Limits
 from starloom.access.reach import reach_of
+from starloom.access.refusals import Refusals
 from starloom.access.sealing import Sealer
 from starloom.access.tickets import Tickets
 from starloom.access.vault import Vault
@@ -40,6 +41,15 @@ from starloom.planner.refusals import refused
 from starloom.settings import Settings
 from starloom.store.memory import MemoryStore
 from starloom_protocol import frames as f
+from starloom_protocol.channel import (
+    ChannelKeys,
+    channel_keys,
+    device_proof,
+    hub_proof,
+    request_proof,
+    seal,
+    transcript,
+)
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, Offer, ToolOffer
 from starloom_protocol.plan import PlanCheck
@@ -105,7 +115,7 @@ class NoRecipes:
     def plan_recipe(self, name: str, params: Any) -> PlanCheck:
         return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, reason=f"there is no recipe {name}")])
 
-    def preview(self, plan: LoweredPlan) -> dict[str, Any]:
+    def preview(self, plan: LoweredPlan, *, words: bool, by: str) -> dict[str, Any]:
         return {"name": plan.name, "plan_hash": plan.hash, "tasks": [{"id": spec.id} for spec in plan.specs]}
 
     def brief(self, words: str) -> Brief:
@@ -186,7 +196,11 @@ class Agent:
         self.id = device_id(raw)
         self.hub_key = ""
         self.report = 0
-        self.versions = [1]
+        self.versions = [3]
+        self.welcome: f.Welcome | None = None
+        self.share = keys.KeyShare()
+        self.said: f.Hello | None = None
+        self.channel: ChannelKeys | None = None
         self.session = Session(Side.AGENT)
         self.ws: Ws | None = None
         self.inbox: list[f.Frame] = []
@@ -199,6 +213,7 @@ class Agent:
             device=self.id,
             instance="i1",
             key=self.key,
+            key_share=self.share.text if max(self.versions) >= 3 else "",
             ledger=f"ledger-{self.name}",
             next_report=self.report + 1,
             version="0.1.0",
@@ -209,11 +224,23 @@ class Agent:
         proof = proof_bytes(
             hub=challenge.hub, nonce=challenge.nonce, device=self.id, key=self.key, version=challenge.version
         )
+        if challenge.version >= 3:
+            assert self.said is not None
+            said = transcript(self.said, challenge)
+            hub = base64.b64decode(challenge.hub)
+            assert keys.verifies(hub, challenge.signature, hub_proof(said)), "the hub did not prove its key"
+            secret = self.share.secret_with(challenge.key_share)
+            assert secret is not None
+            self.channel = channel_keys(secret, said)
+            self.session.secure(self.channel)
+            proof = device_proof(said, challenge.signature)
         return f.Prove(signature=base64.b64encode((key or self.private).sign(proof)).decode())
 
     async def dial(self, world: World) -> None:
         """Open a socket and a fresh session."""
         self.session = Session(Side.AGENT)
+        self.share = keys.KeyShare()
+        self.channel = None
         self.inbox = []
         self.ws = await world.socket("/aip/v1").open()
 
@@ -224,6 +251,7 @@ class Agent:
         challenge = await self.next(f.Challenge)
         await self.send(self.prove(challenge))
         welcome: f.Welcome = await self.next(f.Welcome)
+        self.welcome = welcome
         await self.next(f.ResumePlan)
         await self.send(f.OfferFrame(offer=offer or an_offer(), os="linux", policy_digest="p", profile=Profile.WORK))
         await settle()
@@ -231,7 +259,15 @@ class Agent:
 
     async def send(self, *frames: f.Frame) -> None:
         assert self.ws is not None
+        self.said = next((frame for frame in frames if isinstance(frame, f.Hello)), self.said)
         await self.ws.send(self.session.send(list(frames)).decode())
+
+    def sealed(self, text: str) -> str:
+        """Return a text, sound or not, as this device would say it on its connection."""
+        if self.channel is None:
+            return text
+        raw = text.encode("utf-8", "surrogatepass")
+        return text + seal(self.channel.agent, raw)[len(raw) :].decode()
 
     async def next(self, kind: type[Any]) -> Any:
         """Return the next frame of a kind, keeping others aside."""
@@ -241,6 +277,14 @@ class Agent:
                 if isinstance(frame, kind):
                     return self.inbox.pop(number)
             self.inbox += self.session.receive(await self.ws.receive())
+
+    def http(self, world: World, welcome: f.Welcome) -> httpx.AsyncClient:
+        """Return a client whose requests are proved by the key of this connection."""
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=world.app, client=("127.0.0.1", 40000)),
+            base_url=world.hub.settings.url,
+            auth=_Proving(self, welcome.http_token),
+        )
 
     async def done(self, dispatch: f.Dispatch, value: str = "null", **more: Any) -> None:
         self.report += 1
@@ -255,6 +299,28 @@ def an_offer(*tools: str, slots: int = 2) -> Offer:
         for name in tools or ("t.one",)
     ]
     return Offer(digest="d", slots=slots, tools=offers)
+
+
+class _Proving(httpx.Auth):
+    """Proves each request for an artifact as an agent does."""
+
+    def __init__(self, agent: Agent, token: str) -> None:
+        self._agent = agent
+        self._token = token
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        assert self._agent.channel is not None
+        given = request.headers
+        proof = request_proof(
+            self._agent.channel.http,
+            request.method,
+            request.url.path.rpartition("/")[2],
+            offset=given.get("upload-offset", ""),
+            length=given.get("upload-length", ""),
+            span=given.get("range", ""),
+        )
+        request.headers["Authorization"] = f"Starloom {self._token} {proof}"
+        yield request
 
 
 class Ws:
@@ -356,10 +422,12 @@ class Ws:
 
 
 @asynccontextmanager
-async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings: Any) -> AsyncIterator[World]:
+async def a_world(
+    tmp_path: Path, *, planner: Planner | None = None, requirements: Path | None = None, **settings: Any
+) -> AsyncIterator[World]:
     """Open a hub; closes it at the end."""
     chosen = Settings(home=tmp_path, **settings)
-    clock, fanout, links, jobs = ManualClock(), Fanout(), Links(), Jobs()
+    clock, fanout, links, jobs, refusals = ManualClock(), Fanout(), Links(), Jobs(), Refusals()
     store = MemoryStore()
     vault = Vault(Sealer([b"k" * 32]), store.ciphertexts, clock.now_ms)
     blobs, attempt_logs = FileBlobs(tmp_path / "blobs"), AttemptLogs(tmp_path)
@@ -373,6 +441,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
         values=blobs,
         settings=EngineSettings(owner="test", check_every=1),
         secrets=vault,
+        refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
     )
     access, fleet = AccessView(clock.now_ms), FleetView()
     others = Others(headlines=Headlines(store), questions=QuestionsView())
@@ -401,6 +470,7 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
             reads=store,
             ready=lambda: [] if engine.ready else ["engine"],
             received=engine.received,
+            refusals=refusals,
             settings=chosen,
             tickets=Tickets(clock.monotonic_s),
             vault=vault,
@@ -409,8 +479,15 @@ async def a_world(tmp_path: Path, *, planner: Planner | None = None, **settings:
         )
         script = tmp_path / "join.py"
         script.write_text("print('join')\n")
-        edge = build(hub, Files(join_script=script, page=chosen.web, wheels=tmp_path / "wheels", tab=tmp_path / "tab"))
-        token = await first_run.ensure_local_token(tmp_path, chosen.url, access, engine.inbox, clock.now_ms())
+        files = Files(
+            join_script=script,
+            page=chosen.web,
+            requirements=requirements,
+            tab=tmp_path / "tab",
+            wheels=tmp_path / "wheels",
+        )
+        edge = build(hub, files)
+        token = await first_run.ensure_local_token(tmp_path, access, engine.inbox, clock.now_ms())
         yield World(hub, edge, engine, clock, token, jobs)
     finally:
         writing.cancel()

@@ -66,6 +66,30 @@ def test_work_past_its_time_is_found_by_the_sweep() -> None:
     driver, leases = leased()
     (dispatch,) = [item for item in driver.sent if hasattr(item, "at") and item.at.task == "a"]
     driver.started(dispatch)
-    driver.now_ms += 620_000
-    leases.alive("d-one", [dispatch.at], 0)
+    for _ in range(619):
+        driver.now_ms += 1_000
+        leases.alive("d-one", [dispatch.at], 0)
+        assert leases.expired() == []
+    driver.now_ms += 1_000
     assert [item.kind for item in leases.expired() if isinstance(item, i.TimerFired)] == ["start_to_close"]
+
+
+def test_a_loop_that_stood_still_hears_results_before_it_ends_work() -> None:
+    driver, leases = leased()
+    (dispatch,) = [item for item in driver.sent if hasattr(item, "at") and item.at.task == "a"]
+    driver.started(dispatch)
+    for found in ([], ["start_to_close"]):
+        driver.now_ms += 700_000
+        leases.alive("d-one", [dispatch.at], 0)
+        assert [item.kind for item in leases.expired() if isinstance(item, i.TimerFired)] == found
+
+
+def test_only_a_device_that_sends_nothing_is_silent() -> None:
+    driver, leases = leased()
+    swept(driver, leases, 19_000, talks=True)
+    driver.now_ms += 1_000
+    assert [item.silent for item in leases.expired() if isinstance(item, i.LeaseExpired)] == [False]
+    driver, leases = leased()
+    swept(driver, leases, 19_000, talks=False)
+    driver.now_ms += 1_000
+    assert [item.silent for item in leases.expired() if isinstance(item, i.LeaseExpired)] == [True]

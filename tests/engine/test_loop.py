@@ -19,7 +19,7 @@ from starloom.engine.settings import EngineSettings
 from starloom.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 from starloom_protocol.entities import Enrollment, Offer
 from starloom_protocol.frames import Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
-from starloom_protocol.vocabulary import Outcome, Profile
+from starloom_protocol.vocabulary import DeviceLink, Outcome, Profile
 from tests.builders import TOOLS, plan, task
 
 
@@ -323,6 +323,10 @@ async def test_silence_expires_a_lease_and_alive_keeps_it() -> None:
         await found.clock.turn(25_000)
         kinds = [event.kind for event in found.wires.published]
         assert "task_absent" in kinds
+        assert found.engine.shard.fleet.devices["d-one"].link is DeviceLink.OFFLINE
+        assert found.engine.shard.constellations["c1"].tasks["a"].attempt == 1
+        await found.connect("one")
+        await settle()
         assert found.engine.shard.constellations["c1"].tasks["a"].attempt == 2
 
 

@@ -180,9 +180,9 @@ async def test_what_is_refused_is_refused_in_the_same_words(asked: i.AnyInput, c
 
 async def test_a_key_answers_the_same_after_retirement_and_after_a_restart() -> None:
     async with hub() as found:
-        await finish(found, "c1", idempotency=("k", "body"), principal="ann")
+        await finish(found, "c1", idempotency=("k", "body"), caller="ann")
         again = i.RequestReceived(
-            id="again", by="person:ann", constellation="c2", idempotency=("k", "body"), principal="ann", plan=plan()
+            id="again", by="person:ann", constellation="c2", idempotency=("k", "body"), caller="ann", plan=plan()
         )
         before = await found.engine.inbox.ask(again)
         await found.clock.turn(12_000)

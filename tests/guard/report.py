@@ -1,8 +1,8 @@
 """`python -m tests.guard.report`: matrices, threats, fuzzing, the OpenAPI and the canary, told for people.
 
-Ends with one line of JSON; exit code 1 if anything in it is not as it must be. `FRAMES`, `CASES` and `SEED` say how
-much and from where, `ROWS` names the rows of the threat table (all, without it); a case that was not handled is printed
-with its seed and kept in `seeds.txt`.
+Ends with one line of JSON; exit code 1 if anything in it is not as it must be. `FRAMES`, `CASES`, `FULL` and `SEED` say
+how much and from where, `ROWS` names the rows of the threat table (all, without it); a case that was not handled is
+printed with its seed and kept in `seeds.txt`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from starloom.access.guard import ROUTES
 from tests.edge.test_guard import routes_of
 from tests.edge.world import a_world
 from tests.guard import api, fuzzing
+from tests.guard.evil_device import Stage
 from tests.guard.frames import keep_seed
 from tests.guard.sockets import Siege, rss_bytes
 from tests.guard.threats import OWN, THREATS, Threat
@@ -36,6 +38,9 @@ TESTS_S_MOST = 1800
 UNHANDLED_MOST = 10
 """A hub that answers no more would leave every further connection waiting: the siege ends with what it has."""
 TOLD_EVERY = 200
+EVIL, EVIL_FULL = 100, 2_000
+"""Connections of the device that lies, before its result and again after it."""
+
 Said = dict[str, int]
 
 
@@ -116,6 +121,22 @@ async def besieged(messages: int, first: int) -> Said:
     return {"frames_mutated": sent, "unhandled": len(siege.unhandled) + (grown > RSS_GROWTH_MOST)}
 
 
+async def lied(connections: int, first: int) -> Said:
+    """Have a joined device lie about the work of others; return what it sent, and how often it had an effect."""
+    sent, wrong, said = 0, 0, Counter[str]()
+    # A hub each: one takes no more than so many failed connections in a minute, and the clock stands still.
+    for seed in range(first, first + connections, EVIL):
+        with tempfile.TemporaryDirectory(prefix="starloom-guard-") as home:
+            async with a_world(Path(home), lab=True) as world:
+                stage = Stage(world)
+                sent += await stage.besiege(min(EVIL, first + connections - seed), first=seed)
+        wrong, said = wrong + len(stage.wrong), said + stage.said
+        for number, reason in stage.wrong[:20]:
+            print(f"  WRONG evil seed {number}: {reason}")
+    _tell(f"{sent} messages of a device that lies", dict(said))
+    return {"frames_mutated": sent, "unhandled": wrong}
+
+
 async def asked(each: int, seed: int) -> Said:
     """Send what schemathesis makes, with the store up and away; count the routes beside it."""
     with tempfile.TemporaryDirectory(prefix="starloom-guard-") as home:
@@ -166,6 +187,7 @@ def main() -> int:
     parts: list[Callable[[], Said]] = [
         lambda: fuzzed(frames, max(frames // 10, 1), seed),
         lambda: asyncio.run(besieged(max(frames // 20, 1), seed)),
+        lambda: asyncio.run(lied(EVIL_FULL if os.environ.get("FULL") else EVIL, seed)),
         lambda: asyncio.run(asked(_number("CASES", 3), seed)),
     ]
     told: Said = {}

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from starloom.edge import keys
 from starloom_protocol import frames as f
 from starloom_protocol.session import Session, Side
 from tests.edge.world import Agent, World, an_offer, chain, settle
@@ -38,6 +39,8 @@ class Attacker(Agent):
     async def dial(self, world: World) -> None:
         self.dials += 1
         self.session = Session(Side.AGENT)
+        self.share = keys.KeyShare()
+        self.channel = None
         self.inbox = []
         ws = world.socket("/aip/v1")
         address = f"10.{self.dials >> 16 & 255}.{self.dials >> 8 & 255}.{self.dials & 255}"
@@ -144,7 +147,8 @@ class Siege:
         """Send one message; return the reason if the hub has ended the connection."""
         ws = self.attacker.ws
         assert ws is not None
-        await ws.send(text)
+        # Sealed as the device's own: what is tried is what the hub makes of it, not whether it is let through.
+        await ws.send(self.attacker.sealed(text))
         await settle(20)
         while not ws._from_app.empty():
             message = ws._from_app.get_nowait()

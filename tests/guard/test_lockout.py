@@ -10,11 +10,12 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from starloom.edge import aip
+from starloom.edge import aip, keys
 from starloom_protocol import frames as f
 from starloom_protocol.session import Session, Side
 from tests.edge.test_served import served
@@ -52,6 +53,7 @@ class Remote(Agent):
 
     async def dial(self, world: World) -> None:
         self.session, self.inbox = Session(Side.AGENT), []
+        self.share, self.channel = keys.KeyShare(), None
         url = f"ws://127.0.0.1:{world.hub.settings.port}/aip/v1"
         self.ws = Line(await connect(url, proxy=None, compression=None))  # type: ignore[assignment]
 
@@ -59,8 +61,8 @@ class Remote(Agent):
         """Prove nothing, with a signature of zeros."""
         await self.dial(world)
         await self.send(self.hello())
-        await self.next(f.Challenge)
-        await self.send(f.Prove(signature=base64.b64encode(bytes(64)).decode()))
+        proof = self.prove(await self.next(f.Challenge))
+        await self.send(msgspec.structs.replace(proof, signature=base64.b64encode(bytes(64)).decode()))
         assert self.ws is not None
         await self.ws.until_closed()
 

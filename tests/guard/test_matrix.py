@@ -10,6 +10,7 @@ from starloom.access.callers import Scope
 from starloom.access.guard import ROUTES, Door
 from starloom_protocol.codec import AGENT_FRAMES, HUB_FRAMES, tag_of
 from starloom_protocol.session import TABLE, ProtocolFault, Side, State
+from starloom_protocol.vocabulary import Role
 from tests.edge.test_guard import concrete
 from tests.edge.test_sessions import link_of
 from tests.edge.world import World
@@ -23,16 +24,25 @@ REACHED = {
 }
 
 
-@pytest.mark.parametrize("scope", list(Scope))
-async def test_each_scope_opens_exactly_its_routes(world: World, scope: Scope) -> None:
-    _, token = await world.new_token("owner", [str(scope)])
+@pytest.mark.parametrize("role", list(Role))
+async def test_each_role_and_scope_opens_exactly_its_routes(world: World, role: Role) -> None:
+    for scope in Scope:
+        _, token = await world.new_token(role, [str(scope)])
+        for acting in (False, True):
+            await _tries_all(world, token, role, scope, acting=acting)
+
+
+async def _tries_all(world: World, token: str, role: Role, scope: Scope, *, acting: bool) -> None:
+    closed = (Scope.ACCESS, Scope.APPROVE, Scope.FLEET, Scope.LAB) if acting else ()
     async with world.client(token) as http:
+        http.headers.update({"x-starloom-acting": "assistant"} if acting else {})
         for (method, path), row in CALLERS.items():
             if path.endswith(("/sign-out", "/lan/open", "/lan/close", "/model/test")):
                 continue
             response = await http.request(method, concrete(path), content=b"{}" if method in WRITES else None)
             refused = response.status_code == 403
-            assert refused == (row.scope is not None and row.scope is not scope), (scope, method, path, response.text)
+            may = role in row.roles and row.scope in (None, scope) and row.scope not in closed
+            assert refused != may, (role, scope, acting, method, path, response.text)
 
 
 async def test_a_session_without_its_csrf_token_changes_nothing_anywhere(world: World) -> None:

@@ -188,12 +188,12 @@ async def test_i1_a_devices_token_opens_no_door_of_people(world: World) -> None:
 
 async def test_i3_an_ended_sessions_token_is_nobodys_even_after_the_device_is_back(world: World) -> None:
     agent = await world.join("one")
-    old = (await agent.connect(world)).http_token
+    old = await agent.connect(world)
     assert agent.ws is not None
     await agent.ws.leave()
-    new = (await agent.connect(world)).http_token
-    for token, status in ((old, 401), (new, 404)):
-        async with world.client(token) as http:
+    new = await agent.connect(world)
+    for welcome, status in ((old, 401), (new, 404)):
+        async with agent.http(world, welcome) as http:
             assert (await http.head(f"/aip/v1/artifacts/{'a' * 64}")).status_code == status
 
 

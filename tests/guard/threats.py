@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 _AIP = "tests/edge/test_aip.py::"
 _PLANNING = "tests/planner/model/test_planning.py::"
+_RIGHTS = "tests/guard/test_rights.py::"
 _CAGE = "tests/device_agents/sandbox/"
 _LINKS = "tests/guard/test_links.py::"
 _RACE = "tests/guard/test_link_race.py::"
@@ -169,6 +170,69 @@ THREATS = (
             "tests/device_agents/test_runtime.py::test_what_the_policy_refuses_is_never_started",
         ),
     ),
+    Threat(
+        "T26",
+        "a joined device reports on, or edits, the work of others",
+        "a report counts for the sender's own open attempt; no frame edits a plan",
+        ("tests/guard/test_evil_device.py::test_t26_a_device_changes_nothing_but_its_own_attempt",),
+    ),
+    Threat(
+        "T42",
+        "a device offers more than its join code allowed",
+        "the hub cuts each offer down to the code's profile and says so",
+        (
+            "tests/edge/test_profile_limit.py::test_an_offer_beyond_the_join_code_is_cut_down",
+            "tests/edge/test_profile_limit.py::test_a_cut_offer_stands_in_the_log_with_its_device",
+            "tests/edge/test_profile_limit.py::test_work_beyond_the_join_code_is_not_given",
+        ),
+        part="what a tool may do is the device's own word: a device that calls a tool harmless is believed",
+    ),
+    Threat(
+        "T43",
+        "a device fetches what no attempt of it names",
+        "rights by attempt; an upload of known bytes has to show all of them",
+        (
+            "tests/edge/test_artifact_rights.py::test_a_known_hash_alone_opens_no_artifact",
+            "tests/edge/test_artifact_rights.py::test_an_upload_of_other_bytes_gives_no_right",
+            "tests/edge/test_artifact_rights.py::test_open_attempts_keep_their_inputs_over_a_restart",
+        ),
+        part="a hash that a device returns and a later task on it reads counts as named",
+    ),
+    Threat(
+        "T44",
+        "a package index gives a joining device something else",
+        "the hub names each package with version and hash; pip takes nothing else",
+        (
+            "tests/device_agents/test_join_packages.py::test_packages_are_installed_by_the_hash_that_the_hub_names",
+            "tests/device_agents/test_join_packages.py::test_the_pins_of_a_device_are_those_of_the_lock",
+            "tests/device_agents/test_join_packages.py::test_the_pins_name_every_package_of_the_agent",
+        ),
+        part="pip itself and the Python of the device are trusted as they are",
+    ),
+    Threat(
+        "T29",
+        "a stranger holds the hub's or a tunnel's port",
+        "the hub signs the handshake, each message is sealed, requests for artifacts are proved",
+        (
+            _AIP + "test_a_message_without_the_seal_ends_the_connection",
+            "tests/device_agents/test_joining.py::test_a_false_hub_cannot_show_the_words_of_the_real_one",
+            "tests/device_agents/test_artifacts.py::test_an_answer_that_is_not_the_hubs_counts_for_nothing",
+            "tests/device_agents/test_runtime.py::test_a_hub_that_knows_no_proof_is_left",
+            "tests/device_agents/test_runtime.py::test_a_refusal_before_the_proof_ends_nothing",
+        ),
+    ),
+    Threat(
+        "T30",
+        "the owner's token goes to a stranger's listener; a server's other users stand in for a tunnel",
+        "Unix sockets with the peer's user checked by both sides; TLS with the pinned key inside tunnels",
+        (
+            "tests/cli/test_own_socket.py::test_a_socket_of_another_user_is_told_nothing",
+            "tests/cli/test_tunnels.py::test_a_tunnel_ends_in_tls_with_the_hubs_key",
+            "tests/device_agents/test_dialling.py::test_a_socket_of_another_user_is_not_spoken_to",
+            "tests/edge/test_own_sockets.py::test_another_user_is_cut_off_before_it_is_heard",
+        ),
+        part="the other user is made up here: the tests run as one",
+    ),
     Threat("E7", "pickle, yaml or eval runs data", "banned, looked for in the source"),
     Threat(
         "T27",
@@ -197,6 +261,49 @@ THREATS = (
             "tests/device_agents/test_policy.py::test_another_homes_seal_does_not_fit",
             "tests/device_agents/test_policy.py::test_a_folder_behind_a_link_is_not_accepted",
             "tests/device_agents/test_runtime.py::test_a_policy_that_was_forged_allows_only_to_observe",
+        ),
+    ),
+    Threat(
+        "T31",
+        "a plan hides an effect beside its tool: files saved, an undo, a look, a rule",
+        "one judge of all that a task does, asked by approval, preview and review",
+        (
+            "tests/core/test_conduct.py",
+            _RIGHTS + "test_t31_",
+            "tests/device_agents/tools/test_effects.py::test_a_call_that_counts_as_read_changes_nothing",
+        ),
+    ),
+    Threat(
+        "T32",
+        "an assistant names a secret, hides an effect or approves, by MCP, REST, edits, forks, schedules or recipes",
+        "the author of each input is judged in the core",
+        ("tests/recipes/test_assistants.py::test_t32_no_door_gives_an_assistant_a_secret", _RIGHTS + "test_t32_"),
+    ),
+    Threat(
+        "T33",
+        "a token gets more role or scopes, or sets an approval aside",
+        "a token has at most its issuer's rights; setting aside needs the scope approve",
+        (_RIGHTS + "test_t33_",),
+    ),
+    Threat(
+        "T34",
+        "a token or session outlives the one that made it",
+        "each has its parent, and ends with it",
+        (_RIGHTS + "test_t34_",),
+    ),
+    Threat(
+        "T35",
+        "a caller ends, reads or hides behind what belongs to another",
+        "tokens of one's own line; keys of idempotency of one's own; author and token in each event",
+        (_RIGHTS + "test_t35_",),
+    ),
+    Threat(
+        "T36",
+        "a hub chooses folder, input or variables of a command that the owner typed whole",
+        "a rule covers its words in its folder; anything beside asks the owner",
+        (
+            "tests/device_agents/test_policy.py::test_no_call_is_unasked_but_the_one_that_was_typed",
+            "tests/recipes/test_operating.py::test_t36_the_hub_chooses_nothing_of_a_command_typed_whole",
         ),
     ),
     Threat(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.engine.redeciding import redecide
 from starloom.store.chain import Walk
@@ -41,3 +42,20 @@ async def test_a_history_verifies(path: Path) -> None:
     walk.take(await MemoryStore(history=history).kept(0, len(history.commits)))
     walk.ended(history.meta.watermark)
     assert walk.breaks == []
+
+
+async def test_an_input_of_a_removed_kind_leaves_the_history_readable() -> None:
+    history = read(LOGS[0])
+    at = next(
+        at
+        for at, commit in enumerate(history.commits)
+        if any(decode_event(raw).stream not in (ACCESS, FLEET) for raw in commit.events)
+        and not any(raw.startswith(b'{"k":"taken"') for raw in commit.inputs)
+    )
+    stream = next(name for raw in history.commits[at].events if (name := decode_event(raw).stream) != FLEET)
+    removed = b'{"k":"propose","by":"device:d","device":"d","frame":{},"id":"x","operations":[]}'
+    history.commits[at] = replace(history.commits[at], inputs=[removed])
+    found = await redecide(MemoryStore(history=history), stream)
+    assert found.differences == []
+    assert (found.exact, found.without_inputs) == (False, 1)
+    assert "no inputs that this version can decide" in found.note

@@ -245,3 +245,13 @@ def test_a_long_plan_lists_few_devices_for_each_task() -> None:
     found = preview(many(5_000), crowd(30)).plain()
     assert {len(task["alternatives"]) for task in found["tasks"]} == {3}
     assert {len(task["alternatives"]) for task in preview(many(3), crowd(30)).plain()["tasks"]} == {19}
+
+
+@pytest.mark.parametrize(("tool", "waits"), [("system.info", False), ("fs.write", True)])
+def test_a_request_in_words_shows_whether_it_waits(tool: str, waits: bool) -> None:
+    view = fleet(device("box"))
+    check = check_plan({"starloom": 1, "name": "One", "tasks": [{"id": "a", "tool": tool}]})
+    assert check.plan is not None
+    service = planning(view)
+    assert service.preview(check.plan, words=True)["asks_approval"] is waits
+    assert service.preview(check.plan)["asks_approval"] is False

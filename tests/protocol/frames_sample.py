@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from starloom_protocol import frames as f
 from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.codec import Side
@@ -19,6 +21,8 @@ HELLO = f.Hello(
     versions=[1],
 )
 CHALLENGE = f.Challenge(hub="h-1", nonce="bm9uY2U", version=1)
+HELLO_3 = msgspec.structs.replace(HELLO, key_share="c2hhcmU", versions=[3])
+CHALLENGE_3 = msgspec.structs.replace(CHALLENGE, key_share="c2hhcmU", signature="c2ln", version=3)
 PROVE = f.Prove(signature="c2ln")
 WELCOME = f.Welcome(
     alive_interval_s=5.0,
@@ -80,8 +84,6 @@ AGENT: list[f.Frame] = [
     ),
     f.ResultFrame(at=AT, code=Code.EXIT_CODE, outcome=Outcome.ERROR, report=9, value='{"exit_code":1}'),
     f.Receipt(at=AT, effect=EffectSeen.MAYBE, known=False, report=10),
-    f.Propose(at=AT, base_version=2, operations='[{"id":"a","op":"remove_task"}]', reason="not needed", report=11),
-    f.ArtifactReady(bytes=3, media="image/png", name="a.png", report=12, sha256="cd" * 32),
     f.LogChunk(at=AT, offset=4096, stream="stdout", text="h\u00e9llo\n"),
     f.Progress(at=AT, done_bytes=10, fraction_1000=500, note="half"),
     f.ConditionFrame(facts={"battery": "80"}),
@@ -92,6 +94,7 @@ AGENT: list[f.Frame] = [
     PONG,
     ERROR,
     f.AsksFrame(answers="hub", open=[ASK]),
+    HELLO_3,
 ]
 HUB: list[f.Frame] = [
     CHALLENGE,
@@ -130,5 +133,6 @@ HUB: list[f.Frame] = [
     PONG,
     ERROR,
     f.OwnerAnswer(action="0c" * 32, allow=True, ask="1f2e3d4c", by="person:ann", reason="seen"),
+    CHALLENGE_3,
 ]
 BY_SIDE: dict[Side, list[f.Frame]] = {Side.AGENT: AGENT, Side.HUB: HUB}

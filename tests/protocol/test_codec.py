@@ -23,6 +23,7 @@ from starloom_protocol.codec import (
 )
 from starloom_protocol.faults import ProtocolFault
 from starloom_protocol.frames import AgentMessage, HubMessage
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
 from starloom_protocol.vocabulary import CODES, Code, Outcome
 from tests.protocol.frames_sample import AGENT, AT, BY_SIDE, HELLO, PING, WELCOME
 
@@ -147,7 +148,6 @@ def result(value: str | None = None, facts: dict[str, str] | None = None) -> f.R
         (result("[" * 100_000), Side.AGENT, "value"),
         (result("nothing"), Side.AGENT, "value"),
         (result(facts={"/a": "{}{"}), Side.AGENT, r"facts\[/a\]"),
-        (f.Propose(at=AT, base_version=1, operations="[", reason="", report=1), Side.AGENT, "operations"),
         (
             f.Dispatch(at=AT, args="{", fence_after_s=0, repeatability="pure", start_to_close_s=1, tool="t"),
             Side.HUB,
@@ -196,3 +196,14 @@ def test_fault_carries_the_way_out() -> None:
 def test_decoding_a_text_gives_what_its_bytes_give() -> None:
     data = encode(1, [PING], Side.HUB)
     assert decode(data.decode(), Side.HUB, authenticated=True) == decode(data, Side.HUB, authenticated=True)
+
+
+@pytest.mark.parametrize(("char", "size"), [("x", 1), ("\u00e9", 2)])
+def test_an_inline_value_ends_at_its_limit(char: str, size: int) -> None:
+    most = (INLINE_VALUE_BYTES_MAX - 2) // size
+    fits = outcome(encode(1, [result(json.dumps(char * most, ensure_ascii=False))], Side.AGENT), Side.AGENT)
+    assert isinstance(fits, AgentMessage)
+    over = outcome(encode(1, [result(json.dumps(char * (most + 1), ensure_ascii=False))], Side.AGENT), Side.AGENT)
+    assert isinstance(over, ProtocolFault)
+    assert over.code is Code.FRAME_TOO_LARGE
+    assert "a longer value is an artifact" in over.reason

@@ -14,7 +14,7 @@ from starloom_protocol.codec import FRAMES, Side, decode, encode, tag_of
 from starloom_protocol.frames import AgentMessage, Frame, HubMessage
 from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes, short_words
 from starloom_protocol.vocabulary import Code
-from tests.protocol.write_golden import GOLDEN, ROOT, identity
+from tests.protocol.write_golden import GOLDEN, ROOT, channel, identity
 
 FRAME_FILES = sorted(GOLDEN.glob("v*/frames/*.json"))
 REJECTED_FILES = sorted((ROOT / "frames" / "rejected").glob("*.json"))
@@ -94,6 +94,10 @@ def test_identity_is_for_ever() -> None:
     words = short_words(bytes.fromhex(golden["hub_key"]), key, bytes.fromhex(golden["code_hash"]))
     assert words == golden["short_words"]
     assert proof_bytes(**golden["proof_fields"]).decode() == golden["proof"]
+
+
+def test_channel_is_for_ever() -> None:
+    assert load(GOLDEN / "v3" / "channel.json") == channel()
 
 
 def test_golden_files_are_in_the_package() -> None:

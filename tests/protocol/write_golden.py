@@ -1,6 +1,6 @@
 """Writes golden examples that are absent: `python -m tests.protocol.write_golden`. It never changes one that is there.
 
-v1/, v2/                examples of what came with that version
+v1/, v2/, v3/           examples of what came with that version
 frames/ACCEPTED.json    {sender, authenticated, message}: the message decodes and encodes to the same text
 frames/rejected/*.json  the same with the code of the fault
 sessions/*.json         steps {side, send: [frames] | receive: text | farewell: code, expect: {...}}
@@ -16,11 +16,21 @@ import msgspec
 
 import starloom_protocol
 from starloom_protocol import frames as f
+from starloom_protocol.channel import (
+    answer_proof,
+    channel_keys,
+    device_proof,
+    hub_proof,
+    request_proof,
+    seal,
+    transcript,
+)
 from starloom_protocol.codec import Side, encode, tag_of
 from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes, short_words
-from starloom_protocol.version import FRAMES_SINCE, knows
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
+from starloom_protocol.version import FIELDS_SINCE, FRAMES_SINCE, knows
 from starloom_protocol.vocabulary import Code
-from tests.protocol.frames_sample import BY_SIDE, CHALLENGE, HELLO, PING, PROVE, WELCOME
+from tests.protocol.frames_sample import BY_SIDE, CHALLENGE, CHALLENGE_3, HELLO, HELLO_3, PING, PROVE, WELCOME
 
 GOLDEN = Path(starloom_protocol.__file__).parent / "golden"
 ROOT = GOLDEN / "v1"
@@ -31,14 +41,18 @@ def accepted() -> dict[str, dict[str, Any]]:
     made: dict[str, dict[str, Any]] = {}
     for side, samples in BY_SIDE.items():
         for n, frame in enumerate(samples, 1):
-            name = f"{side}-{tag_of(frame)}"
-            name = f"{name}-{n}" if name in made else name
+            place = f"v{_since(msgspec.to_builtins(frame))}/frames/{side}-{tag_of(frame)}"
+            name = f"{place}-{n}" if place in made else place
             joining = tag_of(frame) in JOINING
             text = encode(n, [frame], side, authenticated=not joining).decode()
             made[name] = {"sender": side, "authenticated": not joining, "message": text}
         batch = [frame for frame in samples if tag_of(frame) not in JOINING]
         batch = [frame for frame in batch if knows(tag_of(frame), 1)]
-        made[f"{side}-batch"] = {"sender": side, "authenticated": True, "message": encode(9, batch, side).decode()}
+        made[f"v1/frames/{side}-batch"] = {
+            "sender": side,
+            "authenticated": True,
+            "message": encode(9, batch, side).decode(),
+        }
     return made
 
 
@@ -47,6 +61,8 @@ def rejected() -> dict[str, dict[str, Any]]:
     deep = "[" * 40 + "]" * 40
     at = '{"attempt":1,"constellation":"c","incarnation":1,"task":"t"}'
     result = '{"n":1,"f":[{"t":"result","at":' + at + ',"outcome":"ok","report":1,"value":%s}]}'
+    proposal = '"base_version":1,"operations":"[{\\"id\\":\\"a\\",\\"op\\":\\"remove_task\\"}]","reason":"","report":1'
+    ready = '"bytes":3,"media":"image/png","name":"a.png","report":1,"sha256":"' + "cd" * 32 + '"'
     cases = {
         "empty": ("agent", ""),
         "not-json": ("agent", "hello"),
@@ -63,6 +79,9 @@ def rejected() -> dict[str, dict[str, Any]]:
         "frames-null": ("agent", '{"n":1,"f":null}'),
         "unknown-message-field": ("agent", '{"n":1,"f":[' + ping + '],"x":1}'),
         "unknown-frame": ("agent", '{"n":1,"f":[{"t":"shutdown"}]}'),
+        # Two frames of the first draft, which no agent sent and which were taken out: refused like any unknown one.
+        "removed-propose": ("agent", '{"n":1,"f":[{"t":"propose","at":' + at + "," + proposal + "}]}"),
+        "removed-artifact-ready": ("agent", '{"n":1,"f":[{"t":"artifact_ready",' + ready + "}]}"),
         "no-tag": ("agent", '{"n":1,"f":[{"at_ms":1}]}'),
         "unknown-field": ("agent", '{"n":1,"f":[{"t":"ping","at_ms":1,"x":1}]}'),
         "missing-field": ("agent", '{"n":1,"f":[{"t":"ping"}]}'),
@@ -85,6 +104,13 @@ def rejected() -> dict[str, dict[str, Any]]:
         "sender": "agent",
         "authenticated": False,
         "message": '{"n":1,"f":[{"t":"bye","reason":"' + "x" * 4096 + '"}]}',
+        "code": Code.FRAME_TOO_LARGE,
+    }
+    long = result % json.dumps(json.dumps("x" * (INLINE_VALUE_BYTES_MAX - 1)))
+    made["value-too-long"] = {
+        "sender": "agent",
+        "authenticated": True,
+        "message": long,
         "code": Code.FRAME_TOO_LARGE,
     }
     return made
@@ -260,18 +286,66 @@ def identity() -> dict[str, Any]:
     }
 
 
+def channel() -> dict[str, Any]:
+    """What is signed, derived and sealed in a connection of version 3, byte for byte."""
+    said = transcript(HELLO_3, CHALLENGE_3)
+    keys = channel_keys(bytes(range(32)), said)
+    text = encode(2, [PING], Side.HUB)
+    request = request_proof(keys.http, "PATCH", "ab" * 32, offset="5", length="9")
+    return {
+        "about": "bytes are hex; the secret is what both key shares give",
+        "hello": msgspec.to_builtins(HELLO_3),
+        "challenge": msgspec.to_builtins(CHALLENGE_3),
+        "transcript": said.hex(),
+        "hub_proof": hub_proof(said).hex(),
+        "device_proof": device_proof(said, CHALLENGE_3.signature).hex(),
+        "secret": bytes(range(32)).hex(),
+        "keys": {"agent": keys.agent.hex(), "http": keys.http.hex(), "hub": keys.hub.hex()},
+        "sealed": seal(keys.hub, text).decode(),
+        "request_proof": request,
+        "ranged_proof": request_proof(keys.http, "GET", "ab" * 32, span="bytes=3-"),
+        "answer_proof": answer_proof(keys.http, request, 204, "9"),
+    }
+
+
+def sessions_of_3() -> dict[str, Script]:
+    agent, hub = Side.AGENT, Side.HUB
+    made = {}
+    for name, about, offered in (
+        ("hub-proves", "the hub signs the challenge; callers seal what follows", (3,)),
+        ("an-older-agent", "an agent of version 2 is given no signature", (1, 2)),
+    ):
+        script = Script(about, {agent: offered, hub: (2, 3)})
+        script.turn(agent, msgspec.structs.replace(HELLO_3, versions=list(offered)))
+        script.turn(hub, msgspec.structs.replace(CHALLENGE_3, version=script.sides[hub].version))
+        script.turn(agent, PROVE)
+        script.turn(hub, WELCOME)
+        made[name] = script
+    script = Script("a hub that names version 2 is left by an agent that wants a proof", {agent: (3,), hub: (2, 3)})
+    script.send(agent, HELLO_3)
+    script.receive(agent, encode(1, [msgspec.structs.replace(CHALLENGE, version=2)], hub, authenticated=False))
+    made["no-way-back"] = script
+    return made
+
+
+def _since(frame: dict[str, Any]) -> int:
+    fields = [FIELDS_SINCE.get((frame["t"], name), 1) for name in frame]
+    return max(FRAMES_SINCE.get(frame["t"], 1), *fields)
+
+
 def write_absent() -> list[Path]:
     documents: dict[Path, Any] = {}
     for name, example in accepted().items():
-        tags = [frame["t"] for frame in json.loads(example["message"])["f"]]
-        version = max(FRAMES_SINCE.get(tag, 1) for tag in tags)
-        documents[GOLDEN / f"v{version}" / "frames" / f"{name}.json"] = example
+        documents[GOLDEN / f"{name}.json"] = example
     for name, example in rejected().items():
         documents[ROOT / "frames" / "rejected" / f"{name}.json"] = example
     for name, script in sessions().items():
         documents[ROOT / "sessions" / f"{name}.json"] = script.document()
     for name, script in sessions_of_2().items():
         documents[GOLDEN / "v2" / "sessions" / f"{name}.json"] = script.document()
+    for name, script in sessions_of_3().items():
+        documents[GOLDEN / "v3" / "sessions" / f"{name}.json"] = script.document()
+    documents[GOLDEN / "v3" / "channel.json"] = channel()
     documents[ROOT / "identity.json"] = identity()
     written = []
     for place, document in documents.items():

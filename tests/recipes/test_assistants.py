@@ -17,6 +17,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from starloom.cli.ports import is_free
 from starloom.lab.ports import free_port
 from tests.recipes.fleet import Fleet
 from tests.waiting import PATIENCE_S, until
@@ -105,7 +106,10 @@ async def test_what_is_risky_waits_for_a_person_whatever_the_model_wrote(fleet: 
     kill = {"id": "kill", "tool": "process.kill", "args": {"pid": 1, "name": "x"}, "device": {"name": "laptop"}}
     bold = plan(tasks=[kill], result=[], policy={"approval": "never"})
     async with by_stdio(fleet) as client:
-        made = await call(client, "submit", plan=bold)
+        refused = await client.call_tool("submit", {"plan": bold})
+        assert refused.is_error
+        assert "Leave policy.approval out" in str(refused.content)
+        made = await call(client, "submit", plan=plan(tasks=[kill], result=[]))
         assert made["needs_approval"] is True
         assert made["state"] == "awaiting_approval"
         assert made["approve_at"] == f"{fleet.client.address.url}/constellations/{made['constellation']}"
@@ -113,6 +117,59 @@ async def test_what_is_risky_waits_for_a_person_whatever_the_model_wrote(fleet: 
         assert seen["waits_for_a_person"]
         assert not seen["final"]
     await asyncio.to_thread(fleet.client.create, f"/constellations/{made['constellation']}/cancel", {})
+
+
+def hostile_plans(secret: str) -> dict[str, dict[str, Any]]:
+    """Plans of a model that wants a secret, or an effect that nobody allowed."""
+    code = "import os,json\njson.dump(os.environ['X'][::-1], open('result.json', 'w'))"
+    leak = {"id": "leak", "tool": "python.run", "args": {"code": code, "env": {"X": {"secret": secret}}}}
+    look = {"id": "look", "tool": "disk.usage", "device": {"name": "laptop"}}
+    added = {"name": "r", "when": {"task": "look", "event": "succeeded"}, "edit": [{"add_task": leak}], "reason": "x"}
+    kill = {"tool": "process.kill", "args": {"pid": 1, "name": "x"}}
+    return {
+        "secret": plan(tasks=[leak], result=[]),
+        "nested": plan(tasks=[{"id": "in", "plan": {"tasks": [leak]}}], result=[]),
+        "rule": plan(tasks=[look], rules=[added], result=[]),
+        "undo": plan(tasks=[{**look, "undo": kill}], result=[]),
+    }
+
+
+@pytest.mark.parametrize("door", ["stdio", "http"])
+async def test_t32_no_door_gives_an_assistant_a_secret(fleet: Fleet, tmp_path: Path, door: str) -> None:
+    secret = f"canary-{door}"
+    await asyncio.to_thread(fleet.client.put, f"/secrets/{secret}", {"value": "CaNaRy-zQ7"})
+    async with AsyncExitStack() as opened:
+        if door == "stdio":
+            client = await opened.enter_async_context(by_stdio(fleet))
+        else:
+            file, port = tmp_path / "token", free_port()
+            url = opened.enter_context(serving_http(fleet, port, file))
+            await asyncio.to_thread(until, lambda: not is_free("127.0.0.1", port), "the MCP server listens")
+            client = await opened.enter_async_context(by_http(url, file.read_text().strip()))
+        for name, hostile in hostile_plans(secret).items():
+            if name == "undo":
+                made = await call(client, "submit", plan=hostile)
+                assert (made["state"], made["needs_approval"]) == ("awaiting_approval", True)
+                assert made["because"] == ["it may destroy"]
+                continue
+            refused = await client.call_tool("submit", {"plan": hostile})
+            assert refused.is_error
+            assert "may not name a secret" in str(refused.content), name
+        mine = hostile_plans(secret)["secret"]["tasks"][0]
+        owners = {"plan": {**plan(tasks=[{"id": "ask", "person": "Go?"}], result=[])}}
+        identity = (await asyncio.to_thread(fleet.client.create, "/constellations", owners))["id"]
+        edit = await call(client, "propose_edit", constellation=identity, operations=[{"add_task": mine}], reason="x")
+        assert edit["applied"] is False
+    kept = await asyncio.to_thread(fleet.client.get, "/secrets")
+    (canary,) = [item for item in kept["items"] if item["name"] == secret]
+    assert canary["last_used_at"] is None
+
+    def told() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = fleet.client.get("/audit", q="may not name a secret")["items"]
+        return found
+
+    noted = await asyncio.to_thread(until, told, "the refusals stand in the log")
+    assert {item["by"].partition(":")[0] for item in noted} == {"assistant"}
 
 
 async def test_an_edit_is_made_or_said_to_a_person(fleet: Fleet) -> None:
@@ -126,7 +183,7 @@ async def test_an_edit_is_made_or_said_to_a_person(fleet: Fleet) -> None:
             client, "propose_edit", constellation=identity, operations=[{"add_task": loud}], reason="more"
         )
         assert refused["applied"] is False
-        assert refused["because"] == ["process.kill may destroy"]
+        assert refused["because"] == ["kill calls process.kill, which may destroy"]
         versions = await asyncio.to_thread(fleet.client.get, f"/constellations/{identity}/versions")
         assert [item["number"] for item in versions["items"]] == [1]
         assert (await call(client, "why", constellation=identity))["items"][0]["task"] == "later"

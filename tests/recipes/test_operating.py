@@ -184,12 +184,51 @@ def app(fleet: Fleet) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     fleet.device("server").grant("net:reach", "127.0.0.1")
-    fleet.device("laptop").grant("shell:run", "--", "cp", "app.txt", "built.txt")
+    shop = fleet.device("laptop").write("shop/app.txt", "version one").parent
+    fleet.device("laptop").grant("shell:run", "--cwd", str(shop), "--", "cp", "app.txt", "built.txt")
     yield f"http://127.0.0.1:{server.server_port}/"
     fleet.device("laptop").ungrant("shell:run", "--", "cp", "app.txt", "built.txt")
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+def test_t36_the_hub_chooses_nothing_of_a_command_typed_whole(fleet: Fleet) -> None:
+    laptop = fleet.device("laptop")
+    planted = laptop.write("build/planted.sh", "")
+    laptop.grant("shell:run", "--", "sh", "build.sh")
+    attack = f"touch {planted.parent / 'PWNED'}"
+    tried: dict[str, dict[str, object]] = {
+        "cwd": {"cwd": str(planted.parent)},
+        "env": {"env": {"ENV_TOKEN": "x"}},
+        "stdin": {"stdin": attack},
+    }
+    try:
+        laptop.write("build/build.sh", attack)
+        for name, more in tried.items():
+            task = {
+                "id": "run",
+                "tool": "shell.run",
+                "device": {"name": "laptop"},
+                "args": {"argv": ["sh", "build.sh"], **more},
+            }
+            made = fleet.client.create(
+                "/constellations",
+                {"plan": {"starloom": 1, "name": name, "tasks": [task], "policy": {"approval": "never"}}},
+            )
+            identity = str(made["id"])
+
+            def why(identity: str = identity) -> str:
+                items = fleet.client.get(f"/constellations/{identity}/why")["items"]
+                text = str(items)
+                return text if "starloom-agent approve" in text else ""
+
+            said = until(why, f"{name}: the owner of the laptop is asked")
+            assert "the hub chooses its" in said, said
+            fleet.client.create(f"/constellations/{identity}/cancel", {})
+        assert not (planted.parent / "PWNED").exists()
+    finally:
+        laptop.ungrant("shell:run", "--", "sh", "build.sh")
 
 
 def deployed(app: str) -> str:

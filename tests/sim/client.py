@@ -182,7 +182,7 @@ class Client:
                     by=self.by,
                     constellation=f"c-{key}-{attempt}",
                     plan=made,
-                    principal=self.name,
+                    caller=self.name,
                     idempotency=(key, key),
                 )
             )
@@ -344,7 +344,7 @@ class Client:
                     constellation=f"f-{token}",
                     idempotency=(token, token),
                     origin=origin,
-                    principal=self.name,
+                    caller=self.name,
                     records={key: msgspec.Raw(raw) for key, raw in records.items()},
                     seq=seq,
                     task=self._chance.choice([None, *tasks]) if tasks else None,

@@ -15,7 +15,8 @@ import psutil
 import pytest
 from redis.asyncio import Redis
 
-from starloom.store.embedded import SOCKET_PATH_BYTES_MAX, EmbeddedRedis
+from starloom.sockets import SOCKET_PATH_BYTES_MAX
+from starloom.store.embedded import EmbeddedRedis
 from starloom.store.port import Unavailable
 from tests.waiting import PATIENCE_S, REDIS_WAITS
 

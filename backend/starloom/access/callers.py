@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from starloom_protocol.vocabulary import Role
+from starloom_protocol.authors import author_of
+from starloom_protocol.entities import Token
+from starloom_protocol.vocabulary import PrincipalKind, Role
 
 
 class Scope(StrEnum):
@@ -40,10 +42,25 @@ class Caller:
     scopes: frozenset[str]
     token: str
     means: Means
+    kind: PrincipalKind = PrincipalKind.PERSON
+    root: str = ""
+    """The bearer token that a session comes from; empty for a bearer token."""
 
     @property
     def by(self) -> str:
-        return f"person:{self.name}"
+        return author_of(self.kind, self.name, self.token)
+
+    @property
+    def approves(self) -> bool:
+        """Whether this caller may answer approvals, and so set aside or widen what one would be asked about.
+
+        An assistant never may, whatever its token: a model chooses its words.
+        """
+        return (
+            self.kind is not PrincipalKind.ASSISTANT
+            and RANK[self.role] >= RANK[Role.APPROVER]
+            and self.has_scope(Scope.APPROVE)
+        )
 
     def has_scope(self, scope: Scope) -> bool:
         return not self.scopes or scope in self.scopes
@@ -65,3 +82,10 @@ def may_issue(issuer: Caller, role: Role, scopes: frozenset[str]) -> str | None:
     if unknown:
         return f"there is no scope {', '.join(sorted(unknown))}; there are {', '.join(Scope)}"
     return None
+
+
+def may_end(caller: Caller, token: Token, ancestors: frozenset[str]) -> bool:
+    """Say whether a caller may see and revoke a token: its own, those that come from it, and any for a full owner."""
+    if caller.role is Role.OWNER and not caller.scopes:
+        return True
+    return token.id == caller.token or caller.token in ancestors

@@ -5,13 +5,15 @@ Whoever knocks a million times must not fill the log. Holds no secret; what is n
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 AGAIN_AFTER_S: Final = 60.0
 A_MINUTE_MOST: Final = 120
+A_CALLER_MOST: Final = 30
+"""Of one caller at one address, so that its noise leaves room for what others are refused."""
 KEPT_MOST: Final = 1_000
 TEXT_MOST: Final = 200
 
@@ -34,29 +36,31 @@ class Denials:
     def __init__(self, told: Callable[[Denied], None], monotonic_s: Callable[[], float]) -> None:
         self._told = told
         self._monotonic_s = monotonic_s
-        self._since: OrderedDict[tuple[str, str, str, str], tuple[float, int]] = OrderedDict()
+        self._since: OrderedDict[tuple[str, str, str, str, str], tuple[float, int]] = OrderedDict()
         self._minute = 0.0
-        self._passed = 0
+        self._passed: Counter[tuple[str, str]] = Counter()
         self.left_out = 0
 
     def note(self, denied: Denied) -> None:
         """Pass a refusal on, or count it."""
         now = self._monotonic_s()
-        key = (denied.door, denied.address, denied.code, denied.who)
+        reason = denied.reason[:TEXT_MOST]
+        key = (denied.door, denied.address, denied.code, denied.who, reason)
         since, unsaid = self._since.pop(key, (None, 0))
         if since is not None and now - since < AGAIN_AFTER_S:
             self._keep(key, since, unsaid + 1)
             return
         if now - self._minute >= AGAIN_AFTER_S:
-            self._minute, self._passed = now, 0
-        if self._passed >= A_MINUTE_MOST:
+            self._minute, self._passed = now, Counter()
+        caller = (denied.address, denied.who)
+        if self._passed.total() >= A_MINUTE_MOST or self._passed[caller] >= A_CALLER_MOST:
             self.left_out += 1
             return
-        self._passed += 1
+        self._passed[caller] += 1
         self._keep(key, now, 0)
-        self._told(replace(denied, reason=denied.reason[:TEXT_MOST], times=unsaid + 1))
+        self._told(replace(denied, reason=reason, times=unsaid + 1))
 
-    def _keep(self, key: tuple[str, str, str, str], since: float, unsaid: int) -> None:
+    def _keep(self, key: tuple[str, str, str, str, str], since: float, unsaid: int) -> None:
         self._since[key] = (since, unsaid)
         while len(self._since) > KEPT_MOST:
             self._since.popitem(last=False)

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from starloom.access.callers import Caller, Scope
 from starloom_protocol import frames
-from starloom_protocol.vocabulary import Role
+from starloom_protocol.vocabulary import PrincipalKind, Role
 
 
 class Door(StrEnum):
@@ -38,11 +38,14 @@ class Row:
         if caller.role not in self.roles:
             names = " or ".join(role for role in Role if role in self.roles)
             return f"your role is {caller.role}; this needs {names}"
+        if caller.kind is PrincipalKind.ASSISTANT and self.scope in _NOT_FOR_ASSISTANTS:
+            return f"an assistant never has the scope {self.scope}: ask a person to do this"
         if self.scope is not None and not caller.has_scope(self.scope):
             return f"your token does not have the scope {self.scope}"
         return None
 
 
+_NOT_FOR_ASSISTANTS = frozenset({Scope.ACCESS, Scope.APPROVE, Scope.FLEET, Scope.LAB})
 _OWNER = frozenset({Role.OWNER})
 _OPERATOR = frozenset({Role.OWNER, Role.OPERATOR})
 _APPROVER = frozenset({Role.OWNER, Role.OPERATOR, Role.APPROVER})
@@ -95,6 +98,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("POST", "/agent/join"): _ANYONE,
     ("GET", "/agent/join/{enrollment}"): _ANYONE,
     ("GET", "/agent/join.py"): _ANYONE,
+    ("GET", "/agent/requirements.txt"): _ANYONE,
     ("GET", "/agent/wheels.json"): _ANYONE,
     ("GET", "/agent/wheels/{file}"): _ANYONE,
     ("GET", "/agent/authority.crt"): _ANYONE,
@@ -230,8 +234,6 @@ FRAMES: dict[type[frames.Frame], Act] = {
     frames.Started: Act.INPUT,
     frames.ResultFrame: Act.INPUT,
     frames.Receipt: Act.INPUT,
-    frames.Propose: Act.INPUT,
-    frames.ArtifactReady: Act.INPUT,
     frames.LogChunk: Act.BESIDE,
     frames.Progress: Act.BESIDE,
     frames.ConditionFrame: Act.INPUT,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from starloom.access import secrets
 from starloom.access.view import BEARER, SESSION
 from starloom_protocol.entities import Principal, SignIn, Token
-from starloom_protocol.vocabulary import Role
+from starloom_protocol.vocabulary import PrincipalKind, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +32,33 @@ class Link:
 
 def owner(name: str, now_ms: int) -> Principal:
     """Return the first owner."""
-    return Principal(created_ms=now_ms, id=secrets.new_id(), name=name, role=Role.OWNER)
+    return somebody(name, PrincipalKind.PERSON, Role.OWNER, now_ms)
 
 
-def bearer(principal: str, role: Role, now_ms: int, *, ttl_s: int = 0, label: str = "", scopes: list[str]) -> Issued:
-    """Return a bearer token; `ttl_s` 0 means that it does not expire."""
+def somebody(name: str, kind: PrincipalKind, role: Role, now_ms: int) -> Principal:
+    """Return a person, a program or an assistant who may have tokens up to a role."""
+    return Principal(created_ms=now_ms, id=secrets.new_id(), kind=kind, name=name, role=role)
+
+
+def bearer(
+    principal: str,
+    role: Role,
+    now_ms: int,
+    *,
+    ttl_s: int = 0,
+    label: str = "",
+    scopes: list[str],
+    parent: Token | None = None,
+) -> Issued:
+    """Return a bearer token; `ttl_s` 0 means that it ends with its parent, and without one never."""
     made = secrets.make(secrets.TOKEN_PREFIX)
     token = Token(
         created_ms=now_ms,
-        expires_ms=now_ms + ttl_s * 1000 if ttl_s else 0,
+        expires_ms=_end(now_ms, ttl_s, parent),
         id=made.id,
         kind=BEARER,
         label=label,
+        parent=parent.id if parent else "",
         principal=principal,
         role=role,
         scopes=scopes,
@@ -52,31 +67,43 @@ def bearer(principal: str, role: Role, now_ms: int, *, ttl_s: int = 0, label: st
     return Issued(token, made.text)
 
 
-def session(principal: str, role: Role, now_ms: int, *, ttl_s: int, label: str = "") -> Issued:
-    """Return a page's session with its CSRF token."""
+def _end(now_ms: int, ttl_s: int, parent: Token | None) -> int:
+    """Return when a token ends, 0 for never: not after its parent."""
+    own = now_ms + ttl_s * 1000 if ttl_s else 0
+    most = parent.expires_ms if parent else 0
+    return min(own, most) if own and most else own or most
+
+
+def session(
+    principal: str, role: Role, now_ms: int, *, ttl_s: int, label: str = "", parent: Token | None = None
+) -> Issued:
+    """Return a page's session with its CSRF token; it has the scopes of its parent."""
     made = secrets.make(secrets.SESSION_PREFIX)
     csrf = secrets.csrf_of(made.secret)
     token = Token(
         created_ms=now_ms,
         csrf_hash=secrets.hash_of(csrf),
-        expires_ms=now_ms + ttl_s * 1000,
+        expires_ms=_end(now_ms, ttl_s, parent),
         id=made.id,
         kind=SESSION,
         label=label,
+        parent=parent.id if parent else "",
         principal=principal,
         role=role,
+        scopes=parent.scopes if parent else [],
         secret_hash=made.secret_hash,
     )
     return Issued(token, made.text, csrf)
 
 
-def link(principal: str, now_ms: int, *, ttl_s: int) -> Link:
+def link(principal: str, now_ms: int, *, ttl_s: int, parent: str = "") -> Link:
     """Return a one-time sign-in link; its secret stands in the fragment, so no server ever logs it."""
     made = secrets.make("sli")
     record = SignIn(
         created_ms=now_ms,
         expires_ms=now_ms + ttl_s * 1000,
         id=made.id,
+        parent=parent,
         principal=principal,
         secret_hash=made.secret_hash,
     )

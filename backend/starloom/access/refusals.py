@@ -9,12 +9,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from starloom_protocol.vocabulary import Code
+
 KEPT_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """One refusal. `who` is what the device called itself, `enrollment` whose code it brought; both may be ""."""
+    """One refusal. `who` is what the device called itself, `enrollment` whose code it brought; both may be "".
+
+    `device` is the id of a device that has proved its key, else "".
+    """
 
     at_ms: int
     door: str
@@ -23,6 +28,7 @@ class Refused:
     reason: str
     who: str = ""
     enrollment: str = ""
+    device: str = ""
     times: int = 1
 
 
@@ -35,13 +41,18 @@ class Refusals:
 
     def note(self, refused: Refused) -> None:
         """Remember one; the oldest goes when there are too many."""
-        key = (refused.door, refused.address, refused.code, refused.who, refused.enrollment)
+        who = refused.device or refused.who
+        key = (refused.door, refused.address, refused.code, who, refused.enrollment)
         before = self._kept.pop(key, None)
         self._kept[key] = replace(refused, times=before.times + 1) if before is not None else refused
         while len(self._kept) > KEPT_MAX:
             self._kept.popitem(last=False)
         for hear in self.heard:
             hear(refused)
+
+    def of_device(self, at_ms: int, device: str, door: str, reason: str) -> None:
+        """Remember what the engine did not take from a device that has proved its key."""
+        self.note(Refused(at_ms, door, "", Code.FORBIDDEN, reason, device=device))
 
     def latest(self, enrollment: str | None = None) -> list[Refused]:
         """Return them, newest first; with `enrollment` only those that brought its code."""

@@ -11,7 +11,7 @@ from starloom.access import secrets
 from starloom.access.callers import Caller, Means
 from starloom_protocol.entities import Principal, Secret, SignIn, Token, decode_entity
 from starloom_protocol.feed import ACCESS, Event
-from starloom_protocol.vocabulary import Role
+from starloom_protocol.vocabulary import PrincipalKind, Role
 
 BEARER = "bearer"
 SESSION = "session"
@@ -92,11 +92,10 @@ class AccessView:
             return None
         if not secrets.matches(secret, token.secret_hash) or token.kind != kind:
             return None
-        now = self._now_ms()
         principal = self.principals.get(token.principal)
-        if token.revoked_ms or principal is None or (token.expires_ms and now >= token.expires_ms):
+        if principal is None or not self.good(identity):
             return None
-        self.last_used_ms[identity] = now
+        self.last_used_ms[identity] = self._now_ms()
         return Caller(
             principal=principal.id,
             name=principal.name,
@@ -104,12 +103,31 @@ class AccessView:
             scopes=frozenset(token.scopes),
             token=token.id,
             means=_MEANS[kind],
+            kind=principal.kind,
+            root=token.parent if kind == SESSION else "",
         )
 
     def good(self, token: str) -> bool:
-        """Say whether a token is still good, for sockets that were opened with it."""
+        """Say whether a token is still good: neither it nor one that it comes from was revoked or has expired."""
+        now, line = self._now_ms(), [token, *self.ancestors(token)]
+        for identity in line:
+            found = self.tokens.get(identity)
+            if found is None or found.revoked_ms or 0 < found.expires_ms <= now:
+                return False
+        return True
+
+    def ancestors(self, token: str) -> list[str]:
+        """Return the tokens that a token comes from, its parent first; one that is not kept any more ends the line."""
+        line: list[str] = []
         found = self.tokens.get(token)
-        return found is not None and not found.revoked_ms and not (0 < found.expires_ms <= self._now_ms())
+        while found is not None and found.parent and found.parent not in line:
+            line.append(found.parent)
+            found = self.tokens.get(found.parent)
+        return line
+
+    def named(self, name: str) -> Principal | None:
+        """Return who has a name, or None."""
+        return next((principal for principal in self.principals.values() if principal.name == name), None)
 
     def sign_in(self, identity: str, secret: str) -> SignIn | None:
         """Return the sign-in link of this secret if it can still be used."""
@@ -124,6 +142,10 @@ class AccessView:
 
     def _owners(self) -> Iterable[Principal]:
         return sorted(
-            (principal for principal in self.principals.values() if principal.role is Role.OWNER),
+            (
+                principal
+                for principal in self.principals.values()
+                if principal.role is Role.OWNER and principal.kind is PrincipalKind.PERSON
+            ),
             key=lambda principal: (principal.created_ms, principal.id),
         )

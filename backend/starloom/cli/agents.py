@@ -27,7 +27,7 @@ HUB_FILE = "hub.json"
 
 @dataclass(frozen=True)
 class LocalAgent:
-    """One agent that this machine runs. `url` is where it finds the hub."""
+    """One agent that this machine runs. `url` is where it finds the hub, `via` the hub's socket if it goes by that."""
 
     home: Path
     name: str
@@ -36,6 +36,7 @@ class LocalAgent:
     folders: Sequence[Path] = field(default_factory=tuple)
     demo: bool = False
     lab: bool = False
+    via: str = ""
 
     def program(self, log: Path) -> Program:
         """Return how to run it."""
@@ -61,8 +62,8 @@ def point_at(agent: LocalAgent) -> None:
     """Let a joined home find the same hub, whose key it has pinned, at its present address."""
     path = agent.home / HUB_FILE
     record = json.loads(path.read_text())
-    if record["hub"] != agent.url:
-        record["hub"] = agent.url
+    if (record["hub"], record.get("via", "")) != (agent.url, agent.via):
+        record |= {"hub": agent.url, "via": agent.via}
         part = path.with_name(path.name + ".part")
         part.touch(mode=0o600)
         part.write_text(json.dumps(record))
@@ -87,7 +88,6 @@ async def join(client: Client, agent: LocalAgent) -> None:
         {
             "label": agent.name,
             "name": agent.name,
-            "profile_most": agent.profile.value,
             "preapproved": True,
             "demo": agent.demo,
         },
@@ -95,6 +95,7 @@ async def join(client: Client, agent: LocalAgent) -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "starloom_agent", "join", agent.url, str(made["code"])),
         *("--name", agent.name, "--home", str(agent.home), "--yes"),
+        *(("--via", agent.via) if agent.via else ()),
         *("--profile", agent.profile.value, *(str(folder) for folder in agent.folders)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

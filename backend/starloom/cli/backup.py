@@ -35,7 +35,7 @@ MANIFEST: Final = "manifest.json"
 HISTORY: Final = "history"
 LEFT_OUT: Final = (
     "redis/*", "logs/*", "run/*", "wheels/*", "demo/*", "lab/*", "blobs/partial/*", "up.lock", f"{DATABASE_FILE}*",
-    "*.part", "agents/*/ledger*", "agents/*/work/*", "agents/*/workspace/*", "agents/*/run/*",
+    "keys/local.json", "*.part", "agents/*/ledger*", "agents/*/work/*", "agents/*/workspace/*", "agents/*/run/*",
 )  # fmt: skip
 """Patterns of what a hub or an agent makes again, or what describes a running process.
 

@@ -19,6 +19,7 @@ import msgspec
 
 from starloom.cli.discovery import HubAddress
 from starloom.cli.exits import Exit
+from starloom.cli.own_socket import OwnSocket
 from starloom.cli.problems import Problem, problem_of, unreachable
 from starloom_protocol.feed import Event, decode_event
 
@@ -47,12 +48,15 @@ class Client:
 
     Reads are tried again for `patience_s` while a hub that is there cannot answer; one that nobody hears at all is not
     waited for, unless it has answered before.
+
+    `acting` says for whom it asks where that is not its token's holder: `assistant` narrows what the hub allows it.
     """
 
     def __init__(
         self,
         address: HubAddress,
         *,
+        acting: str = "",
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.monotonic,
@@ -62,6 +66,8 @@ class Client:
         headers = {"Accept": "application/json", "User-Agent": "starloom-cli"}
         if address.token:
             headers["Authorization"] = f"Bearer {address.token}"
+        if acting:
+            headers["X-Starloom-Acting"] = acting
         self.address = address
         self._sleep = sleep
         self._now = now
@@ -72,7 +78,7 @@ class Client:
             base_url=address.url,
             headers=headers,
             timeout=httpx.Timeout(ANSWER_S, connect=CONNECT_S),
-            transport=transport,
+            transport=transport or (OwnSocket(address.own.socket, address.own.file) if address.own else None),
             # The machine's certificates are read for TLS only: that takes longer than a request on a plain line.
             verify=str(address.ca) if address.ca else address.url.startswith("https:"),
             trust_env=False,
@@ -279,6 +285,12 @@ class Client:
 
     def _no_answer(self, error: httpx.HTTPError) -> Problem:
         what = str(error) or type(error).__name__
+        own = self.address.own
+        if own is not None and own.has_ended():
+            return unreachable(
+                f"the hub at {self.address.url} does not run: its process {own.pid} has ended",
+                "Start it with `starloom up`, or name another hub with --hub.",
+            )
         return unreachable(
             f"{self.address.url} (from {self.address.source}) does not answer: {what}",
             "Start the hub with `starloom up`, or name another with --hub.",

@@ -1,7 +1,8 @@
 """Finds the hub that a client means: address, token, and where both came from. Reads files only.
 
 Order: `--hub`, `STARLOOM_URL`, `STARLOOM_HOME`, `.starloom/` here or in a parent, the default home,
-`~/.config/starloom/hubs.toml`. A running hub writes `run/local.json` (0600) beside its data.
+`~/.config/starloom/hubs.toml`. A running hub writes `run/local.json` (0600) beside its data and removes it at its end;
+it names the hub's Unix socket, which is the only way that is taken to a hub found so.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,17 +20,43 @@ from starloom.cli.problems import Problem, unreachable, usage
 
 HUBS_FILE = Path(".config") / "starloom" / "hubs.toml"
 LOCAL_FILE = Path("run") / "local.json"
+SAME_START_S = 2.0
+"""The clock that starts are told by may be set meanwhile; a number is not given again as fast as this."""
 DEFAULT_HOME = Path(".local") / "share" / "starloom"
 
 
 @dataclass(frozen=True, slots=True)
+class OwnHub:
+    """What a hub of this computer says of itself in `file`: its socket, that for tunnels with its pin, its process."""
+
+    file: Path
+    socket: Path
+    tunnel_socket: Path
+    tunnel_pin: str
+    pid: int
+    started_s: float
+
+    def has_ended(self) -> bool:
+        """Return whether the process that wrote it runs no more; its number may be another's by now."""
+        import psutil
+
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.started_s) <= SAME_START_S
+            return not same or process.status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return True
+
+
+@dataclass(frozen=True, slots=True)
 class HubAddress:
-    """Where a hub is. `ca` is a file of certificates to trust beside the system's."""
+    """Where a hub is. `ca` is a file of certificates to trust beside the system's; `own` a hub of this computer."""
 
     url: str
     token: str | None
     source: str
     ca: Path | None = None
+    own: OwnHub | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +91,18 @@ def read_local(home: Path) -> HubAddress | None:
     path = home / LOCAL_FILE
     try:
         said = json.loads(path.read_text())
-        return HubAddress(url=_clean(str(said["url"])), token=said.get("token"), source=str(path))
+        url, tunnel = _clean(str(said["url"])), said.get("tunnel")
+        if tunnel is None:  # left by a version that listened on a port only: nobody knows who does so now
+            return None
+        own = OwnHub(
+            path,
+            Path(said["socket"]),
+            Path(tunnel["socket"]),
+            str(tunnel["pin"]),
+            int(said["pid"]),
+            float(said["started_s"]),
+        )
+        return HubAddress(url=url, token=said.get("token"), source=str(path), own=own)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
@@ -72,7 +110,7 @@ def read_local(home: Path) -> HubAddress | None:
             f"{path} may not be read by this user",
             "Run it as the user who runs the hub, or set STARLOOM_URL and TOKEN.",
         ) from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
         raise usage(
             f"{path} is not a hub's address: {error}", "Start the hub again; it writes the file anew."
         ) from error
@@ -94,7 +132,7 @@ def find(hub: str | None, around: Surroundings | None = None) -> HubAddress:
     for home in homes(around):
         local = read_local(home)
         if local is not None:
-            return HubAddress(local.url, token or local.token, local.source)
+            return replace(local, token=token or local.token)
         looked.append(str(home))
     hubs = _hubs(around)
     chosen = hubs.get("default")
@@ -114,7 +152,10 @@ def _nothing_found(looked: list[str], around: Surroundings) -> Problem:
 def _named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -> HubAddress:
     if "://" in hub:
         url = _clean(hub)
-        return HubAddress(url, token or _token_for(url, around), said_by)
+        own = _own(url, around)
+        if own is not None:
+            return replace(own, token=token or own.token, source=said_by)
+        return HubAddress(url, token, said_by)
     entry = _hubs(around).get("hubs", {}).get(hub)
     if isinstance(entry, dict) and isinstance(entry.get("url"), str):
         secret = entry.get("token")
@@ -127,7 +168,7 @@ def _named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -
         for home in (folder, folder / ".starloom"):
             local = read_local(home)
             if local is not None:
-                return HubAddress(local.url, token or local.token, local.source)
+                return replace(local, token=token or local.token)
         raise unreachable(f"no hub runs on the data in {folder}", f"Start it: STARLOOM_HOME={folder} starloom up")
     raise usage(
         f"{said_by} says {hub}, which is no URL, no data folder and no name in {around.user_home / HUBS_FILE}",
@@ -135,12 +176,12 @@ def _named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -
     )
 
 
-def _token_for(url: str, around: Surroundings) -> str | None:
-    """Return the local token of a hub of this machine when the address named is its own."""
+def _own(url: str, around: Surroundings) -> HubAddress | None:
+    """Return the hub of this machine whose own address is named."""
     for home in homes(around):
         local = read_local(home)
         if local is not None and local.url == url:
-            return local.token
+            return local
     return None
 
 

@@ -76,7 +76,7 @@ async def enroll(client: Client, wanted: Wanted, say: Callable[[str], None], sto
         await _or_stop(tunnel, tunnel.until_up())
     try:
         with _step(say, f"install the agent in {server.home}"):
-            device = await _install(client, wanted, server, record)
+            device = await _install(client, wanted, server, record, hub)
         if wanted.kept_in is None:
             ready = await _ready(client, device, kept=False, say=say)
             say(f"{ready.name} is ready. Its tunnel lives as long as this command; Ctrl-C ends it.")
@@ -99,15 +99,25 @@ async def _or_stop(tunnel: tunnels.Tunnel, waited: Any) -> None:
 
 @dataclass(frozen=True)
 class _Hub:
+    """Where the tunnel leads, and what the server is told of it. With `socket` it is TLS with the key in `pin`."""
+
     url: str
     host: str
     port: int
+    socket: str = ""
+    pin: str = ""
 
 
 def _hub_of(client: Client) -> _Hub:
-    parts = urlsplit(client.address.url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    return _Hub(client.address.url, parts.hostname or "127.0.0.1", port)
+    address = client.address
+    parts = urlsplit(address.url)
+    host, port = parts.hostname or "127.0.0.1", parts.port or (443 if parts.scheme == "https" else 80)
+    if address.own is None:
+        return _Hub(address.url, host, port)
+    # The Host that the hub sees is its own; on the way there is its certificate for tunnels.
+    shown = f"[{host}]" if ":" in host else host
+    own = address.own
+    return _Hub(f"https://{shown}:{port}", host, port, str(own.tunnel_socket), own.tunnel_pin)
 
 
 def _record(wanted: Wanted, server: remote.Server, hub: _Hub, name: str) -> tunnels.Record:
@@ -121,6 +131,7 @@ def _record(wanted: Wanted, server: remote.Server, hub: _Hub, name: str) -> tunn
         remote_port=wanted.remote_port or server.port,
         hub_host=hub.host,
         hub_port=hub.port,
+        hub_socket=hub.socket,
         home=server.home,
         device=_plain(name),
     )
@@ -222,18 +233,20 @@ def judge(wanted: Wanted, server: remote.Server) -> None:
         )
 
 
-async def _install(client: Client, wanted: Wanted, server: remote.Server, record: tunnels.Record) -> dict[str, Any]:
+async def _install(
+    client: Client, wanted: Wanted, server: remote.Server, record: tunnels.Record, hub: _Hub
+) -> dict[str, Any]:
     """Join with a code made for this one server, start the agent there, and return its device."""
     body = {
         "label": record.device,
         "name": record.device,
-        "profile_most": wanted.profile,
         "preapproved": True,
         "installs": True,
     }
     made = await asyncio.to_thread(client.create, "/enrollments", body)
     joining = remote.Joining(
-        hub=client.address.url,
+        hub=hub.url,
+        pin=hub.pin,
         code=str(made["code"]),
         via=f"127.0.0.1:{record.remote_port}",
         home=server.home,

@@ -89,7 +89,7 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
 
 def _standing(item: dict[str, Any]) -> list[str]:
     """Return why a device gets no work or is asked last, and what lets it work again."""
-    said = []
+    said = [item["over"]] if item.get("over") else []
     if item.get("draining"):
         why = f" ({item['drain_reason']})" if item.get("drain_reason") else ""
         until = f"; what may be repeated is moved away at {item['drain_until']}" if item.get("drain_until") else ""

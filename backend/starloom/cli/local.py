@@ -21,7 +21,7 @@ from typing import Any, TextIO
 from starloom.cli import ports
 from starloom.cli.agents import LocalAgent, computer_name, join
 from starloom.cli.client import Client
-from starloom.cli.discovery import LOCAL_FILE, HubAddress, Surroundings, homes, read_local
+from starloom.cli.discovery import HubAddress, Surroundings, homes, read_local
 from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, unreachable, usage
 from starloom.cli.processes import Child, Program, log_tail
@@ -89,8 +89,7 @@ def home_of(address: HubAddress) -> Path | None:
         local = read_local(home)
         if local is not None and local.url == address.url:
             return home
-    path = Path(address.source)
-    return path.parents[1] if path.name == LOCAL_FILE.name and path.is_file() else None
+    return address.own.file.parents[1] if address.own and address.own.file.is_file() else None
 
 
 def home_in_service(address: HubAddress) -> Path | None:
@@ -240,6 +239,7 @@ class Service:
             home=self._home / "agents" / name,
             name=name,
             url=address.url,
+            via=str(address.own.socket) if address.own else "",
             profile=Profile.FILES if self._wishes.demo else Profile.OBSERVE,
             folders=(demo_folder,) if self._wishes.demo else (),
             lab=self._settings.lab,

@@ -9,7 +9,7 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.values import duration_s
-from starloom_protocol.vocabulary import Role
+from starloom_protocol.vocabulary import PrincipalKind, Role
 
 
 def register(app: typer.Typer) -> None:
@@ -36,11 +36,21 @@ def token_create(
     run: Invocation,
     role: Annotated[Role, typer.Option("--role", help="What it may do; never more than you.")],
     ttl: Annotated[str, typer.Option("--ttl", help="How long it is good, for example 30d.")],
+    holder: Annotated[
+        str, typer.Option("--for", metavar="NAME", help="Who is to hold it; the log names them. You, if left out.")
+    ] = "",
+    kind: Annotated[
+        PrincipalKind | None, typer.Option("--kind", help="What NAME is; an assistant never approves.")
+    ] = None,
     label: Annotated[str, typer.Option("--label", help="What it is for.")] = "",
     scope: Annotated[list[str] | None, typer.Option("--scope", help="Narrow it to this scope.")] = None,
 ) -> None:
-    """Make a token. It is shown once."""
+    """Make a token. It is shown once, has no more rights than yours, and ends with yours."""
     body: dict[str, Any] = {"role": role.value, "ttl_s": duration_s(ttl)}
+    if holder:
+        body["for"] = holder
+    if kind is not None:
+        body["kind"] = kind.value
     if label:
         body["label"] = label
     if scope:
@@ -63,7 +73,10 @@ def token_list(run: Invocation) -> None:
     for item in found["items"]:
         until = clock(item.get("expires_at") or item.get("expires_ms"))
         gone = "  revoked" if item.get("revoked") or item.get("revoked_at") else ""
-        print(f"{item['id']}  {item['role']:<9} {item.get('kind', ''):<8} until {until}  {item.get('label', '')}{gone}")
+        held = item.get("for") or {}
+        who = f"{held.get('name', '')} ({held.get('kind', '')})" if held else ""
+        line = f"{item['id']}  {item['role']:<9} {item.get('kind', ''):<8} until {until}  {who}"
+        print(f"{line}  {item.get('label', '')}{gone}")
 
 
 def token_revoke(run: Invocation, token: Annotated[str, typer.Argument(metavar="ID")]) -> None:

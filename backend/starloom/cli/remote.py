@@ -94,7 +94,9 @@ def probe(home: str, port: int) -> str:
 
 @dataclass(frozen=True)
 class Joining:
-    """What a server is told to do to join. `hub` is the hub's own address, `via` where the tunnel ends there."""
+    """What a server is told to do to join. `hub` is the hub's own address, `via` where the tunnel ends there, `pin` the
+    key that the tunnel's certificate must carry.
+    """
 
     hub: str
     code: str
@@ -103,11 +105,13 @@ class Joining:
     name: str
     profile: str
     folders: Sequence[str] = ()
+    pin: str = ""
 
 
 def join(script: str, wanted: Joining) -> str:
     """Return the text that runs `join.py` there; the code travels in a variable, not in a command line."""
     arguments = [wanted.hub, "-", "--via", wanted.via, "--home", wanted.home, "--name", wanted.name]
+    arguments += ["--pin", wanted.pin] if wanted.pin else []
     arguments += ["--no-start", "--profile", wanted.profile, *wanted.folders]
     code = f"STARLOOM_JOIN_CODE={shlex.quote(wanted.code)}\nexport STARLOOM_JOIN_CODE\n"
     return _FIND + code + _python(script, arguments)

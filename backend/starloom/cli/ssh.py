@@ -65,16 +65,18 @@ class Target:
 
 @dataclass(frozen=True)
 class Forward:
-    """A port of the server's loopback address that leads to the hub."""
+    """A port of the server's loopback address that leads to the hub: to its socket, or else to its port."""
 
     remote_port: int
     hub_host: str
     hub_port: int
+    hub_socket: str = ""
 
     @property
     def flags(self) -> list[str]:
         host = f"[{self.hub_host}]" if ":" in self.hub_host else self.hub_host
-        return ["-o", "ExitOnForwardFailure=yes", "-R", f"127.0.0.1:{self.remote_port}:{host}:{self.hub_port}"]
+        end = re.sub(r"([\\:])", r"\\\1", self.hub_socket) or f"{host}:{self.hub_port}"
+        return ["-o", "ExitOnForwardFailure=yes", "-R", f"127.0.0.1:{self.remote_port}:{end}"]
 
 
 def find_program() -> str:

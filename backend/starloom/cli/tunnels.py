@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from starloom.cli import remote, ssh
+from starloom.cli.discovery import read_local
 
 FOLDER = Path("tunnels")
 STATE_FILE = Path("run") / "tunnels.json"
@@ -29,7 +30,10 @@ _SAID_BYTES = 8 * 1024
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One kept tunnel. `home` is the agent's folder on the server; `device` the name it joined with."""
+    """One kept tunnel. `home` is the agent's folder on the server; `device` the name it joined with.
+
+    `hub_socket` is where the hub speaks TLS for tunnels; a tunnel that was made before leads to the hub's port.
+    """
 
     destination: str
     port: int | None = None
@@ -39,6 +43,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     remote_port: int
     hub_host: str
     hub_port: int
+    hub_socket: str = ""
     home: str
     device: str
 
@@ -48,7 +53,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def forward(self) -> ssh.Forward:
-        return ssh.Forward(self.remote_port, self.hub_host, self.hub_port)
+        return ssh.Forward(self.remote_port, self.hub_host, self.hub_port, self.hub_socket)
 
 
 @dataclass
@@ -228,6 +233,7 @@ class Keeper:
         self._sleep = sleep
         self._tunnels: dict[str, Tunnel] = {}
         self._told: dict[str, str] = {}
+        self._hub_socket = ""
 
     async def run(self) -> None:
         """Work until cancelled; then every tunnel is ended."""
@@ -239,8 +245,17 @@ class Keeper:
             await asyncio.gather(*(tunnel.stop() for tunnel in self._tunnels.values()))
             (self._home / STATE_FILE).unlink(missing_ok=True)
 
+    def _led_here(self, record: Record | str) -> Record | str:
+        """Return the record with the socket of the hub on this home, which may have been moved or restored."""
+        if isinstance(record, str) or not record.hub_socket or not self._hub_socket:
+            return record
+        return msgspec.structs.replace(record, hub_socket=self._hub_socket)
+
     async def _follow(self) -> None:
-        found = records(self._home)
+        local = read_local(self._home)
+        if local is not None and local.own is not None:
+            self._hub_socket = str(local.own.tunnel_socket)
+        found = {name: self._led_here(record) for name, record in records(self._home).items()}
         for name, tunnel in list(self._tunnels.items()):
             if found.get(name) != tunnel.record:
                 await self._tunnels.pop(name).stop()

@@ -24,7 +24,9 @@ recovery     what becomes of an attempt that did not succeed: the ladder
 remembered   attempts that a device has begun and an older log does not have
 stalls       a live constellation in which nothing can go on
 placement    which device takes a ready task, and why
-conduct      what a call may do to the world: its tool's effects, narrowed by its arguments
+conduct      what a task may do to the world: its tool's effects, narrowed by its arguments, and all that it adds
+within       whether an edit stays within what the plan did before
+authorship   what the author of a plan, an edit, a control or a recipe may set aside, widen or name
 waiting      ready tasks that nobody can take, and when a person should know
 requests     constellations from request to first version; jobs and questions
 schedules    work on a clock: due moments, firings, notices    scheduling   what people do to schedules

@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from starloom.core.conduct import effects_of_call
+from starloom.core.conduct import ASKING, added_to, adds, effects_of_task, offers_in, specs_by_rules
 from starloom.core.consent import beyond, consent_to, may_run_on
 from starloom.core.controls import activate, stop_all
 from starloom.core.effects import ArmTimer
@@ -21,17 +21,23 @@ from starloom.core.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.model import Constellation, Fleet
 from starloom.core.work import Put, Refusal, Work, attend, fault, unattend
 from starloom_protocol.approval_records import Call, Standing
+from starloom_protocol.authors import is_model
 from starloom_protocol.edits import LoweredPlan
-from starloom_protocol.entities import Policy, Question, RuleRecord, TaskSpec, ToolOffer, encode_entity
+from starloom_protocol.entities import (
+    Policy,
+    Question,
+    RuleRecord,
+    TaskSpec,
+    encode_entity,
+)
 from starloom_protocol.values import canonical, parse
-from starloom_protocol.vocabulary import RISKY_EFFECTS, Approval, Attention, Code, ConstellationState, Effect
+from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect
 
 KIND = "approval"
 TIMER = "approval"
 ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 CALLS_MOST = 20
 ARGS_BYTES_MOST = 4096
-_ASKING = RISKY_EFFECTS | {Effect.REACH}
 _FIRST = "approve-plan"
 _STATE = ConstellationState
 
@@ -55,7 +61,7 @@ def action_of(tool: str, args: str) -> str:
 
 def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
     """Return what the tools of a plan, and of what its rules may add, may do to the world, as the devices declare."""
-    return _effects(fleet, [*plan.specs, *_added_by(plan.rules)])
+    return _effects(fleet, [*plan.specs, *specs_by_rules(plan.rules, plan.specs)])
 
 
 def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
@@ -65,36 +71,25 @@ def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
 
 
 class _Effects:
-    """The effects of calls over all devices, looked up once a tool where arguments do not decide."""
+    """The effects of calls over all devices, looked up once a tool where nothing but the tool decides."""
 
     def __init__(self, fleet: Fleet) -> None:
-        self._fleet = fleet
+        self._offers = offers_in(fleet)
         self._by_tool: dict[str, frozenset[Effect] | None] = {}
+
+    def is_offered(self, tool: str) -> bool:
+        return any(True for _ in self._offers(tool))
 
     def of(self, spec: TaskSpec) -> frozenset[Effect]:
         tool = spec.tool or ""
         if tool not in self._by_tool:
-            offers = self._offers(tool)
+            offers = list(self._offers(tool))
             whole = frozenset(effect for offer in offers for effect in offer.effects)
             self._by_tool[tool] = None if any(offer.effects_by for offer in offers) else whole
         known = self._by_tool[tool]
-        if known is not None:
+        if known is not None and not adds(spec):
             return known
-        return frozenset(effect for offer in self._offers(tool) for effect in effects_of_call(offer, spec))
-
-    def _offers(self, tool: str) -> list[ToolOffer]:
-        return [tools[tool] for tools in self._fleet.tools.values() if tool in tools]
-
-
-def _added_by(rules: Iterable[RuleRecord]) -> list[TaskSpec]:
-    """Return the tools that rules may bring into a plan, as tasks whose arguments nobody knows yet."""
-    found: list[TaskSpec] = []
-    for rule in rules:
-        for operation in parse(rule.operations):
-            made = operation.get("spec") or {"id": operation.get("id"), **(operation.get("changes") or {})}
-            if made.get("tool"):
-                found.append(TaskSpec(changed_in=0, id=str(made["id"]), tool=str(made["tool"])))
-    return found
+        return effects_of_task(spec, self._offers)
 
 
 def judge(
@@ -105,9 +100,15 @@ def judge(
     *,
     asked_in_words: bool,
     hold: bool,
+    by: str,
 ) -> Verdict:
-    """Say whether a plan waits for a person before its first task, and what that person could allow for good."""
-    if policy.approval is Approval.NEVER and not hold:
+    """Say whether a plan waits for a person before its first task, and what that person could allow for good.
+
+    `by` asked for it: where a model chose the words, no policy sets the question aside, and what is not known yet, or
+    is given a secret, is asked about.
+    """
+    guided = is_model(by)
+    if policy.approval is Approval.NEVER and not hold and not guided:
         return Verdict(asks=False)
     known = _Effects(fleet)
     by_id = {spec.id: spec for spec in specs}
@@ -116,7 +117,8 @@ def judge(
     because = ""
     for spec in specs:
         effects = known.of(spec) if spec.tool is not None and spec.key is None else frozenset()
-        if not _asks(effects, asked_in_words=asked_in_words):
+        unseen = guided and spec.tool is not None and (bool(spec.secrets) or not known.is_offered(spec.tool))
+        if not unseen and not _asks(effects, asked_in_words=asked_in_words):
             continue
         late = _late(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
@@ -124,8 +126,8 @@ def judge(
             continue
         calls.append(call)
         because = because or late or _too_wide(call)
-    for spec in _added_by(rules):
-        if _asks(known.of(spec), asked_in_words=asked_in_words):
+    for spec in specs_by_rules(rules, specs):
+        if guided or _asks(known.of(spec), asked_in_words=asked_in_words):
             calls.append(Call(task=spec.id, tool=spec.tool or ""))
             because = because or f"a rule may add {spec.id} while it runs"
     every_time = hold or policy.approval is Approval.ALWAYS
@@ -138,21 +140,23 @@ def judge(
     return Verdict(asks=True, calls=[] if because else calls, once_because=because)
 
 
-def needs_approval(fleet: Fleet, plan: LoweredPlan, *, asked_in_words: bool) -> bool:
-    """Say whether a plan waits for a person before its first task."""
-    return judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=asked_in_words, hold=False).asks
+def needs_approval(fleet: Fleet, plan: LoweredPlan, *, asked_in_words: bool, by: str) -> bool:
+    """Say whether a plan that `by` asks for waits for a person before its first task."""
+    return judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=asked_in_words, hold=False, by=by).asks
 
 
 def _asks(effects: frozenset[Effect], *, asked_in_words: bool) -> bool:
-    return bool(effects & _ASKING) or (asked_in_words and bool(effects - {Effect.READ}))
+    return bool(effects & ASKING) or (asked_in_words and bool(effects - {Effect.READ}))
 
 
 def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
-    """Return why the arguments of a call are not in the plan; empty if they are."""
+    """Return why a task is more than one call with arguments that are in the plan; empty if it is that."""
     root = by_id.get(spec.family or spec.id, spec)
     listed = spec.for_each is not None and (root.for_each is None or root.for_each.devices is None)
     if spec.inputs or listed:
         return f"{spec.id} takes arguments from the results of other tasks, so nobody knows them yet"
+    if adds(spec):
+        return f"{spec.id} {added_to(spec)}, which is more than one call"
     return ""
 
 
@@ -190,7 +194,7 @@ def _covered(standing: dict[str, list[Standing]], call: Call) -> bool:
 def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *, approved: bool, words: bool) -> None:
     """A plan is installed: ask a person about it, or start it. `approved`: its preview was, by its hash."""
     fleet, head = work.shard.fleet, constellation.head
-    verdict = judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=words, hold=head.hold)
+    verdict = judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=words, hold=head.hold, by=head.author)
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     if approved or not verdict.asks or wider == []:
@@ -214,8 +218,8 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
             work.emit(constellation, "approval_void", key, [("question", key, void)], note=void.reason)
     specs, rules = list(constellation.specs.values()), list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
-    verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold)
-    effects = _effects(work.shard.fleet, [*specs, *_added_by(rules)])
+    verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold, by=head.author)
+    effects = _effects(work.shard.fleet, [*specs, *specs_by_rules(rules, specs)])
     _ask(work, constellation, verdict, effects, action=hash_of(constellation), note=" The plan was changed since.")
 
 

@@ -62,7 +62,10 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
     frame = item.frame
     attempt = constellation.attempts.get(key) if constellation else None
     if constellation is None or attempt is None or attempt.device != item.device or attempt.end is not AttemptEnd.OK:
-        work.ignore("facts of no finished attempt of this device")
+        reason = "facts of no finished attempt of this device"
+        if attempt is not None and attempt.device != item.device and attempt.incarnation == frame.at.incarnation:
+            work.refuse(item.device, "report", reason)
+        work.ignore(reason)
         return
     facts = dict(attempt.facts)
     for dependency in (constellation.deps[name] for name in constellation.unasked):

@@ -42,6 +42,7 @@ from starloom_protocol.vocabulary import (
 
 # Agents forget what ended sixty days ago; what they do not know any more proves nothing.
 LEDGER_KEEPS_MS = 30 * 86_400_000
+_FOREIGN = "came from another device than the leased one"
 _TRIGGER_OF = {
     Outcome.OK: Trigger.FINISHED,
     Outcome.ERROR: Trigger.BROKE,
@@ -53,9 +54,10 @@ _TRIGGER_OF = {
 _END_OF = {outcome: AttemptEnd(outcome.value) for outcome in Outcome}
 # Bound once, as in `apply`: these are asked for with each result.
 _ACT, _OK, _ENDED_OK = Verdict.ACT, Outcome.OK, AttemptEnd.OK
-_CANCELLING, _LEASED, _SUCCEEDED, _UNKNOWN = (
+_CANCELLING, _LEASED, _RUNNING, _SUCCEEDED, _UNKNOWN = (
     TaskState.CANCELLING,
     TaskState.LEASED,
+    TaskState.RUNNING,
     TaskState.SUCCEEDED,
     TaskState.UNKNOWN,
 )
@@ -151,7 +153,10 @@ def _open(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpe
         work.ignore("names no known attempt")
         return None
     if attempt.device != device:
-        work.ignore("came from another device than the leased one")
+        # After the log of an older Redis the same number may have gone to another device: that sender is honest.
+        if attempt.incarnation == at.incarnation:
+            work.refuse(device, "report", _FOREIGN)
+        work.ignore(_FOREIGN)
         return None
     record = constellation.tasks.get(at.task)
     spec = constellation.specs.get(at.task)
@@ -213,12 +218,55 @@ def on_result(work: Work, item: ResultReported) -> None:
     if row.verdict is not _ACT:
         work.ignore(row.reason)
         return
-    if frame.outcome is _OK:
+    if frame.outcome is _OK and _is_too_late(work, spec, record, attempt):
+        _ended_too_late(work, constellation, spec, record, attempt, frame)
+    elif frame.outcome is _OK:
         _finished(work, constellation, spec, record, attempt, frame)
     else:
         _not_finished(work, constellation, spec, record, attempt, frame)
     if record.state is _UNKNOWN and not constellation.unknown:
         unattend(work, constellation, Attention.TASK_UNKNOWN)
+
+
+def _is_too_late(work: Work, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> bool:
+    """Whether a task was told to stop for its time while its device could have reported the end before that.
+
+    A device that was away when the time was over brings with its connection what it had ended meanwhile.
+    """
+    if record.state is not _RUNNING or record.reason is not Reason.OVERDUE:
+        return False
+    device = work.shard.fleet.devices.get(attempt.device)
+    if device is None:
+        return True
+    settings = work.shard.settings
+    was_away = device.link_since_ms > attempt.started_ms + spec.timeouts.start_to_close_s * 1000
+    return not was_away or work.at_ms - device.link_since_ms > settings.ttl_ms + settings.grace_ms
+
+
+def _ended_too_late(
+    work: Work,
+    constellation: Constellation,
+    spec: TaskSpec,
+    record: TaskRecord,
+    attempt: Attempt,
+    frame: ResultFrame,
+) -> None:
+    """The work ended well, but after its time and after it was told to stop: a timeout that keeps a trace of it."""
+    repeatable = attempt.repeatability in REPEATABLE
+    ended = replace(
+        attempt,
+        effect=frame.effect if repeatable else EffectSeen.MAYBE,
+        late=f"{frame.outcome}:{_digest(frame)}",
+        tail=frame.tail[-4096:],
+    )
+    detail = (
+        f"{spec.tool} took longer than its {spec.timeouts.start_to_close_s} s; it ended well after it was told to stop"
+    )
+    recovery.timed_out(work, constellation, spec, record, ended, detail)
+
+
+def _digest(frame: ResultFrame) -> str:
+    return hashlib.sha256((frame.value or frame.artifact or frame.detail).encode()).hexdigest()
 
 
 def _result_of_hedge(work: Work, item: ResultReported) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
@@ -255,10 +303,9 @@ def _late(work: Work, device: str, frame: ResultFrame) -> None:
     ended_here = attempt.end is AttemptEnd.TIMEOUT and frame.outcome is not Outcome.TIMEOUT
     if attempt.end not in (AttemptEnd.LOST, AttemptEnd.REVOKED) and not ended_here:
         return
-    digest = hashlib.sha256((frame.value or frame.artifact or frame.detail).encode()).hexdigest()
     # The fence ends work whose lease ran out on its device, and the agent lives on: no interruption by the work itself.
     how = Code.FENCED if frame.code is Code.FENCED else frame.outcome
-    late = replace(attempt, late=f"{how}:{digest}")
+    late = replace(attempt, late=f"{how}:{_digest(frame)}")
     work.emit(constellation, "result_late", at.task, [("attempt", key, late)])
 
 

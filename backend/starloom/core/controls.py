@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from starloom.core import budgets, timeouts
 from starloom.core.attempts import ask_to_stop
+from starloom.core.authorship import check_control
 from starloom.core.graph import redone
 from starloom.core.inputs import ControlRequested
 from starloom.core.model import Constellation
@@ -20,6 +21,7 @@ from starloom.core.relisting import open_round as next_round
 from starloom.core.story import DEADLINE
 from starloom.core.tables import Trigger, Verdict, look_up
 from starloom.core.work import Put, Refusal, Work, change_task, close_question, close_questions, fault, moved, unattend
+from starloom_protocol.authors import may_decide
 from starloom_protocol.entities import Attempt, TaskRecord
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -58,6 +60,7 @@ def on_control(work: Work, item: ControlRequested) -> None:
             raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a constellation", "action"))
         action(work, constellation, item)
     else:
+        check_control(work.shard.fleet, constellation, item.action, approves=item.approves)
         _on_task(work, constellation, item, item.task)
     work.answer({"seq": constellation.seq})
 
@@ -380,5 +383,5 @@ def _need_confirm(work: Work, constellation: Constellation, tasks: list[str], it
     if unsafe:
         names = ", ".join(unsafe)
         raise Refusal(fault(Code.NEEDS_CONFIRM, f"would run again: {names}", "confirm", f"Send confirm: [{names}]."))
-    if item.confirm and not work.by.startswith("person:"):
+    if item.confirm and not may_decide(work.by):
         raise Refusal(fault(Code.NEEDS_CONFIRM, "only a person can confirm work that may not be repeated", "confirm"))

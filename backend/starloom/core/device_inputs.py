@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from starloom.core.input_record import Input
 from starloom_protocol.ask_records import OwnerAsk
-from starloom_protocol.edits import EditOperation
 from starloom_protocol.entities import Offer
-from starloom_protocol.frames import ArtifactReady, FactsFrame, LeaseRef, Propose, Receipt, ResultFrame, Started
+from starloom_protocol.frames import FactsFrame, LeaseRef, Receipt, ResultFrame, Started
 from starloom_protocol.vocabulary import Profile
 
 
@@ -73,17 +72,6 @@ class ResultReported(Input, frozen=True, kw_only=True, tag="result"):
 class ReceiptReported(Input, frozen=True, kw_only=True, tag="receipt"):
     device: str
     frame: Receipt
-
-
-class ProposalReported(Input, frozen=True, kw_only=True, tag="propose"):
-    device: str
-    frame: Propose
-    operations: list[EditOperation]
-
-
-class ArtifactReported(Input, frozen=True, kw_only=True, tag="artifact"):
-    device: str
-    frame: ArtifactReady
 
 
 class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):

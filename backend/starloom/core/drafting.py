@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from starloom.core.inputs import DraftClosed, DraftOpened
 from starloom.core.model import Constellation
 from starloom.core.work import Refusal, Work, fault
+from starloom_protocol.authors import name_of
 from starloom_protocol.entities import Draft, Fault
 from starloom_protocol.vocabulary import Code
 
@@ -81,5 +82,5 @@ def held_back(constellation: Constellation, author: str, tasks: Iterable[str], n
         spec = constellation.specs.get(task)
         by = named.get(task) or (named.get(spec.group) if spec is not None and spec.group else None)
         if by is not None:
-            found.append(fault(Code.PERSON_EDITING, f"{task} is being edited by {by.removeprefix('person:')}", task))
+            found.append(fault(Code.PERSON_EDITING, f"{task} is being edited by {name_of(by)}", task))
     return found

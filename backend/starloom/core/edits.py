@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.asking import ask
+from starloom.core.authorship import check_edit
 from starloom.core.drafting import close, held_back
 from starloom.core.graph import find_cycle, raise_ranks
 from starloom.core.groups import data_edges
@@ -183,9 +184,9 @@ def on_edit(work: Work, item: EditProposed) -> None:
     if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
     scope = f"edit/{constellation.name}"
-    before = made_before(work, item.principal, scope, item.idempotency)
-    if before is not None:
-        work.answer({"version": int(before)})
+    made = made_before(work, item.caller, scope, item.idempotency)
+    if made is not None:
+        work.answer({"version": int(made)})
         return
     if constellation.name not in work.shard.live or constellation.head.state is ConstellationState.CANCELLING:
         state = constellation.head.state
@@ -195,6 +196,7 @@ def on_edit(work: Work, item: EditProposed) -> None:
     if item.base_version > constellation.head.version:
         reason = f"version {item.base_version} does not exist; the newest is {constellation.head.version}"
         raise Refusal(fault(Code.EDIT_CONFLICT, reason, "base_version"))
+    before, flows = dict(constellation.specs), dict(constellation.deps)
     number = apply_edit(
         work,
         constellation,
@@ -204,7 +206,8 @@ def on_edit(work: Work, item: EditProposed) -> None:
         trigger=item.trigger,
         base_version=item.base_version,
     )
-    note_made(work, item.principal, scope, item.idempotency, str(number))
+    check_edit(work.shard.fleet, constellation, before, flows, item.operations, author=work.by, approves=item.approves)
+    note_made(work, item.caller, scope, item.idempotency, str(number))
     close(work, constellation, work.by)
     work.answer({"version": number})
 

@@ -22,6 +22,7 @@ from starloom.core.inputs import (
     OfferReceived,
 )
 from starloom.core.model import Constellation
+from starloom.core.profiles import held_to
 from starloom.core.silence import heard
 from starloom.core.tables import Trigger, Verdict, look_up
 from starloom.core.work import Put, Refusal, Work, change_task, fault, moved, unattend
@@ -129,6 +130,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         name=_free_name(work, enrollment.name),
         os=enrollment.os,
         profile=profile,
+        profile_most=enrollment.profile_most,
     )
     _put_device(work, "device_joined", device, also=[("enrollment", enrollment.id, approved)])
 
@@ -248,10 +250,13 @@ def on_offer(work: Work, item: OfferReceived) -> None:
         work.ignore("a newer session has taken over")
         return
     known = work.shard.fleet.offers.get(device.id)
-    if known == item.offer and device.os == item.os and device.profile is item.profile:
+    profile, offer, over = held_to(device.profile_most, device.name, item.profile, item.offer)
+    if known == offer and (device.os, device.profile, device.over) == (item.os, profile, over):
         return
-    changed = replace(device, os=item.os, profile=item.profile)
-    _put_device(work, "device_offer", changed, also=[("offer", device.id, item.offer)])
+    changed = replace(device, os=item.os, over=over, profile=profile)
+    _put_device(work, "device_offer", changed, over, also=[("offer", device.id, offer)])
+    if over and over != device.over:
+        work.refuse(device.id, "offer", over)
     for name in list(work.shard.live):
         constellation = work.shard.constellations[name]
         for reason, attention in _WAITS_FOR_OWNER:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from starloom.core import approvals
 from starloom.core.asking import ask
+from starloom.core.authorship import check_plan
 from starloom.core.controls import may_have_run, open_round
 from starloom.core.edits import apply_edit
 from starloom.core.graph import redone, set_ranks
@@ -20,6 +21,7 @@ from starloom.core.inputs import ControlRequested, ForkRequested
 from starloom.core.model import Constellation
 from starloom.core.once import made_before, note_made
 from starloom.core.work import Put, Refusal, Work, fault
+from starloom_protocol.authors import is_model, may_decide
 from starloom_protocol.edits import LoweredPlan, UpdateTask
 from starloom_protocol.entities import Attempt, GroupRecord, Head, Origin, Record, TaskRecord, decode_entity
 from starloom_protocol.values import parse
@@ -36,7 +38,7 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         Refusal: no such origin or task, `needs_confirm`, or arguments of a task that keeps its result.
     """
     scope = f"fork/{item.origin}"
-    before = made_before(work, item.principal, scope, item.idempotency)
+    before = made_before(work, item.caller, scope, item.idempotency)
     if before is not None:
         work.answer({"id": before})
         return
@@ -71,9 +73,11 @@ def on_fork(work: Work, item: ForkRequested) -> None:
             for task, text in sorted(item.args.items())
         ]
         apply_edit(work, fork, list(changes), author=work.by, reason=item.reason or "other arguments", trigger="fork")
+    left = _what_runs(fork)
+    check_plan(work.by, left, approves=item.approves)
     ask(work, fork, list(fork.unasked))
-    note_made(work, item.principal, scope, item.idempotency, fork.name)
-    approvals.ask_or_start(work, fork, _what_runs(fork), approved=False, words=False)
+    note_made(work, item.caller, scope, item.idempotency, fork.name)
+    approvals.ask_or_start(work, fork, left, approved=False, words=False)
     head = fork.head
     work.answer({"id": head.id, "state": str(head.state), "version": head.version})
 
@@ -118,6 +122,7 @@ def _is_over(attempts: dict[str, Record], key: str) -> bool:
 
 def _head(work: Work, item: ForkRequested, head: Head) -> Head:
     return Head(
+        approves=item.approves and not is_model(work.by),
         author=work.by,
         created_ms=work.at_ms,
         id=item.constellation,
@@ -173,7 +178,7 @@ def _check_confirm(
     if unsafe:
         names = ", ".join(unsafe)
         raise Refusal(fault(Code.NEEDS_CONFIRM, f"would run again: {names}", "confirm", f"Send confirm: [{names}]."))
-    if item.confirm and not work.by.startswith("person:"):
+    if item.confirm and not may_decide(work.by):
         raise Refusal(fault(Code.NEEDS_CONFIRM, "only a person can confirm work that may not be repeated", "confirm"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from starloom.core.input_record import Input
+from starloom.core.input_record import CALLER, Input
 
 
 class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
@@ -14,13 +14,14 @@ class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
     `confirm` names work that a person lets run again.
     """
 
+    approves: bool = True
     args: dict[str, str] = {}
+    caller: str = msgspec.field(default="", name=CALLER)
     confirm: list[str] = []
     constellation: str
     idempotency: tuple[str, str] | None = None
     name: str = ""
     origin: str
-    principal: str = ""
     reason: str = ""
     records: dict[str, msgspec.Raw]
     seq: int

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+
+CALLER: Final = "principal"
+"""How `caller` is written in inputs: kept ones have it so, from when a key of idempotency belonged to a principal."""
 
 
 class Input(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="k"):

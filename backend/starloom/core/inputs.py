@@ -7,7 +7,8 @@ under which it was let in.
 
 from __future__ import annotations
 
-from starloom.core.device_inputs import ArtifactReported as ArtifactReported
+import msgspec
+
 from starloom.core.device_inputs import AsksReceived as AsksReceived
 from starloom.core.device_inputs import ConditionReceived as ConditionReceived
 from starloom.core.device_inputs import DeviceConnected as DeviceConnected
@@ -17,13 +18,13 @@ from starloom.core.device_inputs import FactsReported as FactsReported
 from starloom.core.device_inputs import LedgerReported as LedgerReported
 from starloom.core.device_inputs import OfferReceived as OfferReceived
 from starloom.core.device_inputs import OwnerAskAnswered as OwnerAskAnswered
-from starloom.core.device_inputs import ProposalReported as ProposalReported
 from starloom.core.device_inputs import ReceiptReported as ReceiptReported
 from starloom.core.device_inputs import ResultReported as ResultReported
 from starloom.core.device_inputs import StartedReported as StartedReported
 from starloom.core.history_inputs import ForkRequested as ForkRequested
 from starloom.core.history_inputs import RefusalNoted as RefusalNoted
 from starloom.core.history_inputs import UndoRequested as UndoRequested
+from starloom.core.input_record import CALLER
 from starloom.core.input_record import Input as Input
 from starloom.core.lab_inputs import LabFaultAsked as LabFaultAsked
 from starloom.core.lab_inputs import LabFaultBegan as LabFaultBegan
@@ -39,9 +40,15 @@ from starloom_protocol.vocabulary import Profile
 
 
 class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
-    """A new constellation. With `plan` it is lowered already; else `request` or `recipe` is planned by a job."""
+    """A new constellation. With `plan` it is lowered already; else `request` or `recipe` is planned by a job.
 
+    `approves` here and in other inputs: who asks may answer approvals, and so set one aside or go beyond it. `caller`
+    is the token or session to which the key of `idempotency` belongs.
+    """
+
+    approves: bool = True
     budget: Budget | None = None
+    caller: str = msgspec.field(default="", name=CALLER)
     constellation: str
     deadline_s: int = 0
     hold: bool = False
@@ -51,7 +58,6 @@ class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
     params: str = "{}"
     plan: LoweredPlan | None = None
     plan_hash: str | None = None
-    principal: str = ""
     recipe: str | None = None
     request: str = ""
 
@@ -109,11 +115,12 @@ class ReviewProposed(Input, frozen=True, kw_only=True, tag="review_proposed"):
 
 
 class EditProposed(Input, frozen=True, kw_only=True, tag="edit"):
+    approves: bool = True
     base_version: int
+    caller: str = msgspec.field(default="", name=CALLER)
     constellation: str
     idempotency: tuple[str, str] | None = None
     operations: list[EditOperation]
-    principal: str = ""
     reason: str = ""
     trigger: str = "edit"
 
@@ -137,6 +144,7 @@ class ControlRequested(Input, frozen=True, kw_only=True, tag="control"):
     """
 
     action: str
+    approves: bool = True
     confirm: list[str] = []
     constellation: str
     reason: str = ""
@@ -218,13 +226,19 @@ class SecretRemoved(Input, frozen=True, kw_only=True, tag="secret_removed"):
 
 
 class RecipeSaved(Input, frozen=True, kw_only=True, tag="recipe_saved"):
-    """A recipe whose text was checked at the door; `base_version` is the version that its writer saw, 0 for none."""
+    """A recipe whose text was checked at the door; `base_version` is the version that its writer saw, 0 for none.
 
+    `secrets` are those that it names, `unapproved` says that its policy sets approval aside.
+    """
+
+    approves: bool = True
     base_version: int = 0
     name: str
     reason: str = ""
+    secrets: list[str] = []
     text: str
     title: str
+    unapproved: bool = False
 
 
 class RecipeRemoved(Input, frozen=True, kw_only=True, tag="recipe_removed"):
@@ -242,6 +256,7 @@ class ScheduleSaved(Input, frozen=True, kw_only=True, tag="schedule"):
     give then. `plan_hash` says "I approve what the preview showed".
     """
 
+    approves: bool = True
     change: bool = False
     keep_plan: bool = False
     plan: LoweredPlan
@@ -277,9 +292,10 @@ class TimerFired(Input, frozen=True, kw_only=True, tag="timer"):
 
 
 class LeaseExpired(Input, frozen=True, kw_only=True, tag="lease_expired"):
-    """No `alive` named this attempt for ttl + grace: it is absent, not lost."""
+    """No `alive` named this attempt for ttl + grace: it is absent, not lost. `silent`: its device sent none at all."""
 
     at: LeaseRef
+    silent: bool = False
 
 
 # -- access
@@ -293,6 +309,7 @@ class PrincipalAdded(Input, frozen=True, kw_only=True, tag="principal"):
 class TokenAdded(Input, frozen=True, kw_only=True, tag="token"):
     """A token; its text is not here, so a repeated key is told which one it made and no more."""
 
+    caller: str = ""
     idempotency: tuple[str, str] | None = None
     token: Token
 
@@ -349,8 +366,6 @@ AnyInput = (
     | StartedReported
     | ResultReported
     | ReceiptReported
-    | ProposalReported
-    | ArtifactReported
     | LedgerReported
     | FactsReported
     | DeviceControlled

@@ -5,6 +5,7 @@ What a text means is checked at the door; here it is decided whether it may beco
 
 from __future__ import annotations
 
+from starloom.core.authorship import check_recipe
 from starloom.core.inputs import RecipeRemoved, RecipeSaved
 from starloom.core.work import Put, Refusal, Work, fault
 from starloom_protocol.entities import RecipeVersion
@@ -24,6 +25,7 @@ def versions_of(work: Work, name: str) -> list[RecipeVersion]:
 
 def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
     """A recipe becomes the version after the one that its writer saw; two writers at once see one winner."""
+    check_recipe(item.by, item.secrets, unapproved=item.unapproved, approves=item.approves)
     kept = versions_of(work, item.name)
     newest = kept[-1].number if kept else 0
     if item.base_version != newest:

@@ -1,6 +1,7 @@
 """What was asked once under a key is done once: a key with the hash of its body, kept in `access` and so in the log.
 
-Requests have their own names there; an edit's key counts for its constellation, a token's for its principal.
+A key belongs to the token or session that sent it: another caller's key is another key. An edit's counts for its
+constellation, too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ Asked = tuple[str, str]
 """A key and the hash of the body that came with it."""
 
 
-def made_before(work: Work, principal: str, scope: str, asked: Asked | None) -> str | None:
+def made_before(work: Work, caller: str, scope: str, asked: Asked | None) -> str | None:
     """Return what a key has made already, None if it is new.
 
     Raises:
@@ -21,7 +22,7 @@ def made_before(work: Work, principal: str, scope: str, asked: Asked | None) -> 
     """
     if asked is None:
         return None
-    used = work.shard.access.idempotency.get(_name(principal, scope, asked))
+    used = work.shard.access.idempotency.get(_name(caller, scope, asked))
     if used is None:
         return None
     if used.body_hash != asked[1]:
@@ -29,12 +30,12 @@ def made_before(work: Work, principal: str, scope: str, asked: Asked | None) -> 
     return used.made
 
 
-def note_made(work: Work, principal: str, scope: str, asked: Asked | None, made: str) -> None:
+def note_made(work: Work, caller: str, scope: str, asked: Asked | None, made: str) -> None:
     """Keep what a key has made."""
     if asked is not None:
         entry = Idempotency(at_ms=work.at_ms, body_hash=asked[1], made=made)
-        work.emit(work.shard.access, "key_used", made, [("idem", _name(principal, scope, asked), entry)])
+        work.emit(work.shard.access, "key_used", made, [("idem", _name(caller, scope, asked), entry)])
 
 
-def _name(principal: str, scope: str, asked: Asked) -> str:
-    return f"{principal}/{scope}/{asked[0]}"
+def _name(caller: str, scope: str, asked: Asked) -> str:
+    return f"{caller}/{scope}/{asked[0]}"

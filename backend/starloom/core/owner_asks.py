@@ -14,6 +14,7 @@ from starloom.core.effects import DURABLE, SendAnswer
 from starloom.core.inputs import AsksReceived, OwnerAskAnswered
 from starloom.core.work import Refusal, Work, fault
 from starloom_protocol.ask_records import DeviceAsks, OwnerAsk, PendingAsk
+from starloom_protocol.authors import may_decide
 from starloom_protocol.vocabulary import Code
 
 OPEN_MOST: Final = 100
@@ -69,7 +70,7 @@ def on_answered(work: Work, item: OwnerAskAnswered) -> None:
     ask = next((ask for ask in known.open if ask.id == item.ask), None) if known is not None else None
     if known is None or ask is None:
         raise Refusal(fault(Code.NOT_FOUND, f"this device asks nothing that is called {item.ask[:64]}"))
-    if not work.by.startswith("person:"):
+    if not may_decide(work.by):
         raise Refusal(fault(Code.FORBIDDEN, f"only a person answers for a device, not {work.by}"))
     if item.action != ask.action:
         raise Refusal(fault(Code.CONFLICT, f"{ask.id} was asked anew; look at it again"))

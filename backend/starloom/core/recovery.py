@@ -91,9 +91,11 @@ def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         _fail(work, constellation, spec, record, ended)
 
 
-def timed_out(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
+def timed_out(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt, detail: str = ""
+) -> None:
     """An attempt that went past its time is over: the ladder goes on as if its device had ended it."""
-    detail = f"{spec.tool} took longer than its {spec.timeouts.start_to_close_s} s and was ended by the hub"
+    detail = detail or f"{spec.tool} took longer than its {spec.timeouts.start_to_close_s} s and was ended by the hub"
     ended = replace(attempt, end=AttemptEnd.TIMEOUT, ended_ms=work.at_ms, code=Code.TIMED_OUT, detail=detail)
     broke(work, constellation, spec, record, ended)
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core import approvals, clarifying, last_resort, wishes
+from starloom.core.authorship import check_plan
 from starloom.core.effects import DURABLE, ArmTimer, StartJob
 from starloom.core.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.installing import install_plan
 from starloom.core.model import Constellation
 from starloom.core.work import Refusal, Work, attend, change_task, fault, moved, unattend
+from starloom_protocol.authors import MODEL, is_model, may_decide, who
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
-    Approval,
     Attention,
     Code,
     ConstellationState,
@@ -32,7 +33,7 @@ def on_request(work: Work, item: RequestReceived) -> None:
     shard = work.shard
     if item.idempotency is not None:
         key, body_hash = item.idempotency
-        used = shard.access.idempotency.get(f"{item.principal}/{key}")
+        used = shard.access.idempotency.get(f"{item.caller}/{key}")
         if used is not None:
             if used.body_hash != body_hash:
                 raise Refusal(fault(Code.IDEMPOTENCY_MISMATCH, f"the key {key} was used for another request"))
@@ -53,6 +54,7 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
     constellation = shard.stream(item.constellation)
     assert isinstance(constellation, Constellation)  # noqa: S101 - its name is no stream of the fleet
     head = Head(
+        approves=item.approves and not is_model(author),
         author=author,
         budget=item.budget,
         created_ms=work.at_ms,
@@ -72,8 +74,9 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
     if item.idempotency is not None:
         key, body_hash = item.idempotency
         entry = Idempotency(at_ms=work.at_ms, body_hash=body_hash, made=item.constellation)
-        work.emit(shard.access, "key_used", item.constellation, [("idem", f"{item.principal}/{key}", entry)])
+        work.emit(shard.access, "key_used", item.constellation, [("idem", f"{item.caller}/{key}", entry)])
     if item.plan is not None:
+        check_plan(author, item.plan, approves=item.approves)
         _install(work, constellation, item.plan, item.plan_hash, author=author, asked_in_words=False)
     else:
         job = Job(id="plan-1", kind=_PLAN_JOB, opened_ms=work.at_ms)
@@ -104,7 +107,7 @@ def _install(
             fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {approved_hash}", "plan_hash")
         )
     install_plan(work, constellation, plan, author=author, trigger="request")
-    approved = approved_hash is not None
+    approved = approved_hash is not None and constellation.head.approves
     approvals.ask_or_start(work, constellation, plan, approved=approved, words=asked_in_words)
 
 
@@ -158,9 +161,9 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
     else:
         head = constellation.head
         words = item.by_model or (bool(head.request) and head.recipe is None)
-        author = "model" if item.by_model else "planner"
-        if item.by_model and item.plan.policy.approval is Approval.NEVER:
-            raise Refusal(fault(Code.PLAN_INVALID, "a model's plan may not set approval aside", "policy.approval"))
+        author = MODEL if item.by_model else "planner"
+        if item.by_model:
+            check_plan(author, item.plan, approves=False)
         try:
             _install(work, constellation, item.plan, head.plan_hash, author=author, asked_in_words=words)
         except Refusal as refusal:
@@ -209,10 +212,10 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
     question = constellation.questions.get(item.question) if constellation else None
     if constellation is None or question is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no question {item.question}"))
-    if not work.by.startswith("person:"):
+    if not may_decide(work.by):
         raise Refusal(fault(Code.FORBIDDEN, f"only a person answers a question, not {work.by}"))
     if question.answer is not None:
-        if (question.answer, question.answered_by) != (item.value, work.by):
+        if (question.answer, who(question.answered_by or "")) != (item.value, who(work.by)):
             raise Refusal(fault(Code.CONFLICT, _how_answered(constellation, question)))
         # Said again by the same person, for example because the first reply was lost.
         work.answer({"answer": item.value})

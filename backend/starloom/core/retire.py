@@ -79,7 +79,7 @@ def _made_before(shard: Shard, item: i.RequestReceived) -> str | None:
     """The name of a new request is new; one whose key was used is about what that made."""
     if item.idempotency is None:
         return None
-    used = shard.access.idempotency.get(f"{item.principal}/{item.idempotency[0]}")
+    used = shard.access.idempotency.get(f"{item.caller}/{item.idempotency[0]}")
     return used.made if used is not None else None
 
 

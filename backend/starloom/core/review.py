@@ -11,12 +11,14 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from starloom.core.authorship import check_edit
 from starloom.core.edits import apply_edit, started
 from starloom.core.effects import COMMIT, ArmTimer, StartJob
 from starloom.core.inputs import ReviewProposed, TimerFired
 from starloom.core.model import Constellation
 from starloom.core.within import wider_than_approved
 from starloom.core.work import Put, Refusal, Work, attend, fault
+from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import SetPolicy
 from starloom_protocol.entities import GroupRecord, Job, TaskRecord
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, GroupState, Reason, TaskState
@@ -134,12 +136,14 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
             work,
             constellation,
             item.operations,
-            author="model",
+            author=MODEL,
             base_version=item.base_version,
             reason=reason,
             trigger=job.tasks[-1].rpartition("/")[0],
         )
-        wider = wider_than_approved(work.shard.fleet, constellation, before, flows)
+        fleet = work.shard.fleet
+        check_edit(fleet, constellation, before, flows, item.operations, author=MODEL, approves=True)
+        wider = wider_than_approved(fleet, constellation, before, flows)
         if wider:
             raise Refusal(*(fault(Code.NEEDS_APPROVAL, reason, "operations") for reason in wider))
     close(work, constellation, job, "changed" if item.operations else item.reason or "no change")

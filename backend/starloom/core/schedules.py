@@ -20,6 +20,7 @@ from starloom.core.model import Access, Constellation, Shard
 from starloom.core.moments import following, passed
 from starloom.core.requests import open_request
 from starloom.core.work import Refusal, Work, fault
+from starloom_protocol.authors import name_of
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, Policy, Selector, TaskSpec
 from starloom_protocol.feed import FLEET
@@ -221,7 +222,6 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
             name=schedule.name,
             params=schedule.params,
             plan=_plan_decoder.decode(plan.plan) if plan is not None else None,
-            principal=schedule.owner,
             recipe=schedule.recipe,
             request=schedule.request,
             roll=work.roll,
@@ -344,7 +344,7 @@ def lost_rights(access: Access, schedule: Schedule, at_ms: int) -> str | None:
     """Return why the schedule's owner, or the token that it was made with, may not run work any more."""
     principal = access.principals.get(schedule.owner)
     if principal is None:
-        return f"{schedule.author.removeprefix('person:')}, who made it, is not known here any more"
+        return f"{name_of(schedule.author)}, who made it, is not known here any more"
     if principal.role not in _MAY_RUN:
         return f"{principal.name}, who made it, is {principal.role} now and may not run work"
     if schedule.token is None:

@@ -11,11 +11,13 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.approvals import needs_approval, plan_effects
+from starloom.core.authorship import check_plan
 from starloom.core.consent import beyond, consent_to
 from starloom.core.inputs import ScheduleControlled, ScheduleSaved
 from starloom.core.moments import BadClock, following
 from starloom.core.schedules import QUEUED_MOST, constellation_of, keep, lost_rights, timer_of
 from starloom.core.work import Put, Refusal, Work, fault
+from starloom_protocol.authors import is_model
 from starloom_protocol.entities import Fault
 from starloom_protocol.schedule_records import Consent, Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import CatchUp, Code, Overlap, ScheduleState
@@ -48,6 +50,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         faults.append(fault(Code.RIGHTS_LOST, lost))
     if faults:
         raise Refusal(*faults)
+    check_plan(work.by, item.plan, approves=item.approves)
     consent = _consent(work, item, known)
     made = replace(
         chosen,
@@ -113,9 +116,9 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
         raise Refusal(fault(Code.PLAN_HASH_MISMATCH, reason, "plan_hash"))
     effects = plan_effects(fleet, plan)
     now = consent_to(fleet, plan.specs, effects, plan_hash=plan.hash, by=work.by, at_ms=work.at_ms)
-    if item.plan_hash is not None:
+    if item.plan_hash is not None and item.approves and not is_model(work.by):
         return now
-    if not needs_approval(fleet, plan, asked_in_words=bool(chosen.request)):
+    if not needs_approval(fleet, plan, asked_in_words=bool(chosen.request), by=work.by):
         return None
     if known is not None and known.consent is not None and not beyond(known.consent, now, fleet):
         return known.consent

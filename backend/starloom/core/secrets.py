@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from starloom.core import waiting
 from starloom.core.inputs import SecretRemoved, SecretSet
 from starloom.core.work import Refusal, Work, fault
-from starloom_protocol.edits import AddTask, EditOperation, UpdateTask
 from starloom_protocol.entities import Secret
 from starloom_protocol.secret_records import SECRET_NAME, SECRETS_MOST
 from starloom_protocol.vocabulary import Code
@@ -69,17 +68,3 @@ def given(work: Work, names: Sequence[str], what: str) -> None:
         if known is not None:
             used = replace(known, last_used_ms=work.at_ms)
             work.emit(access, "secret_given", name, [("secret", name, used)], note=what, by="engine")
-
-
-def refuse_named(operations: Sequence[EditOperation], who: str) -> None:
-    """Refuse an edit by which something other than a person would hand out secrets.
-
-    Raises:
-        Refusal: if an operation names one.
-    """
-    for at, operation in enumerate(operations):
-        named = isinstance(operation, AddTask) and bool(operation.spec.secrets)
-        named = named or (isinstance(operation, UpdateTask) and operation.changes.get("secrets", b"[]") != b"[]")
-        if named:
-            reason = f"{who} may not name a secret; only a person's plan may"
-            raise Refusal(fault(Code.FORBIDDEN, reason, f"operations[{at}]"))

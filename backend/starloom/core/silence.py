@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from starloom.core import conditions, off_devices, recovery, waiting
 from starloom.core.attempts import stopped
+from starloom.core.effects import CloseDevice
 from starloom.core.fences import TOLD_TO_STOP, absence_of, timer
 from starloom.core.inputs import LeaseExpired, TimerFired
 from starloom.core.model import Constellation
 from starloom.core.tables import Trigger, Verdict, look_up
 from starloom.core.work import Work, change_task
-from starloom_protocol.vocabulary import Reason
+from starloom_protocol.vocabulary import DeviceLink, Reason
 
 
 def on_lease_expired(work: Work, item: LeaseExpired) -> None:
@@ -24,6 +25,8 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
     if constellation is None or record is None or record.attempt != item.at.attempt:
         work.ignore("its lease is closed")
         return
+    if item.silent:
+        _fell_silent(work, constellation.attempt(item.at.task, record.attempt).device)
     row = look_up(record.state, Trigger.SILENT)
     if row.verdict is not Verdict.ACT or record.absent_since_ms:
         work.ignore(row.reason or "it is known to be absent")
@@ -41,6 +44,21 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
         recovery.lost(work, constellation, spec, absent, attempt, then)
     else:
         work.order(timer(constellation, spec.id, "absence", absent, work.at_ms + after_ms))
+
+
+def _fell_silent(work: Work, device_id: str) -> None:
+    """A connected device has sent no `alive` for the span of a lease: it is off and gets no work until it connects.
+
+    Its connection may stand and even answer pings, as that of a frozen program or of a browser tab in the background.
+    """
+    device = work.shard.fleet.devices.get(device_id)
+    span_ms = work.shard.settings.ttl_ms + work.shard.settings.grace_ms
+    if device is None or device.link is not DeviceLink.ONLINE or work.at_ms - device.link_since_ms < span_ms:
+        return
+    offline = replace(device, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
+    reason = f"the device is connected and has been silent for {span_ms // 1000} s"
+    work.emit(work.shard.fleet, "device_offline", device.id, [("device", device.id, offline)], note=reason, by="engine")
+    work.order(CloseDevice(code="", device=device.id, reason=reason, session=device.session))
 
 
 def _absence_words(after_ms: int, then: str) -> str:

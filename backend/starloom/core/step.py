@@ -45,11 +45,10 @@ from starloom.core import (
     wishes,
 )
 from starloom.core import inputs as i
-from starloom.core.edits import apply_edit
 from starloom.core.effects import Answer
 from starloom.core.gates import of_old_list, shut_cause
 from starloom.core.groups import reconsider_group
-from starloom.core.inputs import AnyInput, ProposalReported, TimerFired
+from starloom.core.inputs import AnyInput, TimerFired
 from starloom.core.model import Constellation
 from starloom.core.outcome import grow, settle
 from starloom.core.placement import next_lease, requeue
@@ -242,26 +241,6 @@ def _place(work: Work) -> bool:
         placed = True
 
 
-def _on_proposal(work: Work, item: ProposalReported) -> None:
-    """An agent proposes an edit from within its own open attempt; it has no more authority than a person's edit."""
-    at = item.frame.at
-    constellation = work.shard.constellations.get(at.constellation)
-    attempt = constellation.attempts.get(f"{at.task}/{at.attempt}") if constellation else None
-    if constellation is None or attempt is None or attempt.device != item.device or attempt.end is not None:
-        work.ignore("a proposal from outside an open attempt")
-        return
-    secrets.refuse_named(item.operations, "a device")
-    apply_edit(
-        work,
-        constellation,
-        item.operations,
-        author=f"agent:{item.device}",
-        reason=item.frame.reason,
-        trigger=at.task,
-        base_version=item.frame.base_version,
-    )
-
-
 def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind == tidying.TIDY:
         tidying.on_timer(work)
@@ -321,10 +300,6 @@ def _on_ledger(work: Work, item: i.LedgerReported) -> None:
         attempts.on_ledger(work, item)
 
 
-def _on_artifact(work: Work, _item: i.ArtifactReported) -> None:
-    work.ignore("artifacts are known by their bytes in the store")
-
-
 _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.RequestReceived: requests.on_request,
     i.JobClaimed: requests.on_job_claimed,
@@ -362,8 +337,6 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.LedgerReported: _on_ledger,
     i.FactsReported: asking.on_facts,
     i.LeaseExpired: silence.on_lease_expired,
-    i.ProposalReported: _on_proposal,
-    i.ArtifactReported: _on_artifact,
     i.SecretSet: secrets.on_set,
     i.SecretRemoved: secrets.on_removed,
     i.RecipeSaved: library.on_recipe_saved,

@@ -15,11 +15,13 @@ from msgspec.structs import replace
 
 from starloom.core import review
 from starloom.core.approvals import ALLOW, DENY, due_moment
+from starloom.core.authorship import check_edit
 from starloom.core.edits import apply_edit
 from starloom.core.inputs import QuestionAnswered, ReviewProposed, TimerFired
 from starloom.core.model import Constellation
 from starloom.core.within import wider_than_approved
 from starloom.core.work import Put, Refusal, Work, attend, fault, unattend
+from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import EditOperation, SetPolicy
 from starloom_protocol.entities import Job, Question
 from starloom_protocol.values import canonical
@@ -52,7 +54,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
         review.on_proposed(work, item)
         return
     marks = work.marks()
-    wider = _apply(work, constellation, item.operations, item.base_version, author="model", reason="", trigger="")
+    wider = _apply(work, constellation, item.operations, item.base_version, author=MODEL, reason="", trigger="")
     work.back_to(marks)
     if not wider:
         review.on_proposed(work, item)
@@ -81,7 +83,9 @@ def _apply(
         reason=reason or "the plan was reviewed",
         trigger=trigger,
     )
-    return wider_than_approved(work.shard.fleet, constellation, before, flows)
+    fleet = work.shard.fleet
+    check_edit(fleet, constellation, before, flows, operations, author=author, approves=True)
+    return wider_than_approved(fleet, constellation, before, flows)
 
 
 def _ask(work: Work, constellation: Constellation, job: Job, item: ReviewProposed, wider: list[str]) -> None:

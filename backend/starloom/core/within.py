@@ -1,21 +1,34 @@
-"""Whether a plan after an edit stays within the plan that was approved: devices, effects, grants, flows. Pure.
+"""Whether a plan after an edit stays within the one before it: devices, effects, grants, places, flows. Pure.
 
 A re-plan may have been caused by text that an attacker wrote, so it gets no new power: each added or changed task may
-do on a device only what the plan already did there, and values may go only where they already went.
+do on a device only what the plan already did there, in the places where it did it, and values may go only where they
+already went.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from starloom.core.conduct import effects_of_call
+from starloom.core.conduct import ASKING, effects_of_call, named_offers, offers_in, places_of, work_of
 from starloom.core.consent import may_run_on
 from starloom.core.model import Constellation, Fleet
 from starloom_protocol.entities import Dependency, TaskSpec
-from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Gate
+from starloom_protocol.vocabulary import Effect, Gate
 
-_ASKING = RISKY_EFFECTS | {Effect.REACH}
-_SAME_WORK = ("tool", "args", "inputs", "device", "person")
+_SAME_WAY = ("inputs", "device", "for_each", "person")
+
+
+@dataclass(frozen=True, slots=True)
+class _Power:
+    """What a plan may do on one device: effects and grants, and the places that it changes."""
+
+    kinds: frozenset[Effect | str]
+    places: frozenset[str]
+
+    def __or__(self, other: _Power) -> _Power:
+        return _Power(self.kinds | other.kinds, self.places | other.places)
 
 
 def wider_than_approved(
@@ -23,12 +36,12 @@ def wider_than_approved(
 ) -> list[str]:
     """Return in words what the plan as it is now may do beyond `before` with its dependencies; empty if nothing."""
     allowed = _power(fleet, before)
-    calls = {(spec.tool, spec.args) for spec in before.values()}
+    calls = {work_of(spec) for spec in before.values()}
     wider: list[str] = []
     changed: dict[str, None] = {}
     for name, spec in constellation.specs.items():
         old = before.get(name)
-        if old is not None and all(getattr(old, field) == getattr(spec, field) for field in _SAME_WORK):
+        if old is not None and same_work(old, spec):
             continue
         changed[name] = None
         wider += _beyond(fleet, spec, constellation.specs, allowed, calls)
@@ -41,12 +54,17 @@ def wider_than_approved(
     return list(dict.fromkeys(wider))
 
 
+def same_work(old: TaskSpec, new: TaskSpec) -> bool:
+    """Say whether a task does the same as before, on the same devices, with values from the same tasks."""
+    return work_of(old) == work_of(new) and all(getattr(old, name) == getattr(new, name) for name in _SAME_WAY)
+
+
 def _beyond(
     fleet: Fleet,
     spec: TaskSpec,
     specs: Mapping[str, TaskSpec],
-    allowed: Mapping[str, frozenset[Effect | str]],
-    calls: set[tuple[str | None, str]],
+    allowed: Mapping[str, _Power],
+    calls: set[tuple[Any, ...]],
 ) -> list[str]:
     if spec.tool is None:
         return []
@@ -55,32 +73,47 @@ def _beyond(
         return [f"no device offers {spec.tool} for {spec.id}"]
     wider: list[str] = []
     for device in devices:
-        powers = _powers_on(fleet, device, spec)
-        new = sorted(str(power) for power in powers - allowed.get(device, frozenset()))
-        if device not in allowed:
-            wider.append(f"{spec.id} would use {_name(fleet, device)}")
-        elif new:
-            wider.append(f"{spec.id} would {', '.join(new)} on {_name(fleet, device)}")
-        elif powers & _ASKING and ((spec.tool, spec.args) not in calls or spec.inputs):
+        power, name = _power_on(fleet, device, spec), _name(fleet, device)
+        given = allowed.get(device)
+        if given is None:
+            wider.append(f"{spec.id} would use {name}")
+            continue
+        new = sorted(str(kind) for kind in power.kinds - given.kinds)
+        places = sorted(place for place in power.places if not _covered(place, given.places))
+        if new:
+            wider.append(f"{spec.id} would {', '.join(new)} on {name}")
+        elif places:
+            wider.append(f"{spec.id} would change {', '.join(places)} on {name}")
+        elif power.kinds & ASKING and (work_of(spec) not in calls or spec.inputs):
             wider.append(f"{spec.id} would call {spec.tool} with arguments that nobody approved")
     return wider
 
 
-def _power(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> dict[str, frozenset[Effect | str]]:
-    """Return, by device, the effects and grants that a plan has there."""
-    found: dict[str, frozenset[Effect | str]] = {}
+def _covered(place: str, given: frozenset[str]) -> bool:
+    """Say whether a place is one that the plan changed before, or lies below one."""
+    if place in given:
+        return True
+    below = ".." not in place.replace("\\", "/").split("/")
+    return below and any(one and place.startswith(f"{one.rstrip('/')}/") for one in given)
+
+
+def _power(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> dict[str, _Power]:
+    """Return, by device, what a plan may do there."""
+    found: dict[str, _Power] = {}
     for spec in specs.values():
         if spec.tool is None or spec.key is not None:
             continue
         for device in may_run_on(fleet, spec, specs):
-            found[device] = found.get(device, frozenset()) | _powers_on(fleet, device, spec)
+            power = _power_on(fleet, device, spec)
+            found[device] = found[device] | power if device in found else power
     return found
 
 
-def _powers_on(fleet: Fleet, device: str, spec: TaskSpec) -> frozenset[Effect | str]:
-    offer = fleet.tools[device][spec.tool or ""]
-    grant = frozenset((offer.grant,)) if offer.grant is not None else frozenset()
-    return frozenset(effects_of_call(offer, spec)) | grant
+def _power_on(fleet: Fleet, device: str, spec: TaskSpec) -> _Power:
+    offers = fleet.tools[device]
+    offer = offers[spec.tool or ""]
+    grants = frozenset(one.grant for one in named_offers(spec, offers) if one.grant is not None)
+    return _Power(effects_of_call(offer, spec, offers_in(fleet)) | grants, places_of(offer, spec))
 
 
 def _ways(fleet: Fleet, specs: Mapping[str, TaskSpec], deps: Mapping[str, Dependency]) -> set[tuple[str, str]]:

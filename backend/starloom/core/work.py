@@ -84,6 +84,7 @@ class Work:
         "ignored",
         "item",
         "ready",
+        "refused",
         "roll",
         "rules_due",
         "shard",
@@ -97,6 +98,7 @@ class Work:
         self.effects: list[AnyEffect] = []
         self.answers: list[Answer] = []
         self.ignored: dict[str, int] = {}
+        self.refused: list[tuple[str, str, str]] = []
         self.rules_due: list[tuple[str, str, str]] = []
         self.ready: dict[tuple[str, str], None] = {}
         self.item: AnyInput | None = None
@@ -135,6 +137,10 @@ class Work:
     def ignore(self, reason: str) -> None:
         """Count an input that changes nothing, by reason; never an event, never silence."""
         self.ignored[reason] = self.ignored.get(reason, 0) + 1
+
+    def refuse(self, device: str, door: str, reason: str) -> None:
+        """Keep a refusal of what a device said, for the log of refusals, which bounds them; it decides nothing."""
+        self.refused.append((device, door, reason))
 
     def back_to(self, marks: tuple[int, int, int]) -> None:
         """Undo everything since `marks`; `undone` counts how often there was something, for queues keep its trace."""

@@ -58,13 +58,16 @@ class Activity:
         cursor: Annotated[str | None, Query(max_length=100)] = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> Response:
-        """List what happened, newest first, by person, device, subject (`kind`), constellation or words."""
+        """List what happened, newest first, by person, device, subject (`kind`), constellation or words.
+
+        `person` is a name, or an author as events have it: `program:NAME`, `person:NAME#TOKEN`.
+        """
         hub = self._hub
         known = hub.fleet.device(device) if device else None
         starts, without = kinds_of(kind) if kind else ([], [])
         wanted = Wanted(
             about=known.id if known else device,
-            by=f"person:{person}" if person else "",
+            by=f"person:{person}" if person and ":" not in person else person,
             starts=starts,
             stream=constellation,
             text=q,

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from fastapi import Request
 from fastapi.routing import APIRoute
@@ -20,28 +22,32 @@ from starloom.access.guard import ROUTES, V1, Door, Row
 from starloom.access.limits import Limits
 from starloom.access.view import BEARER, SESSION, AccessView
 from starloom.edge.calling import Handler, directly
+from starloom.edge.links import Link
 from starloom.edge.problems import Problem, answer_to
 from starloom.edge.strict_json import StrictRequest
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
+from starloom_protocol.vocabulary import Code, PrincipalKind
 
 CSRF_HEADER = "x-starloom-csrf"
+ACTING_HEADER = "x-starloom-acting"
+"""Says that a caller acts for an assistant, which narrows its rights; nothing in a message widens them."""
 _SAFE = frozenset({"GET", "HEAD"})
 
 
 class Admission:
-    """Judges requests. `device_of` maps a session's HTTP token to the device that holds it."""
+    """Judges requests. `link_of` maps a session's HTTP token to the device's connection."""
 
     def __init__(
         self,
         access: AccessView,
         limits: Limits,
-        device_of: Callable[[str], str | None],
+        link_of: Callable[[str], Link | None],
         cookie_name: Callable[[Request], str],
         rows: Mapping[tuple[str, str], Row] | None = None,
     ) -> None:
         self._access = access
         self._limits = limits
-        self._device_of = device_of
+        self._link_of = link_of
         self._cookie_name = cookie_name
         self._rows = ROUTES if rows is None else rows
 
@@ -67,15 +73,10 @@ class Admission:
             case Door.ANYONE:
                 return row
             case Door.DEVICE:
-                token = _bearer(request)
-                device = self._device_of(token) if token else None
-                if device is None:
-                    reason = "this is for connected agents; the session's token is missing or has ended"
-                    raise Problem(Code.BAD_TOKEN, reason, hint="Use the token of the agent's present connection.")
-                request.state.device = device
+                request.state.device = self._device(request)
                 return row
             case Door.CALLER:
-                caller = self._caller(request)
+                caller = _acting(request, self._caller(request))
                 request.state.refused_to = caller.by
                 refusal = row.refusal(caller)
                 if refusal is not None:
@@ -84,6 +85,24 @@ class Admission:
                 return row
             case _:
                 raise Problem(Code.FORBIDDEN, f"{path} is a socket")
+
+    def _device(self, request: Request) -> str:
+        """Return the device whose connection this request belongs to, as its proof shows; note how to answer it."""
+        scheme, _, said = request.headers.get("authorization", "").partition(" ")
+        token, _, proof = said.strip().partition(" ")
+        link = self._link_of(token)
+        if link is None:
+            reason = "this is for connected agents; the session's token is missing or has ended"
+            raise Problem(Code.BAD_TOKEN, reason, hint="Use the token of the agent's present connection.")
+        if link.channel is None and scheme.lower() == "bearer" and not proof:
+            return link.device
+        if link.channel is not None and scheme.lower() == "starloom":
+            expected = _request_proof(link.channel.http, request)
+            if hmac.compare_digest(proof.encode(), expected.encode()):
+                request.state.answers_by = (link.channel.http, expected)
+                return link.device
+        reason = "the request does not carry the proof that its device made it"
+        raise Problem(Code.BAD_TOKEN, reason, hint="Prove each request by the key of the agent's connection.")
 
     def _caller(self, request: Request) -> Caller:
         token = _bearer(request)
@@ -116,12 +135,44 @@ class Admission:
             raise Problem(Code.CSRF, f"the header {CSRF_HEADER} is missing or does not belong to this session")
 
 
+def _acting(request: Request, caller: Caller) -> Caller:
+    """Return the caller as an assistant, where the request says that a model chose its words."""
+    said = request.headers.get(ACTING_HEADER)
+    if said is None:
+        return caller
+    if said != PrincipalKind.ASSISTANT:
+        raise Problem(Code.BAD_REQUEST, f"{ACTING_HEADER} is {PrincipalKind.ASSISTANT} or absent")
+    return replace(caller, kind=PrincipalKind.ASSISTANT)
+
+
 def _bearer(request: Request) -> str | None:
     value = request.headers.get("authorization")
     if value is None:
         return None
     scheme, _, token = value.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _request_proof(key: bytes, request: Request) -> str:
+    headers = request.headers
+    return request_proof(
+        key,
+        request.method,
+        request.path_params.get("sha256", ""),
+        offset=headers.get("upload-offset", ""),
+        length=headers.get("upload-length", ""),
+        span=headers.get("range", ""),
+    )
+
+
+def _proved(request: Request, response: Response) -> Response:
+    """Have a device see that the answer is the hub's."""
+    found = getattr(request.state, "answers_by", None)
+    if found is not None:
+        key, asked = found
+        offset = response.headers.get("upload-offset", "")
+        response.headers[ANSWER_PROOF] = answer_proof(key, asked, response.status_code, offset)
+    return response
 
 
 def caller_of(request: Request) -> Caller:
@@ -188,11 +239,11 @@ def guarded_route(admission: Admission, denied: Callable[[Denied], None] = lambd
             async def guarded(request: Request) -> Response:
                 try:
                     row = admission.admit(request, path)
-                    return await handle(_bounded(request, row.body_max))
+                    return _proved(request, await handle(_bounded(request, row.body_max)))
                 except Exception as error:
                     _note_refusal(request, path, error, denied)
                     # Answered here, inside the shield, so that a refusal carries its headers and request id too.
-                    return answer_to(request, error)
+                    return _proved(request, answer_to(request, error))
 
             return guarded
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -30,7 +30,6 @@ from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.store.port import Unavailable
 from starloom_protocol import frames as f
-from starloom_protocol.edits import EditOperation
 from starloom_protocol.feed import Beside
 from starloom_protocol.session import ProtocolFault, Session, Side, State
 from starloom_protocol.vocabulary import CODES, Code
@@ -38,7 +37,6 @@ from starloom_protocol.vocabulary import CODES, Code
 HANDSHAKES_MAX = 512
 SCOPE = "device"
 _log = logging.getLogger(__name__)
-_operations = msgspec.json.Decoder(list[EditOperation])
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -67,6 +65,11 @@ class AipParts:
     received: Callable[[str], int]
     refusals: Refusals
     timings: AipTimings
+    faults: dict[str, int] = field(default_factory=dict)
+
+    def count(self, what: str) -> None:
+        """Count a fault of a peer, by its code or reason."""
+        self.faults[what] = self.faults.get(what, 0) + 1
 
 
 class AipEndpoint:
@@ -76,7 +79,7 @@ class AipEndpoint:
         self._parts = parts
         self._proving = Proving()
         self.draining = False
-        self.faults: dict[str, int] = {}
+        self.faults = parts.faults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
@@ -87,6 +90,7 @@ class AipEndpoint:
         await send({"type": "websocket.accept"})
         socket, aip = Socket(receive, send, scope.get("extensions", {}).get(TAKE)), Session(Side.HUB)
         code, reason = 1000, ""
+        proved: Proved | None = None
         try:
             proved = await self._prove(socket, aip, address)
             await Connection(self._parts, socket, aip, proved).serve()
@@ -99,24 +103,28 @@ class AipEndpoint:
             )
             self._failed("handshake_timeout", address)
         except Refused as refusal:
-            self._failed(refusal.frame.code, address, refusal.frame.reason)
+            self._failed(refusal.frame.code, address, refusal.frame.reason, proved)
             code, reason = 1008, refusal.frame.reason
             await self._last_word(socket, aip, refusal.frame)
         except ProtocolFault as fault:
-            if self._failed(fault.code, address, fault.reason):
-                level = logging.ERROR if isinstance(fault, Alarm) else logging.WARNING
-                _log.log(level, "%sa device at %s: %s", "alarm: " if isinstance(fault, Alarm) else "", address, fault)
+            if self._failed(fault.code, address, fault.reason, proved):
+                if isinstance(fault, Alarm):
+                    _log.error("alarm: a device at %s: %s", address, fault)
+                else:
+                    _log.warning("event=aip_refused from=%s who=%s reason=%r", address, _who(proved), str(fault)[:300])
             code, reason = 1008, fault.reason
             await self._last_word(socket, aip, fault)
         await socket.close(code, reason)
 
-    def _failed(self, code: str, address: str, reason: str = "") -> bool:
+    def _failed(self, code: str, address: str, reason: str = "", proved: Proved | None = None) -> bool:
         """Count a failure; return whether it was noted, which those of a flood are not."""
-        self.faults[str(code)] = self.faults.get(str(code), 0) + 1
+        self._parts.count(str(code))
         if self._parts.limits.failed("handshake", address):
             return False
         if reason:
-            turned = Turned(self._parts.now_ms(), "connect", address, str(code), reason, who=reason[:100])
+            device = proved.device.id if proved is not None else ""
+            who = proved.device.name if proved is not None else reason[:100]
+            turned = Turned(self._parts.now_ms(), "connect", address, str(code), reason, who=who, device=device)
             self._parts.refusals.note(turned)
         return True
 
@@ -134,6 +142,10 @@ class AipEndpoint:
             _log.debug("the peer could not be told why: %s", error)
 
 
+def _who(proved: Proved | None) -> str:
+    return f"{proved.device.name} ({proved.device.id})" if proved is not None else "unproved"
+
+
 class Connection:
     """One proved connection from its welcome to its end."""
 
@@ -144,7 +156,7 @@ class Connection:
         self._hello = proved.hello
         self._device = proved.device.id
         self._by = f"device:{self._device}"
-        self._link = Link(self._device, aip, socket.write, socket.write_now)
+        self._link = Link(self._device, aip, socket.write, socket.write_now, proved.channel)
         self._name = f"{self._device}/{self._link.http_token[:8]}/"
         self._post = parts.inbox.post
         self._count = 0
@@ -154,8 +166,6 @@ class Connection:
             f.Started: self._started,
             f.ResultFrame: self._result,
             f.Receipt: self._receipt,
-            f.Propose: self._propose,
-            f.ArtifactReady: self._artifact,
             f.LogChunk: self._log_chunk,
             f.Progress: self._progress,
             f.ConditionFrame: self._condition,
@@ -289,20 +299,6 @@ class Connection:
     def _receipt(self, frame: f.Receipt) -> None:
         self._post(inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
 
-    def _propose(self, frame: f.Propose) -> None:
-        try:
-            operations = _operations.decode(frame.operations)
-        except msgspec.ValidationError as error:
-            raise ProtocolFault(Code.PROTOCOL_ERROR, f"`propose.operations` is not an edit: {error}") from error
-        self._post(
-            inputs.ProposalReported(
-                by=self._by, device=self._device, frame=frame, id=self._id(), operations=operations, scope=SCOPE
-            )
-        )
-
-    def _artifact(self, frame: f.ArtifactReady) -> None:
-        self._post(inputs.ArtifactReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
-
     # -- what the device says of itself
 
     def _offer(self, frame: f.OfferFrame) -> None:
@@ -369,7 +365,7 @@ class Connection:
     def _log_chunk(self, frame: f.LogChunk) -> None:
         frame = self._parts.given.log_chunk(frame)
         at = frame.at
-        if not self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
+        if not self._has(at):
             return
         self._parts.logs.append(at.constellation, at.task, at.attempt, frame.offset, frame.text)
         value = {"offset": frame.offset, "stream": frame.stream, "text": frame.text}
@@ -378,10 +374,17 @@ class Connection:
     def _progress(self, frame: f.Progress) -> None:
         frame = self._parts.given.progress(frame)
         at = frame.at
-        if not self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
+        if not self._has(at):
             return
         value = {"done_bytes": frame.done_bytes, "fraction_1000": frame.fraction_1000, "note": frame.note[:200]}
         self._beside("progress", at, value)
+
+    def _has(self, at: f.LeaseRef) -> bool:
+        """Whether this device was given the attempt; a late word on one of before the hub's start counts as not."""
+        if self._parts.links.has(self._device, (at.constellation, at.task, at.attempt)):
+            return True
+        self._parts.count("not_its_attempt")
+        return False
 
     def _beside(self, kind: str, at: f.LeaseRef, value: dict[str, Any]) -> None:
         raw = msgspec.Raw(_encode(value))

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from starloom.access.denials import Denials, Denied
 from starloom.access.guard import V1
+from starloom.access.refusals import Refused
 from starloom.access.secrets import new_id
 from starloom.core import inputs
 from starloom.edge import problems, sessions
@@ -58,6 +59,7 @@ class Files:
     wheels: Path
     wheel_sources: tuple[Path, ...] = ()
     tab: Path | None = None
+    requirements: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +103,12 @@ def build(
     admission = Admission(
         hub.access,
         hub.limits,
-        hub.links.device_of,
+        hub.links.of_token,
         lambda request: sessions.cookie_name(hub.settings.port, request),
     )
     router = app.router
     denials = Denials(lambda denied: _note_denied(hub, denied), hub.monotonic_s)
-    hub.refusals.heard.append(lambda item: denials.note(Denied(item.door, item.address, item.code, item.reason)))
+    hub.refusals.heard.append(lambda refused: denials.note(_denied_of(refused)))
     router.route_class = guarded_route(admission, denials.note)
     settings = hub.settings
     aip = AipEndpoint(
@@ -162,7 +164,7 @@ def build(
         Forks(hub, repeats, constellations),
         Approvals(hub),
         OwnerAsks(hub),
-        Joining(hub, wheels, files.join_script),
+        Joining(hub, wheels, files.join_script, files.requirements),
         LabRoutes(hub, repeats),
         LanRoutes(hub),
         ModelRoutes(hub),
@@ -180,6 +182,11 @@ def build(
         app.add_middleware(_Through, relay=relay)
     app.add_middleware(Shield, reach=hub.reach, peers=hub.peers)
     return Edge(app, aip, relay)
+
+
+def _denied_of(refused: Refused) -> Denied:
+    who = f"device:{refused.device}" if refused.device else ""
+    return Denied(refused.door, refused.address, refused.code, refused.reason, who)
 
 
 def _note_denied(hub: Hub, denied: Denied) -> None:

@@ -16,6 +16,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from starloom.access.guard import V1
+from starloom.blobs.fault import BlobRefused
 from starloom.edge.admission import caller_of
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem
@@ -62,25 +63,61 @@ class Artifacts:
 
     # -- devices
 
-    async def device_head(self, sha256: str) -> Response:
-        """Say whether the artifact is complete; else 404 with where an upload goes on."""
-        size = await asyncio.to_thread(self._hub.artifacts.claim, _hash(sha256))
+    async def device_head(self, request: Request, sha256: str) -> Response:
+        """Say whether the artifact is complete; else 404 with where an upload goes on.
+
+        For a device that no attempt has told of it, it is not there: the device sends the bytes, and nothing is learnt.
+        """
+        device, store = request.state.device, self._hub.artifacts
+        if not await self._may_fetch(device, _hash(sha256)) and await asyncio.to_thread(store.has, sha256):
+            return Response(None, 404, {"Upload-Offset": str(self._hub.links.rights.shown(device, sha256))})
+        size = await asyncio.to_thread(store.claim, sha256)
         if size is not None:
             return Response(None, 200, {"Content-Length": str(size), "Upload-Offset": str(size)})
-        offset = await asyncio.to_thread(self._hub.artifacts.offset, sha256)
+        offset = await asyncio.to_thread(store.offset, sha256)
         return Response(None, 404, {"Upload-Offset": str(offset)})
 
     async def device_patch(self, request: Request, sha256: str) -> Response:
         """Add a chunk at `Upload-Offset` of an artifact of `Upload-Length` bytes."""
         offset, total = _number(request, "upload-offset"), _number(request, "upload-length")
         chunk = await request.body()
-        add = partial(self._hub.artifacts.append, owner=f"device:{request.state.device}")
-        complete = await asyncio.to_thread(add, _hash(sha256), offset, total, chunk)
+        device, store = request.state.device, self._hub.artifacts
+        if not await self._may_fetch(device, _hash(sha256)):
+            size = await asyncio.to_thread(store.claim, sha256)
+            if size is not None:
+                return await self._compare(device, sha256, offset, min(total, size), chunk)
+        add = partial(store.append, owner=f"device:{device}")
+        complete = await asyncio.to_thread(add, sha256, offset, total, chunk)
+        if complete:
+            self._hub.links.rights.put(device, sha256)
         after = total if complete else offset + len(chunk)
         return Response(None, 204, {"Upload-Offset": str(after)})
 
+    async def _compare(self, device: str, sha256: str, offset: int, total: int, chunk: bytes) -> Response:
+        """Take bytes that are here already from a device that has to show that it has them, too."""
+        rights = self._hub.links.rights
+        stands = rights.shown(device, sha256)
+        if offset != stands:
+            reason = f"the upload stands at byte {stands}, not at {offset}"
+            raise BlobRefused(Code.CONFLICT, reason, place=f"artifact {sha256}", offset=stands)
+        if offset + len(chunk) > total or not await asyncio.to_thread(
+            rights.show, device, sha256, self._hub.artifacts, offset, chunk
+        ):
+            reason = "the bytes that arrived are not those of this hash; they were discarded"
+            raise BlobRefused(Code.ARTIFACT_CORRUPT, reason, place=f"artifact {sha256}")
+        return Response(None, 204, {"Upload-Offset": str(offset + len(chunk))})
+
+    async def _may_fetch(self, device: str, sha256: str) -> bool:
+        return await self._hub.links.rights.may_fetch(device, sha256, self._hub.reads, self._hub.artifacts)
+
     async def device_get(self, request: Request, sha256: str) -> Response:
-        """Give the bytes, or a range of them."""
+        """Give the bytes, or a range of them, to a device whose attempts name them."""
+        device = request.state.device
+        if not await self._may_fetch(device, _hash(sha256)):
+            if await asyncio.to_thread(self._hub.artifacts.has, sha256):
+                reason = f"no attempt of this device names the artifact {sha256[:12]}"
+                self._hub.refusals.of_device(self._hub.now_ms(), device, "artifact", reason)
+            raise _absent()
         return await self._give(request, _hash(sha256), {"Content-Type": "application/octet-stream"})
 
     # -- people
@@ -122,7 +159,7 @@ class Artifacts:
     async def _give(self, request: Request, sha256: str, headers: dict[str, str]) -> Response:
         size = await asyncio.to_thread(self._hub.artifacts.size, sha256)
         if size is None:
-            raise Problem(Code.NOT_FOUND, "there are no bytes of this hash here", hint="They may not have arrived yet.")
+            raise _absent()
         start, end, status = 0, size, 200
         wanted = request.headers.get("range")
         if wanted is not None and size:  # nothing has no part: it is given whole
@@ -132,6 +169,10 @@ class Artifacts:
         headers |= {"Accept-Ranges": "bytes", "Content-Length": str(end - start), "ETag": f'"{sha256}"'}
         file = await asyncio.to_thread(self._hub.artifacts.open, sha256)
         return StreamingResponse(_chunks(file, start, end), status, headers, headers["Content-Type"])
+
+
+def _absent() -> Problem:
+    return Problem(Code.NOT_FOUND, "there are no bytes of this hash here", hint="They may not have arrived yet.")
 
 
 async def _chunks(file: BinaryIO, start: int, end: int) -> AsyncIterator[bytes]:

@@ -8,7 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from starloom_protocol.lab_faults import FAULT_MAX_S
 from starloom_protocol.values import name_fault
-from starloom_protocol.vocabulary import CatchUp, FaultKind, FaultTarget, NotifyWhen, Overlap, Profile, Role
+from starloom_protocol.vocabulary import (
+    CatchUp,
+    FaultKind,
+    FaultTarget,
+    NotifyWhen,
+    Overlap,
+    PrincipalKind,
+    Profile,
+    Role,
+)
 
 WORDS_MAX = 4_000
 REASON_MAX = 1_000
@@ -208,6 +217,8 @@ class NewToken(Body):
     ttl_s: Annotated[int, Field(ge=0, le=366 * 86_400)] = 30 * 86_400
     label: Name = ""
     scopes: Annotated[list[Name], Field(max_length=16)] = []
+    holder: Annotated[Name, Field(alias="for")] = ""
+    kind: PrincipalKind | None = None
 
 
 class LabNote(Body):

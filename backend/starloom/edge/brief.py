@@ -13,6 +13,7 @@ from pydantic import StringConstraints
 from starlette.responses import Response
 
 from starloom.access.guard import V1
+from starloom.edge.admission import caller_of
 from starloom.edge.bodies import WORDS_MAX, Asked, Body
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem, problem_of_faults
@@ -52,7 +53,10 @@ class BriefRoutes:
             plan = await self._submit.lowered(request, Asked(plan=pasted.text), len(pasted.text))
         except Problem as problem:
             raise _told(problem, pasted) from problem
-        preview = await self._hub.computing.run(request, True, lambda: self._hub.planner.preview(plan))
+        by = caller_of(request).by
+        preview = await self._hub.computing.run(
+            request, True, lambda: self._hub.planner.preview(plan, words=False, by=by)
+        )
         return json_reply({**preview, "plan": pasted.text})
 
 

@@ -92,13 +92,14 @@ class Controls:
     ) -> Response:
         caller = caller_of(request)
         proposed = inputs.EditProposed(
+            approves=caller.approves,
             base_version=base_version,
             by=caller.by,
+            caller=caller.token,
             constellation=constellation,
             id=new_id(),
             idempotency=await asked_once(request),
             operations=operations,
-            principal=caller.principal,
             reason=reason,
             scope=caller.role,
             trigger=trigger,
@@ -152,6 +153,7 @@ class Controls:
         caller = caller_of(request)
         requested = inputs.ControlRequested(
             action=action,
+            approves=caller.approves,
             by=caller.by,
             constellation=constellation,
             id=new_id(),
@@ -174,6 +176,7 @@ class Controls:
         given = body or Control()
         requested = inputs.ControlRequested(
             action=action.replace("-", "_"),
+            approves=caller.approves,
             by=caller.by,
             confirm=given.confirm,
             constellation=constellation,

@@ -1,6 +1,7 @@
-"""The first owner and this machine's own token: made once, kept in a 0600 file beside the data of the hub.
+"""The first owner and this machine's own token: made once, kept in a 0600 file with the hub's keys.
 
-Who can read the hub's folder owns the hub; nobody else gets a right without a person's doing.
+Who can read the hub's folder owns the hub; nobody else gets a right without a person's doing. While the hub runs,
+`run/local.json` says how this user reaches it; a clean stop removes it.
 """
 
 from __future__ import annotations
@@ -11,21 +12,25 @@ import os
 import secrets
 from pathlib import Path
 
+import psutil
+
 from starloom.access import issue
 from starloom.access.secrets import new_id
 from starloom.access.view import BEARER, AccessView
 from starloom.core import inputs
+from starloom.edge.own_sockets import OwnPlaces
 from starloom.edge.problems import accepted
 from starloom.engine.ports import Inbox
 from starloom_protocol.vocabulary import Role
 
 LOCAL_FILE = Path("run") / "local.json"
+TOKEN_FILE = Path("keys") / "local.json"
 HUB_ID_FILE = Path("run") / "hub.id"
 BY = "engine"
 
 
-async def ensure_local_token(home: Path, url: str, access: AccessView, inbox: Inbox, now_ms: int) -> str:
-    """Return the local token, making owner, token and file where they are missing; the file names the present URL.
+async def ensure_local_token(home: Path, access: AccessView, inbox: Inbox, now_ms: int) -> str:
+    """Return the local token, making owner, token and file where they are missing.
 
     Raises:
         Problem: if the engine refused.
@@ -36,14 +41,30 @@ async def ensure_local_token(home: Path, url: str, access: AccessView, inbox: In
         owner = issue.owner(_user_name(), now_ms)
         added = inputs.PrincipalAdded(by=BY, id=new_id(), principal=owner, scope="local")
         accepted(await inbox.ask(added))
-    path = home / LOCAL_FILE
-    token = _known_token(path, access)
+    path = home / TOKEN_FILE
+    # Where an older version kept it.
+    token = _known_token(path, access) or _known_token(home / LOCAL_FILE, access)
     if token is None:
         made = issue.bearer(owner.id, Role.OWNER, now_ms, label="this machine", scopes=[])
         accepted(await inbox.ask(inputs.TokenAdded(by=BY, id=new_id(), scope="local", token=made.token)))
         token = made.text
-    write_private(path, {"token": token, "url": url})
+    write_private(path, {"token": token})
     return token
+
+
+def write_local(home: Path, url: str, token: str, places: OwnPlaces) -> None:
+    """Say how this user reaches the running hub. The process is named by its id and its start, so that a file that a
+    killed hub left is known as such.
+    """
+    document: dict[str, object] = {
+        "pid": os.getpid(),
+        "socket": str(places.hub),
+        "started_s": psutil.Process().create_time(),
+        "token": token,
+        "tunnel": {"pin": places.tunnel_pin, "socket": str(places.tunnel)},
+        "url": url,
+    }
+    write_private(home / LOCAL_FILE, document)
 
 
 def hub_id(home: Path) -> str:

@@ -185,7 +185,7 @@ class FleetRoutes:
                 self._wheels.prepare()
             return json_reply({**self._shape(enrollment), **ways(hub.settings.outside_url, code, hub.lan.state)}, 201)
 
-        return await self._repeats.once(request, make)
+        return await self._repeats.once(request, make, secret="a join code")
 
     def _shape(self, enrollment: Enrollment) -> dict[str, object]:
         shape = shapes.enrollment_shape(enrollment)

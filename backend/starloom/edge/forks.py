@@ -58,15 +58,16 @@ class Forks:
             assert isinstance(head, Head)  # noqa: S101 - that is what stands under this key
             caller = caller_of(request)
             requested = inputs.ForkRequested(
+                approves=caller.approves,
                 args=_arguments(records, body.inputs),
                 by=caller.by,
+                caller=caller.token,
                 confirm=body.confirm,
                 constellation="c-" + new_id(),
                 id=new_id(),
                 idempotency=await asked_once(request),
                 name=body.name,
                 origin=constellation,
-                principal=caller.principal,
                 reason=body.reason,
                 records={key: msgspec.Raw(raw) for key, raw in records.items()},
                 scope=caller.role,

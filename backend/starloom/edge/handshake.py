@@ -1,5 +1,7 @@
 """The first seconds of an AIP connection: hello, challenge, proof. Finds out which device this is, or why it is not.
 
+The hub proves its own key first, by its signature over what both sides have said; from there on messages are sealed.
+
 Identity is the key that was proved; whether the device belongs here is looked up only after that, so that nobody can
 ask about devices without having their key.
 """
@@ -14,12 +16,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+import msgspec
 from starlette.types import Receive, Send
 
 from starloom.edge import keys
 from starloom_protocol import frames as f
+from starloom_protocol.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
 from starloom_protocol.entities import Device, Enrollment
 from starloom_protocol.session import ProtocolFault, Session, device_id, proof_bytes
+from starloom_protocol.version import HUB_PROVES_SINCE
 from starloom_protocol.vocabulary import Code
 
 TAKE = "starloom.take"
@@ -121,6 +126,8 @@ class Proved:
 
     device: Device
     hello: f.Hello
+    channel: ChannelKeys | None
+    """The keys of the connection; None for a device of version 2, which has none."""
 
 
 class Proving:
@@ -183,19 +190,40 @@ class Handshake:
             Gone: if the peer went away.
         """
         hello = await _next(socket, aip, f.Hello)
-        nonce = secrets.token_urlsafe(32)
-        challenge = f.Challenge(hub=self._hub_key.text, nonce=nonce, version=aip.version)
-        await socket.write(aip.send([challenge]).decode())
+        challenge = f.Challenge(hub=self._hub_key.text, nonce=secrets.token_urlsafe(32), version=aip.version)
+        if aip.version >= HUB_PROVES_SINCE:
+            proof, channel = await self._prove(socket, aip, hello, challenge)
+        else:
+            await socket.write(aip.send([challenge]).decode())
+            proof, channel = _proof_of_2(hello, challenge), None
         prove = await _next(socket, aip, f.Prove)
         key = keys.public_key(hello.key)
-        proof = proof_bytes(
-            hub=self._hub_key.text, nonce=nonce, device=hello.device, key=hello.key, version=aip.version
-        )
         if key is None or not keys.verifies(key, prove.signature, proof):
             raise ProtocolFault(Code.BAD_SIGNATURE, "the signature does not prove the key that was named")
         if device_id(key) != hello.device:
             raise Alarm(Code.BAD_SIGNATURE, f"the key that was proved is not that of device {hello.device}")
-        return Proved(self._belongs(hello), hello)
+        return Proved(self._belongs(hello), hello, channel)
+
+    async def _prove(
+        self, socket: Socket, aip: Session, hello: f.Hello, challenge: f.Challenge
+    ) -> tuple[bytes, ChannelKeys]:
+        """Sign the handshake and seal the session; return what the device must sign, and the keys.
+
+        Raises:
+            ProtocolFault: the device's key share is none.
+            Gone: if the peer went away.
+        """
+        share = keys.KeyShare()
+        secret = share.secret_with(hello.key_share)
+        if secret is None:
+            raise ProtocolFault(Code.PROTOCOL_ERROR, "`hello.key_share` is not an X25519 public key in base64")
+        challenge = msgspec.structs.replace(challenge, key_share=share.text)
+        said = transcript(hello, challenge)
+        signature = self._hub_key.sign(hub_proof(said))
+        await socket.write(aip.send([msgspec.structs.replace(challenge, signature=signature)]).decode())
+        channel = channel_keys(secret, said)
+        aip.secure(channel)
+        return device_proof(said, signature), channel
 
     def _belongs(self, hello: f.Hello) -> Device:
         known = self._devices.get(hello.device)
@@ -211,6 +239,12 @@ class Handshake:
                 reason = f"{enrollment.name} waits for approval"
                 raise Refused(f.Refuse(code=Code.NOT_APPROVED, fix=fix, reason=reason, retry_after_s=3.0))
         raise ProtocolFault(Code.UNKNOWN_KEY, f"device {hello.device} has not joined this hub")
+
+
+def _proof_of_2(hello: f.Hello, challenge: f.Challenge) -> bytes:
+    return proof_bytes(
+        hub=challenge.hub, nonce=challenge.nonce, device=hello.device, key=hello.key, version=challenge.version
+    )
 
 
 async def _next(socket: Socket, aip: Session, kind: type[_F]) -> _F:

@@ -1,4 +1,4 @@
-"""The way in for devices, before they have any right: join.py, its wheels, and redeeming a join code.
+"""The way in for devices, before they have any right: join.py, its packages, and redeeming a join code.
 
 Everything here is anonymous and limited by address. A wrong code never reaches the engine; every refusal says why.
 """
@@ -21,6 +21,7 @@ from starloom.edge.problems import Problem, accepted
 from starloom.edge.replies import json_reply
 from starloom.edge.wheels import Wheels
 from starloom_protocol.entities import Enrollment
+from starloom_protocol.profiles import exceeds
 from starloom_protocol.session import device_id, short_words
 from starloom_protocol.vocabulary import Code, Profile
 
@@ -34,15 +35,17 @@ _REASONS = {
 class Joining:
     """Everything under `/agent`."""
 
-    def __init__(self, hub: Hub, wheels: Wheels, join_script: Path | None) -> None:
+    def __init__(self, hub: Hub, wheels: Wheels, join_script: Path | None, requirements: Path | None) -> None:
         self._hub = hub
         self._wheels = wheels
         self._join_script = join_script
+        self._requirements = requirements
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/agent/join", self.join, methods=["POST"])
         router.add_api_route("/agent/join.py", self.script, methods=["GET"], include_in_schema=False)
         router.add_api_route("/agent/join/{enrollment}", self.state, methods=["GET"])
+        router.add_api_route("/agent/requirements.txt", self.requirements, methods=["GET"], include_in_schema=False)
         router.add_api_route("/agent/wheels.json", self.wheels, methods=["GET"], include_in_schema=False)
         router.add_api_route("/agent/wheels/{file}", self.wheel, methods=["GET"], include_in_schema=False)
 
@@ -105,8 +108,7 @@ class Joining:
         return json_reply(self._shape(hub.fleet.enrollments[enrollment.id]), 202)
 
     def _profile(self, wanted: Profile, most: Profile) -> Profile:
-        order = list(Profile)
-        if order.index(wanted) > order.index(most):
+        if exceeds(wanted, most):
             raise Problem(
                 Code.FORBIDDEN,
                 f"this code allows the profile {most} at most; {wanted} was asked for",
@@ -159,6 +161,16 @@ class Joining:
                 hint="Install starloom-agent on the device yourself and run `starloom-agent join URL CODE`.",
             )
         return FileResponse(self._join_script, media_type="text/x-python", filename="join.py")
+
+    async def requirements(self) -> Response:
+        """Name the packages that the agent needs: versions and hashes, as this hub was tested with."""
+        if self._requirements is None:
+            raise Problem(
+                Code.NOT_FOUND,
+                "this hub was installed without the list of the agent's packages",
+                hint="Install the hub from its wheel or run it from a checkout.",
+            )
+        return FileResponse(self._requirements, media_type="text/plain")
 
     async def wheels(self) -> Response:
         """List the wheels that join.py installs, with their hashes."""

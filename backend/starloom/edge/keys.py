@@ -1,17 +1,19 @@
 """The hub's own Ed25519 key: made at first start, kept 0600 under the home, pinned by agents at joining.
 
-Its public part in base64 is the hub's name in every proof, so a proof made for one hub is of no use to another.
+Its public part in base64 is the hub's name in every proof, so a proof made for one hub is of no use to another. The
+private part signs the handshake of each connection (`starloom_protocol.channel`).
 """
 
 from __future__ import annotations
 
 import base64
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 KEY_BYTES = 32
@@ -19,10 +21,31 @@ KEY_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class HubKey:
-    """The public key, raw and as base64 text."""
+    """The public key, raw and as base64 text, and the private one that signs."""
 
     raw: bytes
     text: str
+    private: Ed25519PrivateKey = field(repr=False)
+
+    def sign(self, data: bytes) -> str:
+        """Return the signature in base64."""
+        return base64.b64encode(self.private.sign(data)).decode()
+
+
+class KeyShare:
+    """The hub's half of a connection's key agreement; made for one connection and used once."""
+
+    def __init__(self) -> None:
+        self._private = X25519PrivateKey.generate()
+        raw = self._private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+        self.text = base64.b64encode(raw).decode()
+
+    def secret_with(self, other: str) -> bytes | None:
+        """Return the secret shared with the peer's key share (base64), or None if that is none."""
+        try:
+            return self._private.exchange(X25519PublicKey.from_public_bytes(base64.b64decode(other, validate=True)))
+        except ValueError:
+            return None
 
 
 def load_or_make(path: Path) -> HubKey:
@@ -54,7 +77,7 @@ def load_or_make(path: Path) -> HubKey:
         finally:
             part.unlink()
     public = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-    return HubKey(public, base64.b64encode(public).decode())
+    return HubKey(public, base64.b64encode(public).decode(), private)
 
 
 def public_key(text: str) -> bytes | None:

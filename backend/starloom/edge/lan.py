@@ -11,8 +11,7 @@ import contextlib
 import ipaddress
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -23,7 +22,7 @@ from starloom.access.authority import Authority, Leaf, NotPrivate
 from starloom.access.reach import Reach
 from starloom.edge.connections import Places
 from starloom.edge.problems import Problem
-from starloom.edge.serving import Listener, server_config
+from starloom.edge.serving import SecondListener, server_config
 from starloom_protocol.vocabulary import Code
 
 FOLLOW_EVERY_S = 10.0
@@ -81,14 +80,6 @@ class NoLan:
         return self.state
 
 
-class _Beside(Listener):
-    """A server beside the first one, which takes the signals."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
 def own_address() -> str:
     """Return this machine's address in its network: the one from which it would reach another; no packet is sent.
 
@@ -130,7 +121,7 @@ class LanListener:
         self._sleep = sleep
         self._places = places
         self._app: ASGIApp | None = None
-        self._server: _Beside | None = None
+        self._server: SecondListener | None = None
         self._serving: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
@@ -246,7 +237,7 @@ class LanListener:
             key=leaf.key,
             places=self._places,
         )
-        self._server = _Beside(config)
+        self._server = SecondListener(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[bound]), name="lan-server")
         url = self._url(host)
         self._reach.admit(url)

@@ -11,6 +11,8 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 
+from starloom.edge.artifact_rights import ArtifactRights
+from starloom_protocol.channel import ChannelKeys
 from starloom_protocol.codec import MESSAGE_BYTES_MAX, tag_of
 from starloom_protocol.frames import Dispatch, ErrorFrame, Frame, Goaway, HubFrame, PlanEntry, ResumePlan
 from starloom_protocol.session import ProtocolFault, Session, State
@@ -47,8 +49,10 @@ class Link:
         aip: Session,
         write: Callable[[str], Awaitable[None]],
         write_now: Callable[[str], bool],
+        channel: ChannelKeys | None = None,
     ) -> None:
         self.device = device
+        self.channel = channel
         self.aip = aip
         self.session = 0
         self.welcomed = False
@@ -199,6 +203,7 @@ class Links:
         self._by_token: dict[str, Link] = {}
         self._granted: dict[str, OrderedDict[Ref, None]] = {}
         self._held: list[Link] = []
+        self.rights = ArtifactRights()
 
     def __len__(self) -> int:
         return sum(1 for links in self._by_device.values() for link in links if link.welcomed)
@@ -213,6 +218,7 @@ class Links:
         for frame in frames:
             if type(frame) is Dispatch:
                 self.grant(device, frame.at.constellation, frame.at.task, frame.at.attempt)
+                self.rights.dispatched(device, frame)
         if not links[-1].hold(frames):
             return False
         if not self._held:
@@ -253,6 +259,7 @@ class Links:
 
     def resume(self, link: Link, entries: Sequence[PlanEntry]) -> None:
         """Note the attempts that a resume plan leaves to a device."""
+        self.rights.resumed(link.device, [entry.at for entry in entries])
         for entry in entries:
             self.grant(link.device, entry.at.constellation, entry.at.task, entry.at.attempt)
 
@@ -276,10 +283,10 @@ class Links:
         links = self._by_device.get(device)
         return links[-1].running if links else 0
 
-    def device_of(self, http_token: str) -> str | None:
-        """Return the device of a session's HTTP token while the session lasts."""
+    def of_token(self, http_token: str) -> Link | None:
+        """Return the connection that an HTTP token names, while its session lasts."""
         link = self._by_token.get(http_token)
-        return link.device if link is not None and link.welcomed else None
+        return link if link is not None and link.welcomed else None
 
     def goaway(self, reason: str, retry_after_s: float) -> list[Link]:
         """Ask every device to come back later, and end their connections; returns them."""

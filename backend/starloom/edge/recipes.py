@@ -28,7 +28,8 @@ from starloom.edge.replies import Repeats, json_reply
 from starloom.planner.library import listed, recipe_of, shown
 from starloom_protocol.entities import RecipeVersion
 from starloom_protocol.plan import Recipe, read_recipe
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.plan.lower import nodes
+from starloom_protocol.vocabulary import Approval, Code
 
 _R = V1 + "/recipes"
 _VERSION_LINE = re.compile(r"^version:.*$", re.MULTILINE)
@@ -113,14 +114,17 @@ class Recipes:
                     hint="Give yours another name.",
                 )
             asked = inputs.RecipeSaved(
+                approves=caller.approves,
                 base_version=base,
                 by=caller.by,
                 id=new_id(),
                 name=recipe.name,
                 reason=body.reason,
                 scope=caller.role,
+                secrets=[str(value) for _, kind, value in nodes(recipe.plan, "") if kind == "secret"],
                 text=_numbered(text, base + 1),
                 title=recipe.title,
+                unapproved=_sets_approval_aside(recipe),
             )
             reply = await self._hub.inbox.ask(asked)
             if reply.faults:
@@ -175,3 +179,10 @@ def _numbered(text: str, number: int) -> str:
     if text.lstrip().startswith("{"):
         return text
     return _VERSION_LINE.sub(f"version: {number}", text, count=1)
+
+
+def _sets_approval_aside(recipe: Recipe) -> bool:
+    """Say whether a recipe's policy may be `approval: never`, now or by a parameter."""
+    policy = recipe.plan.get("policy")
+    approval = policy.get("approval") if isinstance(policy, dict) else policy
+    return approval not in (None, Approval.RISKY.value, Approval.ALWAYS.value)

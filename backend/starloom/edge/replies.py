@@ -1,7 +1,7 @@
 """Answers of routes: JSON made by msgspec, and memory of `Idempotency-Key`s for what only this process creates.
 
-Constellations, edits and tokens keep their keys in the log. Secrets must not be kept there, so a repeated request for
-one is answered from memory for a few minutes; later a token's key is refused, and join codes and links are over anyway.
+Constellations, edits and tokens keep their keys in the log. A key belongs to the token or session that sent it. An
+answer with a secret (a token, a sign-in link, a join code) is given once: its repeat says that it was made.
 """
 
 from __future__ import annotations
@@ -58,44 +58,49 @@ async def asked_once(request: Request) -> tuple[str, str] | None:
 
 
 class Repeats:
-    """Answers of creating requests by (principal, route, key)."""
+    """Answers of creating requests by (token or session, route, key)."""
 
     def __init__(self, monotonic_s: Callable[[], float]) -> None:
         self._monotonic_s = monotonic_s
         self._making: dict[tuple[str, str, str], asyncio.Lock] = {}
-        self._kept: OrderedDict[tuple[str, str, str], tuple[float, str, Response]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str, str], tuple[float, str, Response | None]] = OrderedDict()
 
-    async def once(self, request: Request, make: Callable[[], Awaitable[Response]]) -> Response:
-        """Return the answer of `make`, or the one that the same request had before.
+    async def once(self, request: Request, make: Callable[[], Awaitable[Response]], *, secret: str = "") -> Response:
+        """Return the answer of `make`, or the one that the same request of the same caller had before.
+
+        `secret` names what the answer holds that is shown once; such an answer is not kept.
 
         Raises:
-            Problem: `idempotency_mismatch` if the key was used with another body.
+            Problem: `idempotency_mismatch` if the key was used with another body; `conflict` if what it made is secret.
         """
         key = idempotency_key(request)
         if key is None:
             return await make()
-        where = (caller_of(request).principal, request.url.path, key)
+        where = (caller_of(request).token, request.url.path, key)
         fingerprint = body_hash(await request.body())
         # Two at once are one after the other, so that the second finds what the first made.
         lock = self._making.setdefault(where, asyncio.Lock())
         try:
             async with lock:
-                return await self._once(where, fingerprint, make)
+                return await self._once(where, fingerprint, make, secret)
         finally:
             if not lock.locked():
                 self._making.pop(where, None)
 
     async def _once(
-        self, where: tuple[str, str, str], fingerprint: str, make: Callable[[], Awaitable[Response]]
+        self, where: tuple[str, str, str], fingerprint: str, make: Callable[[], Awaitable[Response]], secret: str
     ) -> Response:
         self._drop_old()
         known = self._kept.get(where)
         if known is not None:
             if known[1] != fingerprint:
                 raise Problem(Code.IDEMPOTENCY_MISMATCH, f"the key {where[2]} was used here with another body")
+            if known[2] is None:
+                reason = f"this key has made {secret} already; it was shown then and cannot be shown again"
+                raise Problem(Code.CONFLICT, reason, hint="Ask again with a new key, and revoke what you do not have.")
             return known[2]
         response = await make()
-        self._kept[where] = (self._monotonic_s() + _KEPT_S, fingerprint, response)
+        self._kept[where] = (self._monotonic_s() + _KEPT_S, fingerprint, None if secret else response)
         return response
 
     def _drop_old(self) -> None:

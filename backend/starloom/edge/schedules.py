@@ -93,7 +93,10 @@ class Schedules:
             shown |= clock_shape(body.cron, zone, self._hub.now_ms())
         if not body.cron or any((body.request, body.plan, body.recipe, body.from_constellation)):
             work = await self._work(request, body, len(await request.body()))
-            shown |= {"runs": _runs(work), "plan": self._hub.planner.preview(work.plan)}
+            shown |= {
+                "runs": _runs(work),
+                "plan": self._hub.planner.preview(work.plan, words=bool(work.request), by=caller_of(request).by),
+            }
         return json_reply(shown)
 
     def _find(self, text: str) -> Schedule:
@@ -141,6 +144,7 @@ class Schedules:
                 zone=body.zone or hub_zone(),
             )
             saved = inputs.ScheduleSaved(
+                approves=caller.approves,
                 by=caller.by,
                 id=new_id(),
                 keep_plan=work.keep,
@@ -173,6 +177,7 @@ class Schedules:
             token=_token(request),
         )
         saved = inputs.ScheduleSaved(
+            approves=caller.approves,
             by=caller.by,
             change=True,
             id=new_id(),
@@ -189,7 +194,7 @@ class Schedules:
         reply = await self._hub.inbox.ask(saved)
         if any(fault.code is Code.NEEDS_APPROVAL for fault in reply.faults):
             # What would be approved comes with the refusal, so that one look and one more request do.
-            shown = self._hub.planner.preview(saved.plan)
+            shown = self._hub.planner.preview(saved.plan, words=bool(saved.schedule.request), by=saved.by)
             raise _refused(reply.faults, {"plan_hash": saved.plan.hash, "preview": shown})
         accepted(reply)
 
@@ -291,9 +296,12 @@ def hub_zone() -> str:
 
 
 def _token(request: Request) -> str | None:
-    """Return the token whose rights bind a schedule; a page's session ends by itself and binds nothing."""
+    """Return the token whose rights bind a schedule; for a page's session the one that it comes from.
+
+    A session ends before its schedules do, so it binds none; nor does one whose link the hub itself made.
+    """
     caller = caller_of(request)
-    return caller.token if caller.means is Means.BEARER else None
+    return caller.token if caller.means is Means.BEARER else caller.root or None
 
 
 def _missing_clock() -> Problem:

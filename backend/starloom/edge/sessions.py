@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from starloom.access import issue
-from starloom.access.callers import Caller, Means, may_issue
+from starloom.access.callers import RANK, Caller, Means, may_end, may_issue
 from starloom.access.guard import V1
 from starloom.access.secrets import SESSION_PREFIX, csrf_of, new_id, split
 from starloom.core import inputs
@@ -16,7 +18,9 @@ from starloom.edge.bodies import NewToken, SignInBody
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem, accepted
 from starloom.edge.replies import Repeats, asked_once, json_reply
-from starloom_protocol.vocabulary import Code, Role
+from starloom_protocol.authors import PRINCIPAL_NAME, author_of
+from starloom_protocol.entities import Principal, Token
+from starloom_protocol.vocabulary import Code, PrincipalKind, Role
 
 
 def cookie_name(port: int, request: Request) -> str:
@@ -60,16 +64,21 @@ class Sessions:
         principal = hub.access.principals.get(link.principal) if link else None
         if link is None or principal is None:
             raise self._bad_link(request)
+        parent = hub.access.tokens.get(link.parent) if link.parent else None
+        if link.parent and (parent is None or not hub.access.good(parent.id)):
+            raise Problem(Code.NOT_SIGNED_IN, "the token that made this sign-in link has ended")
         label = request.headers.get("user-agent", "")[:128]
-        made = issue.session(principal.id, principal.role, hub.now_ms(), ttl_s=hub.settings.session_ttl_s, label=label)
-        used = inputs.SignInUsed(
-            by=f"person:{principal.name}", id=new_id(), scope=principal.role, signin=link.id, token=made.token
+        role = parent.role if parent else principal.role
+        made = issue.session(
+            principal.id, role, hub.now_ms(), ttl_s=hub.settings.session_ttl_s, label=label, parent=parent
         )
+        by = author_of(principal.kind, principal.name, made.token.id)
+        used = inputs.SignInUsed(by=by, id=new_id(), scope=role, signin=link.id, token=made.token)
         accepted(await hub.inbox.ask(used))
         reply = json_reply(
             {
                 "principal": {"id": principal.id, "name": principal.name},
-                "role": principal.role,
+                "role": role,
                 "csrf": made.csrf,
                 "expires_at": shapes.iso(made.token.expires_ms),
             }
@@ -111,8 +120,9 @@ class Sessions:
         caller = caller_of(request)
         token = self._hub.access.tokens[caller.token]
         found = {
-            "principal": {"id": caller.principal, "name": caller.name},
+            "principal": {"id": caller.principal, "kind": caller.kind, "name": caller.name},
             "role": caller.role,
+            "approves": caller.approves,
             "scopes": sorted(caller.scopes),
             "means": caller.means,
             "token": caller.token,
@@ -127,11 +137,15 @@ class Sessions:
         return json_reply(found)
 
     async def new_link(self, request: Request) -> Response:
-        """Make a one-time sign-in link for oneself; its secret stands after the `#`."""
+        """Make a one-time sign-in link for oneself; its secret stands after the `#`.
+
+        Its session has the rights of the token that asks, and ends with it.
+        """
 
         async def make() -> Response:
             hub, caller = self._hub, caller_of(request)
-            made = issue.link(caller.principal, hub.now_ms(), ttl_s=hub.settings.sign_in_ttl_s)
+            ttl_s = hub.settings.sign_in_ttl_s
+            made = issue.link(caller.principal, hub.now_ms(), ttl_s=ttl_s, parent=caller.token)
             opened = inputs.SignInOpened(by=caller.by, id=new_id(), scope=caller.role, signin=made.sign_in)
             accepted(await hub.inbox.ask(opened))
             lan = hub.lan.state
@@ -144,51 +158,87 @@ class Sessions:
                 201,
             )
 
-        return await self._repeats.once(request, make)
+        return await self._repeats.once(request, make, secret="a sign-in link")
 
     async def tokens(self, request: Request) -> Response:
-        """List tokens and sessions; anyone but an owner sees their own."""
+        """List tokens and sessions; anyone but a full owner sees their own and those that come from it."""
         caller, access = caller_of(request), self._hub.access
         items = [
-            shapes.token_shape(token, access.last_used_ms.get(token.id, 0))
+            self._shape(token)
             for token in sorted(access.tokens.values(), key=lambda token: (-token.created_ms, token.id))
-            if caller.role is Role.OWNER or token.principal == caller.principal
+            if may_end(caller, token, frozenset(access.ancestors(token.id)))
         ]
         return json_reply({"items": items, "next": None})
 
+    def _shape(self, token: Token) -> dict[str, Any]:
+        access = self._hub.access
+        shape = shapes.token_shape(token, access.last_used_ms.get(token.id, 0))
+        principal = access.principals.get(token.principal)
+        return {**shape, "for": {"name": principal.name, "kind": principal.kind} if principal else None}
+
     async def new_token(self, request: Request, body: NewToken) -> Response:
-        """Make a bearer token; its text is shown this once."""
+        """Make a bearer token for oneself, or for a person, program or assistant by name; its text is shown this once.
 
-        async def make() -> Response:
-            hub, caller = self._hub, caller_of(request)
-            refusal = may_issue(caller, body.role, frozenset(body.scopes))
-            if refusal is not None:
-                raise Problem(Code.FORBIDDEN, refusal)
-            made = issue.bearer(
-                caller.principal,
-                body.role,
-                hub.now_ms(),
-                ttl_s=body.ttl_s,
-                label=body.label,
-                scopes=sorted(set(body.scopes)),
-            )
-            added = inputs.TokenAdded(
-                by=caller.by,
-                id=new_id(),
-                idempotency=await asked_once(request),
-                scope=caller.role,
-                token=made.token,
-            )
-            accepted(await hub.inbox.ask(added))
-            return json_reply({**shapes.token_shape(made.token, 0), "token": made.text}, 201)
+        It has no more rights than the token that asks, and ends with it.
+        """
+        hub, caller = self._hub, caller_of(request)
+        refusal = may_issue(caller, body.role, frozenset(body.scopes))
+        if refusal is not None:
+            raise Problem(Code.FORBIDDEN, refusal)
+        holder = await self._holder(caller, body)
+        made = issue.bearer(
+            holder.id,
+            body.role,
+            hub.now_ms(),
+            ttl_s=body.ttl_s,
+            label=body.label,
+            scopes=sorted(set(body.scopes)),
+            parent=hub.access.tokens[caller.token],
+        )
+        added = inputs.TokenAdded(
+            by=caller.by,
+            caller=caller.token,
+            id=new_id(),
+            idempotency=await asked_once(request),
+            scope=caller.role,
+            token=made.token,
+        )
+        accepted(await hub.inbox.ask(added))
+        return json_reply({**self._shape(made.token), "token": made.text}, 201)
 
-        return await self._repeats.once(request, make)
+    async def _holder(self, caller: Caller, body: NewToken) -> Principal:
+        """Return who is to hold a token: oneself, or somebody by name, who is noted if new.
+
+        Raises:
+            Problem: only an owner gives tokens to others; the name is of another kind, or may have less.
+        """
+        access = self._hub.access
+        if not body.holder:
+            return access.principals[caller.principal]
+        known = access.named(body.holder)
+        if known is not None and known.id == caller.principal and body.kind in (None, known.kind):
+            return known
+        if caller.role is not Role.OWNER:
+            raise Problem(Code.FORBIDDEN, "only an owner makes tokens for others", hint="Leave `for` out.")
+        kind = body.kind or (known.kind if known else PrincipalKind.PERSON)
+        if known is None:
+            if not PRINCIPAL_NAME.fullmatch(body.holder):
+                raise Problem(Code.BAD_REQUEST, "a name has letters, digits and `._@+-`, at most 64")
+            known = issue.somebody(body.holder, kind, body.role, self._hub.now_ms())
+            added = inputs.PrincipalAdded(by=caller.by, id=new_id(), principal=known, scope=caller.role)
+            accepted(await self._hub.inbox.ask(added))
+        if known.kind is not kind:
+            raise Problem(Code.CONFLICT, f"{known.name} is a {known.kind}, not a {kind}", hint="Use another name.")
+        if RANK[body.role] > RANK[known.role]:
+            reason = f"{known.name} is {known.role}, which is less than {body.role}"
+            raise Problem(Code.FORBIDDEN, reason, hint="Use another name, or a lower role.")
+        return known
 
     async def revoke(self, request: Request, token: str) -> Response:
         """Revoke a token or a session; open sockets of it are cut."""
         caller, access = caller_of(request), self._hub.access
         found = access.tokens.get(token)
-        if found is None or (caller.role is not Role.OWNER and found.principal != caller.principal):
+        if found is None or not may_end(caller, found, frozenset(access.ancestors(token))):
             raise Problem(Code.NOT_FOUND, f"there is no token {token[:64]}", hint="See `starloom token ls`.")
         await self._revoke(caller, token)
         return json_reply({"id": token, "revoked": True})

@@ -337,6 +337,8 @@ def device_shape(device: Device, offer: Offer | None, running: int = 0, health: 
         "os": device.os,
         "labels": device.labels,
         "profile": device.profile,
+        "profile_most": device.profile_most,
+        "over": device.over,
         "link": device.link,
         "link_since": iso(device.link_since_ms),
         "load": _load(device, offer, running),

@@ -66,8 +66,10 @@ class Submit:
         identity = "c-" + new_id()
         micros = max(1, round(body.budget * MICROS)) if body.budget is not None else 0
         received = inputs.RequestReceived(
+            approves=caller.approves,
             budget=Budget(attempts=body.attempts or 0, micros=micros) if body.attempts or micros else None,
             by=caller.by,
+            caller=caller.token,
             constellation=identity,
             deadline_s=body.deadline_s,
             hold=body.hold,
@@ -78,7 +80,6 @@ class Submit:
             params=_canonical(body.params),
             plan=plan,
             plan_hash=body.plan_hash,
-            principal=caller.principal,
             recipe=body.recipe,
             request=body.request or "",
             scope=caller.role,
@@ -127,7 +128,8 @@ class Submit:
             checked = await self._check(request, body, size)
             plan = checked or _planned(hub.planner.plan_recipe(body.recipe or "", body.params))
         large = size > LARGE_BYTES or len(plan.specs) > LARGE_TASKS
-        shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan))
+        words, by = body.request is not None, caller_of(request).by
+        shown = await hub.computing.run(request, large, lambda: hub.planner.preview(plan, words=words, by=by))
         return json_reply({**shown, **understood})
 
     def _understood(self, found: Matched) -> dict[str, Any]:

@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable
 
 from starloom.core.inputs import (
     AnyInput,
-    ArtifactReported,
     DeviceConnected,
-    ProposalReported,
     ReceiptReported,
     ResultReported,
     StartedReported,
@@ -25,7 +23,7 @@ from starloom_protocol.frames import Ack
 EVERY_MS = 100
 """A device waits for no acknowledgement, it only forgets by it: so at most one in this time, for all that came."""
 
-REPORTS = (StartedReported, ResultReported, ReceiptReported, ProposalReported, ArtifactReported)
+REPORTS = (StartedReported, ResultReported, ReceiptReported)
 
 
 class Acknowledgements:

@@ -33,6 +33,7 @@ class Leases:
         self._heard: dict[str, int] = {}
         self._missed: dict[Key, None] = {}
         self._swept_ms = clock.now_ms()
+        self._let_pass = False
         self._ids = 0
         self.shard: Shard | None = None
 
@@ -109,8 +110,9 @@ class Leases:
         now = self._clock.now_ms()
         lag = now - self._swept_ms - self._sweep_ms
         self._swept_ms = now
-        if lag > self._sweep_ms:
-            # The loop itself stood still: nobody's `alive` could have been heard meanwhile.
+        stood_still = lag > self._sweep_ms
+        if stood_still:
+            # The loop itself stood still: nobody's `alive` or result could have been heard meanwhile.
             self._expiry = {key: due + lag for key, due in self._expiry.items()}
         kept: dict[Key, int] = {}
         out: list[LeaseExpired | TimerFired] = []
@@ -124,11 +126,14 @@ class Leases:
                     out.append(self._fired(self._timer(at, timeouts.UNNAMED)))
             if due <= now and key not in self._said:
                 self._said[key] = None
-                out.append(LeaseExpired(id=self._next_id("expired"), by="engine", at=at))
+                silent = now - self._heard.get(device, 0) >= self._span_ms
+                out.append(LeaseExpired(id=self._next_id("expired"), by="engine", at=at, silent=silent))
         self._expiry = kept
         self._said = {key: None for key in self._said if key in kept}
         self._missed = missed
-        if self.shard is not None:
+        # Results that came meanwhile are read before the next sweep; a loop that is always late waits once only.
+        self._let_pass = stood_still and not self._let_pass
+        if self.shard is not None and not self._let_pass:
             out.extend(self._fired(due) for due in timeouts.passed(self.shard, now))
         return out
 

@@ -60,7 +60,7 @@ _decode_effect = msgspec.json.Decoder(OutboxEffect)
 
 
 class Engine:
-    """Owns the shard from `start` to `stop`."""
+    """Owns the shard from `start` to `stop`. `refused(device, door, reason)` hears what a device may not say."""
 
     def __init__(
         self,
@@ -77,6 +77,7 @@ class Engine:
         secrets: SecretSource | None = None,
         given: Given | None = None,
         measure: Measured | None = None,
+        refused: Callable[[str, str, str], None] | None = None,
     ) -> None:
         self._store = store
         self._remote = remote
@@ -87,6 +88,7 @@ class Engine:
         self._settings = settings
         self._chance = chance or random.Random()  # noqa: S311 - jitter, no secret
         self._measure = measure
+        self._refused = refused
         self._leases = Leases(clock, ttl_ms=settings.lease_ttl_ms, grace_ms=settings.lease_grace_ms)
         self._owning = Owning(store, clock, settings)
         self.inbox = EngineInbox(self._leases, self._owning)
@@ -278,6 +280,9 @@ class Engine:
         self.counts.inputs += len(batch)
         for reason, count in work.ignored.items():
             self.counts.ignored[reason] = self.counts.ignored.get(reason, 0) + count
+        if self._refused is not None:
+            for device, door, reason in work.refused:
+                self._refused(device, door, reason)
         return work
 
     def _step_one(self, work: Work, item: AnyInput) -> None:

@@ -6,7 +6,7 @@ The order in which entities are loaded is part of what decides, so it is sorted 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
@@ -41,6 +41,16 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="prun
     """What no longer waits was dropped from the queues just before."""
 
 
+class Foreign(msgspec.Struct, frozen=True, kw_only=True):
+    """An input of a kind that this version does not have; an older or newer one kept it. `kind` is its tag."""
+
+    kind: str
+
+
+class _Tagged(msgspec.Struct):
+    k: str
+
+
 Mark = Taken | Regained | Brought | Looked | Pruned
 _LOOKED: Final = b'{"k":"looked"}'
 _PRUNED: Final = b'{"k":"pruned"}'
@@ -48,19 +58,26 @@ _MARKS: Final = (b'{"k":"taken"', b'{"k":"regained"', b'{"k":"brought"', _LOOKED
 _encode: Final = msgspec.json.Encoder().encode
 _inputs: Final = msgspec.json.Decoder(AnyInput)
 _marks: Final = msgspec.json.Decoder(Mark)
+_kinds: Final = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyInput))
 
 
-def decode_kept(raw: bytes) -> AnyInput | Mark:
+def decode_kept(raw: bytes) -> AnyInput | Mark | Foreign:
     """Return an input or a mark of its bytes.
 
     Raises:
-        msgspec.ValidationError: it is neither; another version may have written it.
+        msgspec.ValidationError: its kind is known and it is none of that kind.
     """
     mark: Mark
     if raw.startswith(_MARKS):
         mark = _marks.decode(raw)
         return mark
-    item: AnyInput = _inputs.decode(raw)
+    try:
+        item: AnyInput = _inputs.decode(raw)
+    except msgspec.ValidationError:
+        kind = msgspec.json.decode(raw, type=_Tagged).k
+        if kind in _kinds:
+            raise
+        return Foreign(kind=kind)
     return item
 
 

@@ -18,7 +18,17 @@ from starloom.core.model import Shard
 from starloom.core.retire import missing, prune_demands
 from starloom.core.step import look, step
 from starloom.core.work import Work
-from starloom.engine.recording import Brought, Looked, Mark, Pruned, Regained, Taken, decode_kept, with_settings
+from starloom.engine.recording import (
+    Brought,
+    Foreign,
+    Looked,
+    Mark,
+    Pruned,
+    Regained,
+    Taken,
+    decode_kept,
+    with_settings,
+)
 from starloom.engine.retiring import decode_entities
 from starloom.store.chain import Kept
 from starloom.store.port import ReadPort
@@ -102,13 +112,15 @@ class Redeciding:
         self.commits += 1
         self.events += len(commit.events)
         logged = commit.events
-        if not commit.inputs:
+        inputs = [decode_kept(raw) for raw in commit.inputs]
+        known = [item for item in inputs if not isinstance(item, Foreign)]
+        if not inputs or len(known) < len(inputs):
             self.without_inputs += bool(logged)
             self._follow(logged)
             return
         work = Work(self.shard)
         made_by: list[str] = []
-        for kept in map(decode_kept, commit.inputs):
+        for kept in known:
             self._step(work, kept)
             made_by.extend([type(kept).__name__] * (len(work.events) - len(made_by)))
         decided = [drafted.finished()[1] for drafted in work.events]
@@ -213,7 +225,8 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
         ended_ms = part[-1].at_ms
         page = await reads.kept(part[-1].pos, PAGE_COMMITS) if part[-1].pos < last else []
     if run.without_inputs:
-        note = (note + " " if note else "") + f"{run.without_inputs} commits were written without their inputs."
+        lacking = f"{run.without_inputs} commits hold no inputs that this version can decide."
+        note = f"{note} {lacking}" if note else lacking
     return Redecided(
         commits=run.commits,
         constellation=constellation,
@@ -259,7 +272,7 @@ async def _prepare(reads: ReadPort, run: Redeciding, commit: Kept, *, begins: bo
                 run.load(await _standing(reads, commit.pos), kept, commit.incarnation)
         elif isinstance(kept, Brought):
             names[kept.constellation] = None
-        elif not isinstance(kept, Looked | Pruned | Regained):
+        elif not isinstance(kept, Looked | Pruned | Regained | Foreign):
             items.append(kept)
     names.update(dict.fromkeys(missing(run.shard, items)))
     for name in names:

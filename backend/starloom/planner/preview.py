@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from starloom.core.approvals import needs_approval
-from starloom.core.conduct import effects_of_call
+from starloom.core.conduct import effects_of_call, effects_of_task, offers_in, specs_by_rules
 from starloom.core.model import Access, Fleet
 from starloom.core.off_devices import REPORT, is_off
 from starloom.core.placement import Candidate, judge, selects
@@ -154,8 +154,11 @@ def _plain_task(task: TaskPreview) -> dict[str, Any]:
     }
 
 
-def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
-    """Return what would happen with this plan on this fleet."""
+def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str = "") -> Preview:
+    """Return what would happen with this plan on this fleet, if `by` asked for it; `words`: in words.
+
+    It asks for an approval exactly where submitting it would wait for one.
+    """
     placed = _core_fleet(fleet)
     after: dict[str, dict[str, None]] = {spec.id: {} for spec in plan.specs}
     for dependency in plan.dependencies:
@@ -166,8 +169,11 @@ def preview(plan: LoweredPlan, fleet: FleetView) -> Preview:
     needs = {spec.id: set_needs(access, spec, plan.recipe) for spec in plan.specs if spec.secrets}
     places = _Places(placed, max(1, min(_CANDIDATES_MOST, _CANDIDATES_OF_PLAN_MOST // max(1, len(plan.specs)))))
     tasks = tuple(_task(spec, specs, after[spec.id], places, needs.get(spec.id)) for spec in plan.specs)
-    effects = tuple(effect for effect in Effect if any(effect in task.effects for task in tasks))
-    asks = needs_approval(placed, plan, asked_in_words=False)
+    by_rules = [effects_of_task(spec, offers_in(placed)) for spec in specs_by_rules(plan.rules, plan.specs)]
+    effects = tuple(
+        effect for effect in Effect if any(effect in found for found in (*(task.effects for task in tasks), *by_rules))
+    )
+    asks = needs_approval(placed, plan, asked_in_words=words, by=by)
     return Preview(
         plan=plan,
         tasks=tasks,
@@ -276,7 +282,7 @@ def _task(
             for item in placed.looked[: places.most]
             if item.device not in devices
         ),
-        effects=_effects(offers, spec),
+        effects=_effects(offers, spec, fleet),
         repeatability=spec.repeatability or (offers[0].repeatability if offers else None),
         grant=offers[0].grant if offers else None,
         optional=spec.optional,
@@ -371,10 +377,8 @@ def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) ->
     return _Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off)
 
 
-def _effects(offers: Iterable[ToolOffer], spec: TaskSpec) -> tuple[Effect, ...]:
-    found = {effect for offer in offers for effect in effects_of_call(offer, spec)}
-    if spec.files_out:
-        found.add(Effect.WRITE)
+def _effects(offers: Iterable[ToolOffer], spec: TaskSpec, fleet: Fleet) -> tuple[Effect, ...]:
+    found = {effect for offer in offers for effect in effects_of_call(offer, spec, offers_in(fleet))}
     return tuple(effect for effect in Effect if effect in found)
 
 
@@ -404,17 +408,20 @@ def _missing(
         wanted += [FILES_WRITE] if spec.files_out and offer.grant != FILES_WRITE else []
         for grant in wanted:
             if grant not in given:
-                # A browser tab has switches where others have a line to type, and says itself which.
-                line = (offer.unavailable if device.os == TAB_OS else None) or grant_line(grant, spec, device)
+                # A browser tab says itself which switch it is; where a join code forbids it, no line there helps.
+                own = offer.unavailable if device.os == TAB_OS or device.over else None
+                line = own or grant_line(grant, spec, device)
                 yield MissingGrant(device.name, grant, line, spec.id)
 
 
 def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
     """Return the line that the owner types on the device; a folder or a host is left for the owner to name."""
     if grant == "shell:run":
-        argv = parse(spec.args).get("argv")
+        args = parse(spec.args)
+        argv, cwd = args.get("argv"), args.get("cwd")
         words = argv if isinstance(argv, list) and all(isinstance(word, str) for word in argv) else ["COMMAND"]
-        return f"starloom-agent grant shell:run -- {shlex.join(words)}"
+        folder = f"--cwd {shlex.quote(cwd)} " if isinstance(cwd, str) and cwd else ""
+        return f"starloom-agent grant shell:run {folder}-- {shlex.join(words)}"
     if grant.startswith("files:"):
         return f"starloom-agent grant {grant} {'%USERPROFILE%' if device.os == 'windows' else '~'}/FOLDER"
     return f"starloom-agent grant {grant}" + (" HOST" if grant == "net:reach" else "")

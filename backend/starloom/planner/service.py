@@ -60,9 +60,9 @@ class Planning:
         """Return requests in words that would work on the devices of now."""
         return examples(self._fleet())
 
-    def preview(self, plan: LoweredPlan) -> dict[str, Any]:
-        """Return what a plan would do now, as a JSON value."""
-        return preview(plan, self._fleet()).plain()
+    def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "") -> dict[str, Any]:
+        """Return what a plan that `by` asks for would do now, as a JSON value; `words`: it was asked for in words."""
+        return preview(plan, self._fleet(), words=words, by=by).plain()
 
     def brief(self, words: str) -> Brief:
         """Return what somebody's own assistant needs to write a plan for these words."""

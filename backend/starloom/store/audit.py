@@ -16,6 +16,7 @@ from starloom.store.chain import Kept
 from starloom.store.history import COMMITS, CONSTELLATIONS, SPANS, PastCommit, read_meta, unpack
 from starloom.store.port import ActivityPage, Wanted
 from starloom.store.spans import Span, spans_of
+from starloom_protocol.authors import who
 from starloom_protocol.feed import ACCESS, FLEET, Event, decode_event
 
 LOOKED_AT_MOST: Final = 20_000
@@ -143,9 +144,14 @@ def _commits_with(connection: Connection, wanted: Wanted, above: int, to: int) -
 def _may_fit(told: str, wanted: Wanted) -> bool:
     for line in told.split("\n"):
         kind, _, by = line.partition(" ")
-        if _is_kind(kind, wanted) and (not wanted.by or by == wanted.by):
+        if _is_kind(kind, wanted) and _is_by(by, wanted):
             return True
     return False
+
+
+def _is_by(by: str, wanted: Wanted) -> bool:
+    """Say whether it is who is wanted, by whatever token."""
+    return not wanted.by or wanted.by in (by, who(by))
 
 
 def _is_kind(kind: str, wanted: Wanted) -> bool:
@@ -158,7 +164,7 @@ def fits(event: Event, body: bytes, wanted: Wanted) -> bool:
     """Whether an event is among those that are wanted."""
     if (
         not _is_kind(event.kind, wanted)
-        or (wanted.by and event.by != wanted.by)
+        or not _is_by(event.by, wanted)
         or (wanted.stream and event.stream != wanted.stream)
     ):
         return False

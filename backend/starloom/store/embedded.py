@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 import psutil
 
 from starloom.parentage import ends_with_parent
+from starloom.sockets import NoPlace, make_private, socket_path
 from starloom.store.port import Unavailable
-
-SOCKET_PATH_BYTES_MAX: Final = 100  # the kernel's limit is 108 with the closing zero, 104 on macOS
 
 
 class EmbeddedRedis:
@@ -234,29 +230,17 @@ def _started(pid: int) -> int:
 
 
 def _socket_path(data_dir: Path) -> Path:
-    """Return a socket beside the data, or in a short private directory where that path would be too long."""
-    beside = data_dir / "v.sock"
-    if len(os.fsencode(beside)) <= SOCKET_PATH_BYTES_MAX:
-        return beside
-    digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime and len(runtime) <= 60 and Path(runtime).is_dir():
-        return Path(runtime) / f"starloom-{digest}" / "v.sock"
-    uid = os.getuid() if hasattr(os, "getuid") else 0
-    for place in (tempfile.gettempdir(), "/tmp"):  # noqa: S108 - private by mode and owner, see `_private_dir`
-        path = Path(place) / f"starloom-{uid}-{digest}" / "v.sock"
-        if len(os.fsencode(path)) <= SOCKET_PATH_BYTES_MAX:
-            return path
-    raise Unavailable(f"no path for the socket of the embedded Redis is short enough (home {data_dir.parent})")
+    try:
+        return socket_path(data_dir, "v.sock")
+    except NoPlace as error:
+        raise Unavailable(f"the embedded Redis cannot start: {error}") from error
 
 
 def _private_dir(path: Path) -> None:
-    """Make a directory that is ours alone; one that somebody else put there is refused."""
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found = path.lstat()
-    if hasattr(os, "getuid") and found.st_uid != os.getuid():
-        raise Unavailable(f"{path} belongs to another user; remove it or set STARLOOM_HOME to a shorter path")
-    path.chmod(0o700)
+    try:
+        make_private(path)
+    except NoPlace as error:
+        raise Unavailable(f"the embedded Redis cannot start: {error}") from error
 
 
 async def _answers(path: Path) -> bool:

@@ -1,12 +1,14 @@
 /** A hub as an agent's tests need one: the real session on the other end of a socket in memory, and what it heard. */
 import { ed25519 } from "@noble/curves/ed25519.js";
 import type { Socket } from "../src/agent/connection.ts";
-import type { AgentFrame, Dispatch, HubFrame, LeaseRef, ResultFrame } from "../src/generated/protocol.ts";
+import type { AgentFrame, Dispatch, Hello, HubFrame, LeaseRef, ResultFrame } from "../src/generated/protocol.ts";
+import { channelKeys, deviceProof, hubProof, KeyShare, transcript } from "../src/protocol/channel.ts";
 import type { Frame } from "../src/protocol/codec.ts";
-import { fromBase64, proofBytes } from "../src/protocol/proof.ts";
+import { fromBase64, toBase64 } from "../src/protocol/proof.ts";
 import { Session } from "../src/protocol/session.ts";
 
-export const HUB_KEY = "aHVi";
+const SECRET = new Uint8Array(32).fill(9);
+export const HUB_KEY = toBase64(ed25519.getPublicKey(SECRET));
 
 export function lease(task: string, attempt = 1, incarnation = 1): LeaseRef {
   return { attempt, constellation: "c-1", incarnation, task };
@@ -28,7 +30,11 @@ export class FakeHub {
   connections = 0;
   #session: Session | null = null;
   #socket: FakeSocket | null = null;
-  #nonce = "";
+  /** What this hub signs with; another key makes it a false one. */
+  secret = SECRET;
+  /** How many proofs of a device it was given. */
+  proved = 0;
+  #proof = new Uint8Array();
   #listeners: (() => void)[] = [];
 
   readonly dial = (): Socket => {
@@ -80,9 +86,7 @@ export class FakeHub {
     const { session } = this.#open();
     for (const frame of session.receive(text) as Frame[]) {
       if (frame.t === "hello") {
-        this.#nonce = `n${this.connections}`;
-        this.send({ t: "challenge", hub: HUB_KEY, nonce: this.#nonce, version: session.version });
-        this.#hello = frame;
+        this.#challenge(frame);
       } else if (frame.t === "prove") {
         this.#welcome(frame.signature);
       } else {
@@ -92,15 +96,28 @@ export class FakeHub {
     for (const listener of this.#listeners.splice(0)) listener();
   }
 
-  #hello: Extract<AgentFrame, { t: "hello" }> | null = null;
+  #hello: Hello | null = null;
+
+  #challenge(hello: Hello): void {
+    const { session } = this.#open();
+    this.#hello = hello;
+    const share = new KeyShare();
+    const secret = share.secretWith(hello.key_share ?? "");
+    if (secret === null) throw new Error("a hello without a key share");
+    const nonce = `n${this.connections}`;
+    const challenge = { t: "challenge", hub: HUB_KEY, key_share: share.text, nonce, version: session.version } as const;
+    const said = transcript(hello, challenge);
+    const signature = toBase64(ed25519.sign(hubProof(said), this.secret));
+    this.#proof = deviceProof(said, signature);
+    this.send({ ...challenge, signature });
+    session.secure(channelKeys(secret, said));
+  }
 
   #welcome(signature: string): void {
+    this.proved += 1;
     const hello = this.#hello;
     if (hello === null) throw new Error("a proof without a hello");
-    const { device, key } = hello;
-    const { version } = this.#open().session;
-    const proof = proofBytes({ device, hub: HUB_KEY, key, nonce: this.#nonce, version });
-    if (!ed25519.verify(fromBase64(signature), proof, fromBase64(key))) throw new Error("a wrong proof");
+    if (!ed25519.verify(fromBase64(signature), this.#proof, fromBase64(hello.key))) throw new Error("a wrong proof");
     this.send({
       t: "welcome",
       alive_interval_s: 5,

@@ -42,7 +42,7 @@ class Beneath:
     """Folders that may be read and folders that may be changed. Each method raises OSError as the system does.
 
     ELOOP says that a link lay on the way. `private` is a folder that no other process uses. One instance serves one
-    call; its descriptors are closed with it.
+    call; its descriptors end with it.
     """
 
     def __init__(self, read: Iterable[Path], write: Iterable[Path] = (), *, private: Path | None = None) -> None:

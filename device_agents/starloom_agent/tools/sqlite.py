@@ -29,7 +29,7 @@ _VALUE_BYTES = 4 * 1024 * 1024
 _STEPS = 10_000
 _TABLES_MOST = 500
 _PAGES_AT_ONCE = 256
-_DESCRIPTORS_MOST = 256
+_DESCRIPTORS_MOST = 65_536
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
 # Those that only tell; `writefile` and the like are not in the library, `load_extension` is.
 _PRAGMAS = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"})
@@ -106,12 +106,11 @@ def _opened(files: Beneath, real: Path, shown: str, timeout_s: float) -> Iterato
 def _is_open_twice(file: BinaryIO) -> bool:
     """Whether another descriptor of this process belongs to the very same file."""
     about = os.fstat(file.fileno())
-    count = 0
     for number in range(_DESCRIPTORS_MOST):
         with suppress(OSError):
-            found = os.fstat(number)
-            count += (found.st_dev, found.st_ino) == (about.st_dev, about.st_ino)
-    return count > 1
+            if number != file.fileno() and os.path.samestat(os.fstat(number), about):
+                return True
+    return False
 
 
 def _only_reads(pragmas: frozenset[str]) -> Any:

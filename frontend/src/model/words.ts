@@ -97,13 +97,16 @@ export function bytes(count: number): string {
 
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-/** Who made a version or decided an event, in words: `rule duplicates`, `mara`, `the engine`. */
+/** Who made a version or decided an event, in words: `rule duplicates`, `mara`, `assistant mara`, `the engine`.
+ *
+ * The token by which somebody was recognised stands after `#` and is left out. */
 export function author(by: string): string {
-  const [kind, name] = [by.slice(0, by.indexOf(":")), by.slice(by.indexOf(":") + 1)];
-  if (by === "engine") return "engine";
-  if (kind === "rule") return `rule ${name}`;
+  const who = by.split("#", 1)[0] ?? by;
+  const [kind, name] = [who.slice(0, who.indexOf(":")), who.slice(who.indexOf(":") + 1)];
+  if (who === "engine") return "engine";
+  if (kind === "rule" || kind === "assistant" || kind === "program") return `${kind} ${name}`;
   if (kind === "person" || kind === "device") return name;
-  return by;
+  return who;
 }
 
 /** What a version did, in a few characters: `+32`, `-4`, `~1`. */

@@ -8,7 +8,7 @@ import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import { useWaiting } from "../app/waiting.ts";
 import type { Need } from "../link/endpoints.ts";
-import { age } from "../model/words.ts";
+import { age, author } from "../model/words.ts";
 import { Notices } from "../panels/Notices.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
 import { WaitingCard } from "../panels/WaitingCard.tsx";
@@ -138,7 +138,7 @@ function Answered({ items }: { items: Need[] }) {
           <span className="cut">{need.text}</span>
           <span className="dim nowrap">{age(need.answered_ms ?? 0, now)}</span>
           <span className="sub small">
-            {SAID[need.answer ?? ""] ?? need.answer} by {(need.answered_by ?? "").replace("person:", "")}
+            {SAID[need.answer ?? ""] ?? need.answer} by {author(need.answered_by ?? "")}
             {need.reason ? `: ${need.reason}` : ""}. <Origin need={need} />
           </span>
         </div>

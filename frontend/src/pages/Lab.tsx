@@ -9,7 +9,7 @@ import { Lab, type RunRow, type RunState, type ScenarioRow } from "../link/lab.t
 import { devices, nameOfDevice } from "../model/fleet.ts";
 import { breakingTitle, breakWords, faultShown, faults } from "../model/lab.ts";
 import type { Glyph, LabFault, Tone } from "../model/types.ts";
-import { age, plural } from "../model/words.ts";
+import { age, author, plural } from "../model/words.ts";
 import { BreakButton, BreakSheet, useLab } from "../panels/BreakSomething.tsx";
 import { Begun, Story } from "../panels/Story.tsx";
 import { Button, Empty, ProblemNote, StatePill } from "../ui/parts.tsx";
@@ -84,7 +84,7 @@ function Faults({ simulated }: { simulated: number }) {
             Report
           </Button>
           <span className="sub small">
-            {fault.by.replace(/^person:/, "")}, {age(fault.asked_ms, now)}
+            {author(fault.by)}, {age(fault.asked_ms, now)}
             {fault.constellations?.length ? `, met ${plural(fault.constellations.length, "constellation")}` : ""}
           </span>
         </div>

@@ -8,7 +8,7 @@ import { Shell } from "../app/Shell.tsx";
 import { type Runs, type ScheduleAction, type ScheduleRow, Schedules } from "../link/schedules.ts";
 import { firingTime } from "../model/clock.ts";
 import type { Schedule } from "../model/types.ts";
-import { constellationShown } from "../model/words.ts";
+import { author, constellationShown } from "../model/words.ts";
 import { NextFirings } from "../panels/ClockForm.tsx";
 import { newTerms, ScheduleDialog, termsOf } from "../panels/ScheduleDialog.tsx";
 import { Slots } from "../panels/Slots.tsx";
@@ -158,7 +158,7 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
         <NextFirings times={row.next} zone={row.zone} />
         {row.approved && (
           <p className="small dim">
-            Approved by {row.approved.by.replace("person:", "")}: {row.approved.effects.join(", ") || "no effect"} on{" "}
+            Approved by {author(row.approved.by)}: {row.approved.effects.join(", ") || "no effect"} on{" "}
             {row.approved.devices.join(", ") || "no device"}.
           </p>
         )}

@@ -90,6 +90,12 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
           <dt>Profile</dt>
           <dd>{device.profile ?? "observe"}, decided on the device</dd>
         </div>
+        {device.over && (
+          <div>
+            <dt>Join code</dt>
+            <dd>{device.over}</dd>
+          </div>
+        )}
         <div>
           <dt>Grants</dt>
           <dd>{offer?.grants?.join(", ") || "none"}</dd>

@@ -133,7 +133,7 @@ export function Facts({ preview }: { preview: Preview }) {
       )}
       <span>
         {preview.asks_approval
-          ? "You are asked before anything risky"
+          ? "Starting it is your approval"
           : risky.length > 0
             ? "Runs without asking"
             : "Nothing is deleted"}

@@ -3,7 +3,7 @@ import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { nameOfDevice } from "../model/fleet.ts";
 import type { Standing } from "../model/types.ts";
-import { age } from "../model/words.ts";
+import { age, author } from "../model/words.ts";
 import { Button } from "../ui/parts.tsx";
 
 export function StandingCard() {
@@ -33,8 +33,8 @@ export function StandingCard() {
           </code>
           <Button onClick={() => void takeBack(item)}>Take back</Button>
           <span className="sub small">
-            On {(item.devices ?? []).map((device) => nameOfDevice(fleet, device)).join(", ")}, by{" "}
-            {item.by.replace("person:", "")} {age(item.at_ms, now)}
+            On {(item.devices ?? []).map((device) => nameOfDevice(fleet, device)).join(", ")}, by {author(item.by)}{" "}
+            {age(item.at_ms, now)}
           </span>
         </div>
       ))}

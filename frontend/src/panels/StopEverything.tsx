@@ -5,7 +5,7 @@ import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { nameOfDevice, stopRows } from "../model/fleet.ts";
 import type { Device } from "../model/types.ts";
-import { age, plural } from "../model/words.ts";
+import { age, author, plural } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button } from "../ui/parts.tsx";
@@ -68,7 +68,7 @@ export function Stopped() {
             : `Stopped: ${rows.length === 1 ? "the device" : `all ${rows.length} devices`} confirmed`}
         </h2>
         <span className="small dim">
-          {first.by.replace(/^person:/, "")}, {age(first.at_ms, now)}
+          {author(first.by)}, {age(first.at_ms, now)}
         </span>
       </header>
       <ul className="plainlist body">

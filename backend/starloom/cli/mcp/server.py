@@ -1,6 +1,6 @@
 """The tools as an MCP server has them: names, what they may do, what is told to the assistant. Needs `starloom[mcp]`.
 
-Imported only when such a server is started. Decides nothing: `tools` and `caution` do.
+Imported only when such a server is started. Decides nothing: the hub does.
 """
 
 from __future__ import annotations

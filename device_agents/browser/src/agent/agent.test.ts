@@ -245,8 +245,16 @@ describe("the hub", () => {
   it("that has another key is not spoken to", async () => {
     const bench = new Bench({ hub: { key: "b3RoZXI", name: "phone" } });
     const life = bench.life([]);
-    const agent = await Promise.race([life, stopped(bench)]);
-    expect(agent).toBe("stopped");
+    const agent = await Promise.race([life, left(bench)]);
+    expect(agent).toBe("left");
+  });
+
+  it("that names the right key and signs with another is left before the tab proves its own", async () => {
+    const bench = new Bench();
+    bench.hub.secret = new Uint8Array(32).fill(1);
+    const agent = await Promise.race([bench.life([]), left(bench)]);
+    expect(agent).toBe("left");
+    expect(bench.hub.proved).toBe(0);
   });
 
   it("asks later for facts, for states, and is answered", async () => {
@@ -270,10 +278,9 @@ async function until(question: () => Promise<boolean>): Promise<void> {
   while (!(await question())) await turn();
 }
 
-async function stopped(bench: Bench): Promise<"stopped"> {
+async function left(bench: Bench): Promise<"left"> {
   while (bench.hub.connections === 0) await turn();
   for (let count = 0; count < 200; count += 1) await turn();
   expect(bench.hub.heard).toEqual([]);
-  expect(bench.hub.connections).toBe(1);
-  return "stopped";
+  return "left";
 }

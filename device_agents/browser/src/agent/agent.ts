@@ -9,6 +9,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { Outbox } from "../ledger/outbox.ts";
 import type { Frame } from "../protocol/codec.ts";
 import type { Surroundings, Tool } from "../tools/interface.ts";
+import type { HttpSession } from "./artifacts.ts";
 import { type CallEnd, ended, RunningCall } from "./call.ts";
 import { Chatter } from "./chatter.ts";
 import { Connection, type Ended, type Peer, type Socket } from "./connection.ts";
@@ -72,7 +73,7 @@ export class Agent implements Peer {
   readonly #questions = new Questions(() => this.#showCalls());
   #toBegin: string[] = [];
   #turn: Promise<void> | null = null;
-  #token: string | null = null;
+  #http: HttpSession | null = null;
   #view: View;
 
   constructor(parts: AgentParts) {
@@ -206,10 +207,10 @@ export class Agent implements Peer {
     return this.#ledger.nextReport;
   }
 
-  welcomed(welcome: Welcome, provedAt: number): Frame[] {
-    this.#token = welcome.http_token;
+  welcomed(welcome: Welcome, terms: { provedAt: number; httpKey: Uint8Array }): Frame[] {
+    this.#http = { token: welcome.http_token, key: terms.httpKey };
     this.#link.opened();
-    this.#do({ t: "proved", at: provedAt });
+    this.#do({ t: "proved", at: terms.provedAt });
     this.outbox.connected(welcome.received);
     this.#show({ name: welcome.device_name });
     return [this.#offer(), { t: "condition", facts: { suspending: "false" } }];
@@ -424,7 +425,7 @@ export class Agent implements Peer {
         after,
         pause,
         request,
-        token: () => (this.#link.isOpen ? this.#token : null),
+        http: () => (this.#link.isOpen ? this.#http : null),
         ask: (question, signal) => this.#questions.ask(call.dispatch.tool, question, signal),
         say: (stream, text) => this.#chatter.said(at, stream, text),
         show: (title, text) => {

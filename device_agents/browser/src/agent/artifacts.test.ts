@@ -1,8 +1,10 @@
 /** Artifacts over a wire that is cut: what the hub has is not sent again, a wrong byte is refused. */
 import { describe, expect, it } from "vitest";
+import { ANSWER_PROOF, answerProof, requestProof } from "../protocol/channel.ts";
 import { ToolFailed } from "../tools/interface.ts";
 import { fetchArtifact, hashBlob, put, type Terms } from "./artifacts.ts";
 
+const KEY = new Uint8Array(32).fill(7);
 const BYTES = new Uint8Array(700 * 1024).map((_, index) => (index * 31) % 251);
 const FILE = { name: "picture.jpg", media: "image/jpeg", blob: new Blob([BYTES]) };
 
@@ -16,12 +18,19 @@ class Hub {
   /** How many bytes an answer to GET has before the wire is cut. */
   cutAfter = Number.POSITIVE_INFINITY;
 
-  readonly request = (async (_url: string, init: RequestInit) => {
+  /** Whether it proves its answers, as the hub does. */
+  proves = true;
+
+  readonly request = (async (url: string, init: RequestInit) => {
     const headers = new Headers(init.headers);
+    const [offset, length, span] = ["Upload-Offset", "Upload-Length", "Range"].map((name) => headers.get(name) ?? "");
+    const hash = url.slice(url.lastIndexOf("/") + 1);
+    const proof = requestProof(KEY, init.method ?? "", hash, { offset, length, span });
     this.requests.push(`${init.method} ${headers.get("Upload-Offset") ?? headers.get("Range") ?? ""}`.trim());
-    if (headers.get("Authorization") !== "Bearer token") return new Response("", { status: 401 });
-    if (this.status) return new Response("why", { status: this.status });
-    const answer = await this.#answer(init, headers);
+    if (headers.get("Authorization") !== `Starloom token ${proof}`) return new Response("", { status: 401 });
+    const answer = this.status ? new Response("why", { status: this.status }) : await this.#answer(init, headers);
+    const shown = answerProof(KEY, proof, answer.status, answer.headers.get("Upload-Offset") ?? "");
+    if (this.proves) answer.headers.set(ANSWER_PROOF, shown);
     if (this.cuts.delete(this.requests.length)) throw new TypeError("network");
     return answer;
   }) as typeof fetch;
@@ -48,7 +57,7 @@ class Hub {
 function terms(hub: Hub, more: Partial<Terms> = {}): Terms {
   let now = 0;
   return {
-    token: () => "token",
+    http: () => ({ token: "token", key: KEY }),
     deadline: 60,
     clock: () => now,
     pause: async (s) => {
@@ -74,6 +83,15 @@ async function failure(promise: Promise<unknown>): Promise<ToolFailed> {
 }
 
 describe("putting", () => {
+  it("believes no answer that does not prove to be the hub's", async () => {
+    const hub = new Hub();
+    hub.proves = false;
+    hub.complete = true;
+    const failed = await failure(put(FILE, terms(hub)));
+    expect(failed.code).toBe("network");
+    expect(failed.message).toContain("does not prove to be the hub's");
+  });
+
   it("sends chunks, goes on at the hub's offset after a cut, and sends nothing twice", async () => {
     const hub = new Hub();
     hub.cuts.add(3);
@@ -99,7 +117,7 @@ describe("putting", () => {
 
   it("waits for the next connection, until its deadline", async () => {
     const hub = new Hub();
-    const failed = await failure(put(FILE, terms(hub, { token: () => null })));
+    const failed = await failure(put(FILE, terms(hub, { http: () => null })));
     expect(failed.code).toBe("network");
     expect(failed.detail).toContain("the tab is not connected");
   });

@@ -1,19 +1,26 @@
 /**
  * Moves artifacts between this tab and the hub: HTTP, in chunks, resumed by hash, retried over cuts until the deadline.
  *
- * Bytes are never believed: what is fetched is checked against its hash. The token is that of the open connection, so
- * each try asks for it anew; after a cut it waits for the next connection.
+ * Bytes are never believed: what is fetched is checked against its hash. The session is that of the open connection,
+ * so each try asks for it anew; after a cut it waits for the next connection.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
+import { ANSWER_PROOF, answerProof, requestProof } from "../protocol/channel.ts";
 import { hex } from "../protocol/proof.ts";
 import { type FileRef, type LocalFile, ToolFailed } from "../tools/interface.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 const BACKOFF_S = [0.1, 0.2, 0.4, 0.8, 1.6, 3];
 
+/** The session's name in requests, and the key that proves them and their answers; the key is never sent. */
+export interface HttpSession {
+  token: string;
+  key: Uint8Array;
+}
+
 export interface Terms {
-  /** The token of the open connection; null while there is none. */
-  token: () => string | null;
+  /** What proves requests on the open connection; null while there is none. */
+  http: () => HttpSession | null;
   /** A reading of `clock`, in seconds, after which it is not tried again. */
   deadline: number;
   clock: () => number;
@@ -71,12 +78,22 @@ async function retry(what: string, terms: Terms, once: () => Promise<void>): Pro
   }
 }
 
-function call(hash: string, terms: Terms, init: RequestInit): Promise<Response> {
-  const token = terms.token();
-  if (token === null) throw new Again("the tab is not connected");
+/** Send one request and return the answer, which is the hub's: from anybody else it counts for nothing. */
+async function call(hash: string, terms: Terms, init: RequestInit & { method: string }): Promise<Response> {
+  const session = terms.http();
+  if (session === null) throw new Again("the tab is not connected");
   const { request = fetch, signal } = terms;
-  const headers = { ...init.headers, Authorization: `Bearer ${token}` };
-  return request(`/aip/v1/artifacts/${hash}`, { ...init, headers, signal, credentials: "omit", cache: "no-store" });
+  const headers = new Headers(init.headers);
+  const [offset, length, span] = ["Upload-Offset", "Upload-Length", "Range"].map((name) => headers.get(name) ?? "");
+  const proof = requestProof(session.key, init.method, hash, { offset, length, span });
+  headers.set("Authorization", `Starloom ${session.token} ${proof}`);
+  const whole: RequestInit = { ...init, headers, signal, credentials: "omit", cache: "no-store" };
+  const answer = await request(`/aip/v1/artifacts/${hash}`, whole);
+  const expected = answerProof(session.key, proof, answer.status, answer.headers.get("Upload-Offset") ?? "");
+  if (answer.headers.get(ANSWER_PROOF) !== expected) {
+    throw new Again(`the answer ${answer.status} to ${init.method} does not prove to be the hub's`);
+  }
+  return answer;
 }
 
 async function putOnce({ blob, name }: LocalFile, hash: string, terms: Terms): Promise<void> {

@@ -9,6 +9,7 @@ import { INLINE_VALUE_BYTES_MAX } from "../generated/shapes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { isWellFormed, type Json, utf8Length } from "../protocol/values.ts";
 import { type Call, type FileRef, type LocalFile, type Question, type Tool, ToolFailed } from "../tools/interface.ts";
+import type { HttpSession } from "./artifacts.ts";
 import * as artifacts from "./artifacts.ts";
 import type { Stream } from "./chatter.ts";
 import { argumentsOf, canonicalValue, factsOf, resolveInputs, scrub } from "./outcomes.ts";
@@ -41,7 +42,7 @@ export interface CallParts {
   clock: () => number;
   after: (s: number, act: () => void) => () => void;
   pause: (s: number, signal: AbortSignal) => Promise<void>;
-  token: () => string | null;
+  http: () => HttpSession | null;
   request: typeof fetch;
   ask: (question: Question, signal: AbortSignal) => Promise<unknown>;
   say: (stream: Stream, text: string) => void;
@@ -224,9 +225,9 @@ export class RunningCall implements Call {
   }
 
   #artifactTerms(): artifacts.Terms {
-    const { token, clock, pause, request } = this.#parts;
+    const { http, clock, pause, request } = this.#parts;
     return {
-      token,
+      http,
       clock,
       pause,
       request,

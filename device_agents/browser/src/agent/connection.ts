@@ -1,13 +1,24 @@
 /**
- * One connection to the hub: prove the key, pump frames both ways until it ends. Decides nothing about work.
+ * One connection to the hub: have it prove its key, prove one's own, pump frames both ways until it ends. Decides
+ * nothing about work; a hub that does not sign with the key pinned at joining is left before it is obeyed.
  *
  * Everything goes through one queue, so numbers and order hold although signing is asynchronous. What frames mean is
  * the agent's; when to dial again is the link's.
  */
-import { type Alive, type Code, PROTOCOL_VERSIONS, type ReportFrame, type Welcome } from "../generated/protocol.ts";
+import {
+  AGENT_VERSIONS,
+  type Alive,
+  type Challenge,
+  type Code,
+  type ErrorFrame,
+  type Hello,
+  type Refuse,
+  type ReportFrame,
+  type Welcome,
+} from "../generated/protocol.ts";
+import { channelKeys, deviceProof, hubProof, KeyShare, signedBy, transcript } from "../protocol/channel.ts";
 import type { Frame } from "../protocol/codec.ts";
 import { ProtocolFault } from "../protocol/faults.ts";
-import { proofBytes } from "../protocol/proof.ts";
 import { Session } from "../protocol/session.ts";
 import type { Identity } from "./identity.ts";
 
@@ -18,8 +29,11 @@ const MESSAGE_BYTES = 900 * 1024;
 const SILENT_INTERVALS = 4;
 const SILENT_LEAST_S = 10;
 const REFUSED_AGAIN_S = 60;
+/** A hub that has not proved its key may ask for no longer pause than that. */
+const REFUSED_MOST_S = 60;
 // What only a person can change, and then by joining or reloading: dialling again would be noise for ever.
-const FOR_GOOD: ReadonlySet<Code> = new Set(["agent_too_old", "bad_signature", "device_revoked", "unknown_key"]);
+const FOR_GOOD: ReadonlySet<Code> = new Set(["bad_signature", "device_revoked", "unknown_key"]);
+const PASSES_SLOWLY: ReadonlySet<Code> = new Set(["agent_too_old", "hub_too_old"]);
 
 /** How a connection ended. `retryAfterS` is what the hub asked for; `final` that trying again will not help. */
 export interface Ended {
@@ -43,7 +57,7 @@ export interface Socket {
 export interface Peer {
   nextReport(): number;
   /** A session is open; returns what is to be said first. */
-  welcomed(welcome: Welcome, provedAt: number): Frame[];
+  welcomed(welcome: Welcome, terms: { provedAt: number; httpKey: Uint8Array }): Frame[];
   received(frames: Frame[]): void;
   /** The next batch of reports; it counts as sent. */
   reports(): ReportFrame[];
@@ -63,7 +77,10 @@ export interface Parts {
 
 export class Connection {
   readonly #parts: Parts;
-  readonly #session = new Session("agent");
+  readonly #session = new Session("agent", AGENT_VERSIONS);
+  readonly #share = new KeyShare();
+  #said: Hello | null = null;
+  #httpKey: Uint8Array = new Uint8Array();
   readonly #socket: Socket;
   #waiting: Frame[] = [];
   #heardAt: number;
@@ -146,10 +163,9 @@ export class Connection {
     const { identity, ledger, peer } = this.#parts;
     const { device, instance, key } = identity;
     const next_report = peer.nextReport();
-    const versions = [...PROTOCOL_VERSIONS];
-    this.#socket.send(
-      this.#session.send([{ t: "hello", device, instance, key, ledger, next_report, version: VERSION, versions }]),
-    );
+    const mine = { device, instance, key, key_share: this.#share.text, ledger, next_report };
+    this.#said = { t: "hello", ...mine, version: VERSION, versions: [...AGENT_VERSIONS] };
+    this.#socket.send(this.#session.send([this.#said]));
   }
 
   async #message(text: string): Promise<void> {
@@ -159,27 +175,15 @@ export class Connection {
     for (const frame of frames) {
       switch (frame.t) {
         case "challenge":
-          await this.#prove(frame.hub, frame.nonce, frame.version);
+          await this.#prove(frame);
           break;
         case "welcome":
           this.#open(frame);
           break;
         case "refuse":
-          this.#end({
-            code: frame.code,
-            final: !frame.retry_after_s && FOR_GOOD.has(frame.code),
-            fix: frame.fix,
-            reason: frame.reason,
-            retryAfterS: frame.retry_after_s || (frame.code === "hub_too_old" ? REFUSED_AGAIN_S : 0),
-          });
-          return;
         case "error":
           this.#deliver(work);
-          this.#end({
-            code: frame.code,
-            final: frame.code === "taken_over" || FOR_GOOD.has(frame.code),
-            reason: frame.reason,
-          });
+          this.#refused(frame);
           return;
         case "goaway":
           this.#deliver(work);
@@ -192,29 +196,55 @@ export class Connection {
     this.#deliver(work);
   }
 
+  #refused(frame: Refuse | ErrorFrame): void {
+    const { code, reason } = frame;
+    const fix = frame.t === "refuse" ? frame.fix : "";
+    const asked = frame.t === "refuse" ? (frame.retry_after_s ?? 0) : 0;
+    if (!this.#session.secured) {
+      // Anybody who holds the port can say this, so it is reported and never ends the dialling for good.
+      const retryAfterS = Math.min(asked || (PASSES_SLOWLY.has(code) ? REFUSED_AGAIN_S : 0), REFUSED_MOST_S);
+      this.#end({ code, fix, reason: `before the hub proved its key it refused this tab: ${reason}`, retryAfterS });
+      return;
+    }
+    const forGood = FOR_GOOD.has(code) || (frame.t === "error" && code === "taken_over");
+    this.#end({ code, final: !asked && forGood, fix, reason, retryAfterS: asked });
+  }
+
   #deliver(frames: Frame[]): void {
     if (frames.length > 0) this.#parts.peer.received(frames);
   }
 
-  async #prove(hub: string, nonce: string, version: number): Promise<void> {
+  async #prove(challenge: Challenge): Promise<void> {
     const { identity, hubKey, clock } = this.#parts;
+    const { hub, signature } = challenge;
     if (hub !== hubKey) {
       this.#end({
-        final: true,
         fix: "If the hub was made anew, forget this hub below and join again by a fresh code.",
         reason: "this is not the hub that this device joined: its key is another one",
       });
       return;
     }
-    const fields = { device: identity.device, hub, key: identity.key, nonce, version };
-    const signature = await identity.sign(proofBytes(fields));
+    if (this.#said === null) throw new Error("a challenge without a hello");
+    const said = transcript(this.#said, challenge);
+    const secret = this.#share.secretWith(challenge.key_share ?? "");
+    if (secret === null || !signedBy(hub, signature ?? "", hubProof(said))) {
+      this.#end({
+        fix: "Reload the page; if this stays, look who answers at this address.",
+        reason: "the listener at this address names the hub's key but cannot prove that it has it",
+      });
+      return;
+    }
+    const keys = channelKeys(secret, said);
+    this.#httpKey = keys.http;
+    this.#session.secure(keys);
+    const proof = await identity.sign(deviceProof(said, signature ?? ""));
     this.#provedAt = clock();
-    this.#socket.send(this.#session.send([{ t: "prove", signature }]));
+    this.#socket.send(this.#session.send([{ t: "prove", signature: proof }]));
   }
 
   #open(welcome: Welcome): void {
     const { peer, clock, every } = this.#parts;
-    const first = peer.welcomed(welcome, this.#provedAt);
+    const first = peer.welcomed(welcome, { provedAt: this.#provedAt, httpKey: this.#httpKey });
     this.#waiting.unshift(...first, peer.alive());
     const quietS = Math.max(SILENT_LEAST_S, SILENT_INTERVALS * welcome.alive_interval_s);
     this.#stopTimers.push(

@@ -104,6 +104,7 @@ export const AGENT_SHAPES: Record<string, readonly Field[]> = {
     {"name": "device", "kind": "str"},
     {"name": "instance", "kind": "str"},
     {"name": "key", "kind": "str"},
+    {"name": "key_share", "kind": "str", "default": "", "since": 3},
     {"name": "ledger", "kind": "str"},
     {"name": "next_report", "kind": "int"},
     {"name": "version", "kind": "str"},
@@ -146,20 +147,6 @@ export const AGENT_SHAPES: Record<string, readonly Field[]> = {
     {"name": "effect", "kind": {"words": "EffectSeen"}, "default": "none"},
     {"name": "known", "kind": "bool", "default": true},
     {"name": "report", "kind": "int"},
-  ],
-  propose: [
-    {"name": "at", "kind": {"struct": "LeaseRef"}},
-    {"name": "base_version", "kind": "int"},
-    {"name": "operations", "kind": "str"},
-    {"name": "reason", "kind": "str"},
-    {"name": "report", "kind": "int"},
-  ],
-  artifact_ready: [
-    {"name": "bytes", "kind": "int"},
-    {"name": "media", "kind": "str"},
-    {"name": "name", "kind": "str"},
-    {"name": "report", "kind": "int"},
-    {"name": "sha256", "kind": "str"},
   ],
   log: [
     {"name": "at", "kind": {"struct": "LeaseRef"}},
@@ -208,7 +195,9 @@ export const AGENT_SHAPES: Record<string, readonly Field[]> = {
 export const HUB_SHAPES: Record<string, readonly Field[]> = {
   challenge: [
     {"name": "hub", "kind": "str"},
+    {"name": "key_share", "kind": "str", "default": "", "since": 3},
     {"name": "nonce", "kind": "str"},
+    {"name": "signature", "kind": "str", "default": "", "since": 3},
     {"name": "version", "kind": "int"},
   ],
   welcome: [

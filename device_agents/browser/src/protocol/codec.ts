@@ -15,6 +15,7 @@ import {
   AGENT_SHAPES,
   type Field,
   HUB_SHAPES,
+  INLINE_VALUE_BYTES_MAX,
   type Kind,
   MESSAGE_NUMBER_MAX,
   PARTS,
@@ -84,6 +85,7 @@ export function decode(text: string, side: Side, terms: { authenticated: boolean
     if (shape === undefined) throw notAMessage(side, `unknown frame ${String(fields.t).slice(0, 40)}`);
     const { t, ...rest } = fields;
     const frame = { t, ...readStruct(shape, rest, side, String(t)) } as unknown as Frame;
+    if (frame.t === "result" && frame.value != null) limitValue(frame.value);
     for (const [place, value] of textsOf(frame)) checkText(frame, place, value);
     return frame;
   });
@@ -236,11 +238,18 @@ function* textsOf(frame: Frame): Generator<[string, string]> {
         for (const part of item.parts ?? []) if (part.value != null) yield [`inputs[${item.name}]`, part.value];
       }
       return;
-    case "propose":
-      yield ["operations", frame.operations];
-      return;
     case "offer":
       for (const tool of frame.offer.tools ?? []) yield [`offer.tools[${tool.name}].args`, tool.args ?? "{}"];
+  }
+}
+
+function limitValue(text: string): void {
+  const size = new TextEncoder().encode(text).length;
+  if (size > INLINE_VALUE_BYTES_MAX) {
+    throw new ProtocolFault(
+      "frame_too_large",
+      `\`result.value\` has at most ${INLINE_VALUE_BYTES_MAX} bytes, this one ${size}; a longer value is an artifact`,
+    );
   }
 }
 

@@ -4,16 +4,17 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { SESSION_TABLE, type Side } from "../generated/protocol.ts";
 import { AGENT_SHAPES, HUB_SHAPES } from "../generated/shapes.ts";
+import { answerProof, channelKeys, deviceProof, hubProof, requestProof, seal, transcript, unseal } from "./channel.ts";
 import { decode, encode, type Frame } from "./codec.ts";
 import { ProtocolFault } from "./faults.ts";
-import { deviceId, proofBytes, shortWords } from "./proof.ts";
+import { deviceId, hex, proofBytes, shortWords } from "./proof.ts";
 import { Session } from "./session.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../../../protocol/starloom_protocol/golden/", import.meta.url));
 const ROOT = `${GOLDEN}v1/`;
 
 function load(folder: string): [string, Record<string, unknown>][] {
-  return ["v1", "v2"].flatMap((version) => {
+  return ["v1", "v2", "v3"].flatMap((version) => {
     const place = `${GOLDEN}${version}/${folder}`;
     const names = existsSync(place) ? readdirSync(place).filter((name) => name.endsWith(".json")) : [];
     return names.map((name): [string, Record<string, unknown>] => [
@@ -103,5 +104,25 @@ describe("identity", () => {
     expect(deviceId(key)).toBe(golden.device_id);
     expect(shortWords(bytes(golden.hub_key), key, bytes(golden.code_hash))).toBe(golden.short_words);
     expect(new TextDecoder().decode(proofBytes(golden.proof_fields))).toBe(golden.proof);
+  });
+});
+
+describe("channel", () => {
+  it("is for ever", () => {
+    const golden = JSON.parse(readFileSync(`${GOLDEN}v3/channel.json`, "utf8"));
+    const bytes = (text: string) => Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+    const said = transcript(golden.hello, golden.challenge);
+    expect(hex(said)).toBe(golden.transcript);
+    expect(hex(hubProof(said))).toBe(golden.hub_proof);
+    expect(hex(deviceProof(said, golden.challenge.signature))).toBe(golden.device_proof);
+    const keys = channelKeys(bytes(golden.secret), said);
+    expect({ agent: hex(keys.agent), http: hex(keys.http), hub: hex(keys.hub) }).toEqual(golden.keys);
+    const text = unseal(keys.hub, golden.sealed);
+    expect(text === null ? "" : seal(keys.hub, text)).toBe(golden.sealed);
+    expect(unseal(keys.agent, golden.sealed)).toBe(null);
+    const asked = requestProof(keys.http, "PATCH", "ab".repeat(32), { offset: "5", length: "9" });
+    expect(asked).toBe(golden.request_proof);
+    expect(requestProof(keys.http, "GET", "ab".repeat(32), { span: "bytes=3-" })).toBe(golden.ranged_proof);
+    expect(answerProof(keys.http, asked, 204, "9")).toBe(golden.answer_proof);
   });
 });

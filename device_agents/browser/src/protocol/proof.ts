@@ -17,7 +17,7 @@ export interface ProofFields {
   version: number;
 }
 
-/** The bytes that an agent signs to prove its key: bound to this hub, nonce and protocol version. */
+/** The bytes that an agent of version 2 signs to prove its key; since version 3 see `channel.ts`. */
 export function proofBytes(fields: ProofFields): Uint8Array<ArrayBuffer> {
   const { device, hub, key, nonce, version } = fields;
   return encoder.encode(`starloom/aip/prove\n${canonical({ device, hub, key, nonce, version })}`);

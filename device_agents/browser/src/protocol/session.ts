@@ -3,10 +3,11 @@
  *
  *     agent hello -> hub challenge -> agent prove -> hub welcome | refuse -> open
  *
- * The twin of `starloom_protocol.session`, held to it by the same golden scripts. Owns no socket, clock or key. A new
- * connection needs a new session; a refused or broken one is `closed`.
+ * The twin of `starloom_protocol.session`, held to it by the same golden scripts. Owns no socket or clock. A new
+ * connection needs a new session; a refused or broken one is `closed`. From `secure` on every message is sealed.
  */
 import { FRAMES_SINCE, PROTOCOL_VERSIONS, SESSION_TABLE, type Side, type State } from "../generated/protocol.ts";
+import { type ChannelKeys, seal, unseal } from "./channel.ts";
 import { decode, encode, type Frame, NEWEST } from "./codec.ts";
 import { ProtocolFault } from "./faults.ts";
 
@@ -20,11 +21,25 @@ export class Session {
   #received = 0;
   #farewellSent = false;
   #welcomed = false;
+  #sealBy: Uint8Array | null = null;
+  #unsealBy: Uint8Array | null = null;
 
   constructor(side: Side, versions: readonly number[] = PROTOCOL_VERSIONS) {
     this.side = side;
     this.#versions = versions;
     this.version = versions[versions.length - 1] ?? NEWEST;
+  }
+
+  /** True once messages are sealed: what the peer says is its own. */
+  get secured(): boolean {
+    return this.#unsealBy !== null;
+  }
+
+  /** Seal all that is sent from now on, and take nothing without the peer's seal. */
+  secure(keys: ChannelKeys): void {
+    const hub = this.side === "hub";
+    this.#sealBy = hub ? keys.hub : keys.agent;
+    this.#unsealBy = hub ? keys.agent : keys.hub;
   }
 
   /** True once the hub has welcomed the agent: the larger limits hold. */
@@ -42,7 +57,7 @@ export class Session {
     const text = encode(this.#sent + 1, frames, this.side, { authenticated: this.authenticated, version });
     this.#sent += 1;
     this.#arrive(state, version, frames);
-    return text;
+    return this.#sealed(text);
   }
 
   /**
@@ -52,7 +67,7 @@ export class Session {
   receive(text: string): Frame[] {
     if (this.state === "closed") return [];
     try {
-      const message = decode(text, other(this.side), { authenticated: this.authenticated });
+      const message = decode(this.#unsealed(text), other(this.side), { authenticated: this.authenticated });
       if (message.n <= this.#received) return [];
       const missing = message.n - this.#received - 1;
       if (missing > 0) {
@@ -90,6 +105,18 @@ export class Session {
     this.#sent += 1;
     this.#farewellSent = true;
     this.close(String(found));
+    return this.#sealed(text);
+  }
+
+  #sealed(text: string): string {
+    return this.#sealBy === null ? text : seal(this.#sealBy, text);
+  }
+
+  #unsealed(message: string): string {
+    const text = this.#unsealBy === null ? message : unseal(this.#unsealBy, message);
+    if (text === null) {
+      throw fault(`a message does not carry the seal of the ${other(this.side)}: something stands between`);
+    }
     return text;
   }
 

@@ -1,0 +1,99 @@
+"""How the command line reaches the hub of its own computer: by the hub's Unix socket, whose user the kernel names.
+
+The owner's token goes to no port of TCP for that: a port may be anybody's while the hub is down.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import httpcore
+import httpx
+
+from starloom_protocol.peer import peer_uid
+
+
+class _Stream(httpcore.NetworkStream):
+    """An open Unix socket as httpcore reads and writes it."""
+
+    def __init__(self, opened: socket.socket) -> None:
+        self._socket = opened
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        try:
+            self._socket.settimeout(timeout)
+            return self._socket.recv(max_bytes)
+        except TimeoutError as error:
+            raise httpcore.ReadTimeout(str(error)) from error
+        except OSError as error:
+            raise httpcore.ReadError(str(error)) from error
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        try:
+            self._socket.settimeout(timeout)
+            self._socket.sendall(buffer)
+        except TimeoutError as error:
+            raise httpcore.WriteTimeout(str(error)) from error
+        except OSError as error:
+            raise httpcore.WriteError(str(error)) from error
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def get_extra_info(self, info: str) -> Any:
+        """Say whether an idle connection has something to read, which is its end; nothing else is asked."""
+        if info == "is_readable":
+            return self._socket.fileno() < 0 or bool(select.select([self._socket], [], [], 0)[0])
+        return None
+
+
+class _OwnUserOnly(httpcore.NetworkBackend):
+    """Connects to Unix sockets of one user."""
+
+    def __init__(self, uid: int) -> None:
+        self._uid = uid
+
+    def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
+    ) -> httpcore.NetworkStream:
+        opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            opened.settimeout(timeout)
+            for option in socket_options or ():
+                opened.setsockopt(*option)
+            opened.connect(path)
+        except TimeoutError as error:
+            opened.close()
+            raise httpcore.ConnectTimeout(str(error)) from error
+        except OSError as error:
+            opened.close()
+            raise httpcore.ConnectError(f"{path}: {error.strerror or error}") from error
+        found = peer_uid(opened)
+        if found != self._uid:
+            opened.close()
+            raise httpcore.ConnectError(f"{path} is served by another user ({found}) than the hub's ({self._uid})")
+        return _Stream(opened)
+
+
+class OwnSocket(httpx.HTTPTransport):
+    """HTTP over the socket at `path`; `beside` is the file that named it, which only the hub's user can write."""
+
+    def __init__(self, path: Path, beside: Path) -> None:
+        super().__init__(uds=str(path), verify=False, trust_env=False)
+        try:
+            uid = beside.stat().st_uid
+        except FileNotFoundError:  # the hub has just stopped
+            uid = os.geteuid()
+        # httpx has no parameter for what it connects with; the pool is made as it makes its own.
+        self._pool = httpcore.ConnectionPool(
+            max_connections=100,
+            max_keepalive_connections=20,
+            keepalive_expiry=5.0,
+            uds=str(path),
+            network_backend=_OwnUserOnly(uid),
+        )

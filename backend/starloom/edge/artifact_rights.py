@@ -1,0 +1,171 @@
+"""Which artifacts a device may fetch: those that its attempts name, and those whose bytes it has shown.
+
+Kept in memory and bounded. After a start of the hub the attempts of a resume plan are looked up in the log when their
+device first asks for bytes. Decides nothing about tasks and moves no bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Final, Protocol
+
+from starloom.core.model import Constellation
+from starloom.core.why import shard_of
+from starloom_protocol.frames import Dispatch, LeaseRef
+
+NAMED_MOST: Final = 50_000
+"""Artifacts that are remembered for one device; those named longest ago are forgotten first."""
+
+LISTS_MOST: Final = 1_000
+LIST_BYTES_MOST: Final = 64 * 1024 * 1024
+"""A value that is too long for a frame is an artifact, and may name others; a longer one is not looked into."""
+
+_HASH: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+
+
+class Stored(Protocol):
+    """The part of the artifact store that is read here."""
+
+    def size(self, sha256: str) -> int | None: ...
+
+    def open(self, sha256: str) -> BinaryIO: ...
+
+
+class Entities(Protocol):
+    """The part of the log that is read here."""
+
+    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None: ...
+
+
+class _Known:
+    """What is remembered of one device. `lists` are inputs that may name others, `unread` attempts to be looked up."""
+
+    def __init__(self) -> None:
+        self.named: OrderedDict[str, None] = OrderedDict()
+        self.lists: OrderedDict[str, None] = OrderedDict()
+        self.unread: list[LeaseRef] = []
+        self.shown: dict[str, int] = {}
+
+    def name(self, hashes: Iterable[str]) -> None:
+        for sha256 in hashes:
+            self.named[sha256] = None
+            self.named.move_to_end(sha256)
+        while len(self.named) > NAMED_MOST:
+            self.named.popitem(last=False)
+
+    def list(self, sha256: str) -> None:
+        self.name((sha256,))
+        self.lists[sha256] = None
+        while len(self.lists) > LISTS_MOST:
+            self.lists.popitem(last=False)
+
+
+class ArtifactRights:
+    """Rights of all devices, by device."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+
+    def _of(self, device: str) -> _Known:
+        return self._known.setdefault(device, _Known())
+
+    def dispatched(self, device: str, frame: Dispatch) -> None:
+        """Note what a dispatch names, in its arguments and its inputs."""
+        known = self._of(device)
+        known.name(_HASH.findall(frame.args))
+        for item in frame.inputs:
+            for part in item.parts:
+                if part.artifact is not None:
+                    known.list(part.artifact)
+                elif part.value is not None and len(part.value) >= 64:
+                    known.name(_HASH.findall(part.value))
+
+    def resumed(self, device: str, attempts: Iterable[LeaseRef]) -> None:
+        """Note attempts that a device goes on with; what they name is looked up when it asks for it."""
+        self._of(device).unread = list(attempts)
+
+    def put(self, device: str, sha256: str) -> None:
+        """Note that a device has sent all bytes of an artifact."""
+        known = self._of(device)
+        known.shown.pop(sha256, None)
+        known.name((sha256,))
+
+    async def may_fetch(self, device: str, sha256: str, log: Entities, store: Stored) -> bool:
+        """Whether an attempt of the device names the artifact, or the device has shown that it has the bytes.
+
+        Raises:
+            Unavailable: the log does not answer.
+        """
+        known = self._of(device)
+        if sha256 in known.named:
+            return True
+        while known.unread:
+            at = known.unread[-1]
+            found = await log.entities(at.constellation)
+            if found is not None:
+                await asyncio.to_thread(_look_up, known, at, found[1])
+            if known.unread and known.unread[-1] is at:
+                known.unread.pop()
+        while sha256 not in known.named and known.lists:
+            name, _ = known.lists.popitem()
+            known.name(await asyncio.to_thread(_named_in, store, name))
+        return sha256 in known.named
+
+    def shown(self, device: str, sha256: str) -> int:
+        """Return how many bytes of an artifact that is complete here a device has shown to have."""
+        return self._of(device).shown.get(sha256, 0)
+
+    def show(self, device: str, sha256: str, store: Stored, offset: int, chunk: bytes) -> bool:
+        """Compare the next bytes that a device sends with those that are here; False if they differ.
+
+        Blocks; the artifact is complete. All bytes shown is as good as having sent them first.
+        """
+        known = self._of(device)
+        with store.open(sha256) as file:
+            file.seek(offset)
+            if file.read(len(chunk)) != chunk:
+                known.shown.pop(sha256, None)
+                return False
+        known.shown[sha256] = offset + len(chunk)
+        if known.shown[sha256] == store.size(sha256):
+            self.put(device, sha256)
+        return True
+
+
+def _look_up(known: _Known, at: LeaseRef, entities: dict[str, bytes]) -> None:
+    constellation = shard_of({}, at.constellation, entities).constellations[at.constellation]
+    spec = constellation.specs.get(at.task)
+    if spec is None:
+        return
+    known.name(_HASH.findall(spec.args))
+    if spec.key is not None and spec.family is not None:
+        item = constellation.items.get(f"{spec.family}/{spec.key}")
+        known.name(_HASH.findall(item.value if item else ""))
+    for source in (name for item in spec.inputs for name in _tasks_of(constellation, item.source)):
+        record = constellation.tasks[source]
+        attempt = constellation.attempts.get(f"{source}/{record.attempt}")
+        texts = [record.marked or ""]
+        if attempt is not None:
+            texts += [attempt.value or "", *attempt.facts.values()]
+            if attempt.artifact is not None:
+                known.list(attempt.artifact)
+        for text in texts:
+            known.name(_HASH.findall(text))
+
+
+def _tasks_of(constellation: Constellation, source: str) -> Iterator[str]:
+    if source in constellation.groups:
+        yield from constellation.leaves(source)
+    elif source in constellation.tasks:
+        yield source
+
+
+def _named_in(store: Stored, sha256: str) -> list[str]:
+    size = store.size(sha256)
+    if size is None or size > LIST_BYTES_MOST:
+        return []
+    with store.open(sha256) as file:
+        return _HASH.findall(file.read().decode("utf-8", "replace"))

@@ -1,0 +1,51 @@
+"""Who wrote or decided something, as events name it: `KIND:NAME`, and `#TOKEN` by which a caller was recognised.
+
+The kind is judged here and nowhere else. Identity comes from the connection's secret, so nothing in a message makes a
+person of a program.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from starloom_protocol.vocabulary import PrincipalKind
+
+PRINCIPAL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
+"""How somebody who is given a token may be called."""
+
+MODEL: Final = "model"
+_TOKEN: Final = "#"
+_DECIDING: Final = (PrincipalKind.PERSON, PrincipalKind.PROGRAM)
+
+
+def author_of(kind: PrincipalKind, name: str, token: str = "") -> str:
+    """Return how a caller is named in events."""
+    plain = name.replace(_TOKEN, "_")
+    return f"{kind}:{plain}{_TOKEN if token else ''}{token}"
+
+
+def who(author: str) -> str:
+    """Return an author without the token: the same person on two devices is one author."""
+    return author.partition(_TOKEN)[0]
+
+
+def token_of(author: str) -> str:
+    """Return the id of the token by which an author was recognised; empty where there is none."""
+    return author.partition(_TOKEN)[2]
+
+
+def name_of(author: str) -> str:
+    """Return an author's name for people."""
+    kind, colon, name = who(author).partition(":")
+    return name if colon else kind
+
+
+def may_decide(author: str) -> bool:
+    """Say whether an author decides for itself: people do, and programs that people wrote."""
+    return any(author.startswith(f"{kind}:") for kind in _DECIDING)
+
+
+def is_model(author: str) -> bool:
+    """Say whether a model chose the words: a planner's model, a reviewer's, or that of an assistant."""
+    return author == MODEL or author.startswith(f"{PrincipalKind.ASSISTANT}:")

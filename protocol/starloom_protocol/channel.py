@@ -1,0 +1,91 @@
+"""What the two sides of a connection sign and derive, so that each knows the other and nobody speaks between them.
+
+    transcript   hello and challenge, whole but for the hub's signature
+    hub_proof    what the hub signs with its key; the agent checks it by the key that it pinned at joining
+    device_proof what the agent signs, the hub's signature included
+    ChannelKeys  one key for each direction and one for HTTP, from the X25519 secret of both key shares
+
+The seal of a message is the HMAC of its text under the key of its direction, in hexadecimal digits behind the text.
+Signs nothing and holds no private key: Ed25519 and X25519 belong to the callers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from starloom_protocol.frames import Challenge, Hello
+from starloom_protocol.values import canonical
+
+SEAL_CHARS: Final = 32
+"""128 bits, as hexadecimal digits."""
+ANSWER_PROOF: Final = "starloom-proof"
+"""The header of an answer to a proved request."""
+_SEAL_BYTES: Final = SEAL_CHARS // 2
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelKeys:
+    """The keys of one connection: `agent` and `hub` seal what each side says, `http` proves requests."""
+
+    agent: bytes
+    http: bytes
+    hub: bytes
+
+
+def transcript(hello: Hello, challenge: Challenge) -> bytes:
+    """Return the hash of what both sides have said; the signature of the challenge does not count."""
+    said = {
+        "challenge": msgspec.to_builtins(msgspec.structs.replace(challenge, signature="")),
+        "hello": msgspec.to_builtins(hello),
+    }
+    return hashlib.sha256(b"starloom/aip/handshake\n" + canonical(said).encode()).digest()
+
+
+def hub_proof(said: bytes) -> bytes:
+    """Return the bytes that the hub signs; `said` is the transcript."""
+    return b"starloom/aip/hub\n" + said
+
+
+def device_proof(said: bytes, hub_signature: str) -> bytes:
+    """Return the bytes that an agent signs: bound to the transcript and to the hub's signature of it."""
+    return b"starloom/aip/device\n" + said + hub_signature.encode()
+
+
+def channel_keys(secret: bytes, said: bytes) -> ChannelKeys:
+    """Derive the keys of a connection by HKDF-SHA256 from the X25519 secret, salted with the transcript."""
+    extracted = hmac.digest(said, secret, "sha256")
+    agent, http, hub = (
+        hmac.digest(extracted, b"starloom/aip/" + label + b"\x01", "sha256") for label in (b"agent", b"http", b"hub")
+    )
+    return ChannelKeys(agent, http, hub)
+
+
+def seal(key: bytes, text: bytes) -> bytes:
+    """Return the message with its seal behind it."""
+    return text + hmac.digest(key, text, "sha256")[:_SEAL_BYTES].hex().encode()
+
+
+def unseal(key: bytes, message: bytes) -> bytes | None:
+    """Return the text of a sealed message, or None if the seal is not that of the key."""
+    text = message[:-SEAL_CHARS]
+    return text if hmac.compare_digest(seal(key, text), message) else None
+
+
+def request_proof(key: bytes, method: str, sha256: str, *, offset: str = "", length: str = "", span: str = "") -> str:
+    """Return what proves one request for an artifact; `span` is its Range, all are the headers' own text.
+
+    The bytes of an upload are not in it: they are named by `sha256`.
+    """
+    said = "\n".join(("starloom/aip/request", method, sha256, offset, length, span))
+    return hmac.digest(key, said.encode(), "sha256").hex()
+
+
+def answer_proof(key: bytes, request: str, status: int, offset: str) -> str:
+    """Return what proves the hub's answer to the request of this proof; `offset` is its Upload-Offset or ""."""
+    said = "\n".join(("starloom/aip/answer", request, str(status), offset))
+    return hmac.digest(key, said.encode(), "sha256").hex()
