@@ -23,7 +23,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class CallSpec(Line, frozen=True, kw_only=True):
     """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
-    as in `ToolContext`; `confined`, `reads` and `told` as in `Tool`."""
+    as in `ToolContext`; `confined`, `reads` and `told` as in `Tool`; `memory_bytes_max` is for all processes of the
+    call, 0 is no limit."""
 
     tool: str
     module: str
@@ -38,6 +39,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     fence_at: float | None = None
     files_out: list[FileOut] = []
     hosts: list[str] = []
+    lab: bool = False
     inputs: list[DispatchInput] = []
     memory_bytes_max: int = 0
     network: bool = False
@@ -75,6 +77,19 @@ class Said(Line, frozen=True, kw_only=True, tag_field="k", tag="said"):
     note: str = ""
 
 
+class Detached(Line, frozen=True, kw_only=True):
+    """A program that a call left running on purpose; `token` is in the environment of all that it starts.
+
+    `kind` names what it is for: of each kind the agent keeps one, for `keep_s`. Without it the program is on its own.
+    """
+
+    pid: int
+    mark: str
+    token: str
+    kind: str = ""
+    keep_s: int = 0
+
+
 class Ended(Line, frozen=True, kw_only=True, tag_field="k", tag="end"):
     """How the call ended. `stopped` (cancel, gone, fence, ...) means that it was ended from outside: no result."""
 
@@ -89,6 +104,7 @@ class Ended(Line, frozen=True, kw_only=True, tag_field="k", tag="end"):
     stopped: str = ""
     tail: str = ""
     value: str | None = None
+    detached: list[Detached] = []
 
 
 RunnerLine = Grouped | Said | Ended

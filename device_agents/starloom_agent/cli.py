@@ -128,6 +128,10 @@ def _change(home: AgentHome, change: Callable[[Policy], Policy]) -> Policy:
     policy = change(read_policy(home.policy))
     home.make()
     write_policy(home.policy, policy)
+    if service.is_stale(home):
+        show(
+            "the service that starts this agent protects it for the policy before; type: starloom-agent install-service"
+        )
     return policy
 
 

@@ -74,6 +74,7 @@ def spec_of(
     fence_at: float | None,
     workdir: Path,
     connection_file: Path,
+    lab: bool = False,
 ) -> CallSpec:
     """Return all that the process of an allowed call is told."""
     folders = allowance.folders()
@@ -89,7 +90,8 @@ def spec_of(
         files_out=dispatch.files_out,
         hosts=hosts,
         inputs=dispatch.inputs,
-        memory_bytes_max=MEMORY_BYTES_MAX if tool.limits_memory else 0,
+        lab=lab,
+        memory_bytes_max=MEMORY_BYTES_MAX,
         module=module,
         network=bool(hosts),
         notes=str(allowance.notes),

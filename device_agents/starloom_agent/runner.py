@@ -28,6 +28,8 @@ from starloom_agent.calls import (
     decode_line,
 )
 from starloom_agent.platforms import processes
+from starloom_agent.sandbox import usage
+from starloom_agent.sandbox.quota import Pace, memory_sentence
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
 TERM_GRACE_S: Final = 2.0
@@ -56,6 +58,8 @@ class Runner:
         self.ended: Ended | None = None
         self.exit_status: int | None = None
         self.child = 0
+        self.too_much = ""
+        self._pace = Pace()
         self._lines: dict[int, bytearray] = {}
 
     # -- the child
@@ -95,7 +99,7 @@ class Runner:
             from starloom_agent.sandbox import limits
             from starloom_agent.toolcall import LineOut, carry_out
 
-            limits.apply(memory_bytes_max=self.spec.memory_bytes_max)
+            limits.apply()
             out = LineOut(pairs["control"][1])
             out.line(carry_out(self.spec, out))
             sys.stdout.flush()
@@ -128,6 +132,7 @@ class Runner:
                     self._readable(selector, key)
                 self._reap()
                 self._deadlines()
+                self._measure()
                 self.agent.pump()
             self._end_group()
             self._drain(selector)
@@ -140,6 +145,8 @@ class Runner:
         ends = (self.kill_at, self.fence_at) if self.stopping else (self.fence_at, self.close_at)
         due = [moment for moment in ends if moment is not None] or [now]
         wait_s = max(0.0, min(due) - now)
+        if self._is_measured():
+            wait_s = min(wait_s, self._pace.wait_s)
         # The selector's own clock may stand still during sleep; short waits make the deadlines hold after it.
         return min(wait_s, 0.05 if self.agent.waiting or self.stopping else 1.0)
 
@@ -219,6 +226,19 @@ class Runner:
             # Again and again, for what was being forked meanwhile.
             self.kill_at = now + _KILL_AGAIN_S
 
+    def _is_measured(self) -> bool:
+        return bool(self.spec.memory_bytes_max) and processes.LINUX and not self.stopping
+
+    def _measure(self) -> None:
+        """End the group when it uses more memory than the call may: what is used counts, never what is reserved."""
+        if not self._is_measured() or self.exit_status is not None or not self._pace.begin():
+            return
+        used = usage.memory_bytes(usage.below(os.getpid()), self.spec.memory_bytes_max)
+        self._pace.end()
+        if used > self.spec.memory_bytes_max:
+            self.too_much = memory_sentence(used, self.spec.memory_bytes_max)
+            self.stop("memory", at_once=True)
+
     def _has_time_left(self) -> bool:
         """Whether a group that was asked to end may still do so: its programs get the grace, not its leader alone."""
         return self.kill_at is not None and not self.killing and bool(processes.group_members(self.child))
@@ -226,11 +246,19 @@ class Runner:
     def _kill(self) -> None:
         if self.exit_status is None:
             processes.send_group(self.child, signal.SIGKILL)
-        for pid in processes.descendants(os.getpid()):
+        for pid in self._left():
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
+
+    def _left(self) -> list[int]:
+        """Return what runs below this process, but for what a call that succeeded has left on purpose."""
+        below = processes.descendants(os.getpid())
+        if self.ended is None or not self.ended.detached:
+            return below
+        tokens = [item.token for item in self.ended.detached]
+        return [pid for pid in below if not processes.has_token(pid, tokens)]
 
     def _reap(self) -> None:
         while True:
@@ -248,8 +276,7 @@ class Runner:
         processes.send_group(self.child, signal.SIGKILL)
         deadline = time.monotonic() + TERM_GRACE_S
         while time.monotonic() < deadline:
-            left = processes.descendants(os.getpid())
-            if not left:
+            if not self._left():
                 return
             self._kill()
             self._reap()
@@ -283,6 +310,9 @@ class Runner:
         effect = EffectSeen.NONE if self.spec.effectless else EffectSeen.MAYBE
         if self.ended is not None:
             return msgspec.structs.replace(self.ended, tail=tail)
+        if self.too_much:
+            detail = f"{self.spec.tool} was ended: {self.too_much}"
+            return Ended(outcome=Outcome.ERROR, code=Code.MEMORY_EXCEEDED, detail=detail, effect=effect, tail=tail)
         if self.stopping == "timeout":
             detail = f"{self.spec.tool} took longer than its {self.spec.start_to_close_s:g} s and was ended"
             return Ended(outcome=Outcome.TIMEOUT, code=Code.TIMED_OUT, detail=detail, effect=effect, tail=tail)

@@ -27,12 +27,14 @@ from starloom_agent.identity import Identity
 from starloom_agent.judging import judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.later_facts import look_up
 from starloom_agent.ledger import Ledger, LedgerFault
+from starloom_agent.leftovers import Leftovers
 from starloom_agent.link import RECONNECT_MOST_S, Link, write_status
 from starloom_agent.outbox import Outbox
 from starloom_agent.platforms import processes
 from starloom_agent.reporting import report_end, report_receipt, report_start
 from starloom_agent.running_call import RunningCall
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
+from starloom_agent.tools import display
 from starloom_agent.tools.interface import Tool, ToolFailed
 from starloom_protocol.frames import (
     BEGUN,
@@ -61,6 +63,7 @@ from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, 
 
 _WATCH_EVERY_S: Final = 1.0
 _STOP_WITHIN_S: Final = 8.0
+_DISPLAY_EVERY_S: Final = 15.0
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,7 @@ class Agent:
         )
         self._clock = clock
         self._conditions = Conditions(clock)
+        self._leftovers = Leftovers(home.run / "detached.json")
         self._calls: dict[LeaseRef, _Call] = {}
         self._to_spawn: list[LeaseRef] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -132,6 +136,8 @@ class Agent:
         self._stopping = asyncio.Event()
         self._boot = processes.boot_mark()
         self._work_number = 0
+        self._display: str | None = None
+        self._display_due_at = 0.0
         self._told: tuple[str, tuple[str, ...]] | None = None
 
     # -- life
@@ -143,6 +149,7 @@ class Agent:
             self._report_end(at, ended, durable=True, verified=False)
             self._say(f"{lease_name(at)}: {ended.outcome}, effect {ended.effect}: {ended.detail}")
         recovery.empty(self.home.work)
+        self._leftovers.recover()
         self.ledger.prune()
         self.ledger.flush()
 
@@ -158,6 +165,7 @@ class Agent:
                 task.cancel()
             await asyncio.gather(watch, chatter, return_exceptions=True)
             await self._end_calls()
+            self._leftovers.end_all()
             self._flushed(lazy=True)
 
     def stop(self) -> None:
@@ -459,6 +467,7 @@ class Agent:
             fence_at=held.fence_at,
             workdir=workdir,
             connection_file=self.home.run / "connection.json",
+            lab=self._settings.lab,
         )
         self._chatter.begin(at)
         call.running = RunningCall(
@@ -482,6 +491,7 @@ class Agent:
 
     def _call_ended(self, at: LeaseRef, ended: Ended) -> None:
         self._chatter.end(at)
+        self._leftovers.take(ended.detached)
         self._calls[at].ended = ended
         how = ended.stopped or ended.outcome
         self._say(f"{lease_name(at)}: {self._calls[at].dispatch.tool} {how} {ended.detail}".rstrip())
@@ -506,11 +516,25 @@ class Agent:
                     f"the policy changed: profile {offer.profile}, grants {', '.join(offer.offer.grants) or 'none'}"
                 )
             self._tell_asks()
+            self._leftovers.sweep()
+            await self._look_for_display()
             if self._link.connection is not None and (said := self._conditions.changed()):
                 self._push([*said])
             if self._turn is None:
                 self.ledger.prune_if_due()
                 self._flushed(lazy=True)
+
+    async def _look_for_display(self) -> None:
+        """Offer anew when a desktop appears or goes: an agent that starts with the computer begins before it."""
+        now = self._clock()
+        if now < self._display_due_at:
+            return
+        self._display_due_at = now + _DISPLAY_EVERY_S
+        found = await asyncio.to_thread(display.session)
+        if self._display is not None and found != self._display and self._link.connection is not None:
+            self._push([self.allowance.offer()])
+            self._say(f"the display is {found}" if found else "the display is gone")
+        self._display = found
 
     def _tell_asks(self) -> None:
         """Tell the hub what waits for the owner here, when that changed and the hub listens."""

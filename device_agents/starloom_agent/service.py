@@ -18,6 +18,9 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from starloom_agent.home import AgentHome
+from starloom_agent.policy import Policy, PolicyFault
+from starloom_agent.policy_file import read_policy
+from starloom_agent.systemd_unit import protection_for, unit_text
 
 Say = Callable[[str], None]
 Argv = tuple[str, ...]
@@ -39,6 +42,7 @@ class Service:
     stops: tuple[Argv, ...]
     again: tuple[Argv, ...]
     gone: tuple[Argv, ...]
+    renews: tuple[Argv, ...] = ()
     wishes: tuple[Argv, ...] = ()
     """Commands that make it better and may fail; the words of a failure are shown with the line to type."""
 
@@ -53,18 +57,6 @@ def name_of(home: AgentHome, user_home: Path) -> str:
 def command(home: AgentHome, slots: int, python: str = sys.executable) -> list[str]:
     """Return the argument list that the service runs."""
     return [python, "-m", "starloom_agent", "run", "--home", str(home.root), "--slots", str(slots)]
-
-
-def unit_text(argv: Sequence[str]) -> str:
-    """Return the systemd unit."""
-    # In a unit, % and $ are special even inside quotes.
-    line = shlex.join(argv).replace("%", "%%").replace("$", "$$")
-    return (
-        "[Unit]\nDescription=Starloom agent\nAfter=network-online.target\n\n"
-        f"[Service]\nExecStart={line}\nRestart=always\nRestartSec=2\nRestartPreventExitStatus={EXIT_REFUSED}\n"
-        "KillMode=mixed\nTimeoutStopSec=20\n\n"
-        "[Install]\nWantedBy=default.target\n"
-    )
 
 
 def plist_bytes(label: str, argv: Sequence[str], log: Path) -> bytes:
@@ -125,13 +117,32 @@ def service_of(home: AgentHome, slots: int, *, system: str = sys.platform, user_
     user = ("systemctl", "--user")
     return Service(
         path,
-        unit_text(argv).encode(),
+        unit_text(argv, protection_for(_policy_of(home), home.root), exit_refused=EXIT_REFUSED).encode(),
         starts=((*user, "daemon-reload"), (*user, "enable", "--now", unit)),
         stops=((*user, "stop", unit),),
         again=((*user, "start", unit),),
         gone=((*user, "disable", "--now", unit),),
+        renews=((*user, "restart", unit),),
         wishes=(("loginctl", "enable-linger"),),
     )
+
+
+def _policy_of(home: AgentHome) -> Policy:
+    """Return the policy in force: a file that cannot be read allows to observe."""
+    try:
+        return read_policy(home.policy)
+    except PolicyFault:
+        return Policy()
+
+
+def is_stale(home: AgentHome, slots: int = 1) -> bool:
+    """Say whether an installed systemd unit protects less or more than the policy asks for now."""
+    service = service_of(home, slots)
+    if sys.platform != "linux" or not service.path.exists():
+        return False
+    kept = [line for line in service.path.read_text(encoding="utf-8").splitlines() if not line.startswith("ExecStart=")]
+    made = [line for line in service.data.decode().splitlines() if not line.startswith("ExecStart=")]
+    return kept != made
 
 
 def is_installed(home: AgentHome) -> bool:
@@ -147,10 +158,12 @@ def install(home: AgentHome, say: Say, *, slots: int) -> None:
     """
     service = service_of(home, slots)
     service.path.parent.mkdir(parents=True, exist_ok=True)
+    changed = service.path.exists() and service.path.read_bytes() != service.data
     service.path.write_bytes(service.data)
     say(f"wrote {service.path}")
     try:
-        _all(service.starts, say)
+        # What runs already goes on under its old file until it is started again.
+        _all((*service.starts, *(service.renews if changed else ())), say)
     except ServiceFault:
         service.path.unlink()
         say(f"removed {service.path}")

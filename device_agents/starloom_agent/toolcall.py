@@ -91,6 +91,7 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         network=spec.network,
         cage=spec.cage,
         notes=Path(spec.notes) if spec.notes else None,
+        lab=spec.lab,
         confine=lambda: _confine(spec),
     )
     maybe = EffectSeen.NONE if spec.effectless else EffectSeen.MAYBE
@@ -103,7 +104,7 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         if spec.confined:
             context.confine()
         value = msgspec.to_builtins(tool.run(context, args))
-        return _close(spec, context, value)
+        return msgspec.structs.replace(_close(spec, context, value), detached=context.detached)
     except ToolFailed as failed:
         effect = EffectSeen.NONE if failed.effect is False or not begun else maybe
         return _failure(spec, failed.code, failed.detail, effect)
@@ -112,8 +113,8 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
         out.log(scrub(traceback.format_exc(), spec.secrets.values()))
         return _failure(spec, code.get(error.errno or 0, Code.TOOL_FAILED), str(error), maybe)
     except MemoryError:
-        limit = spec.memory_bytes_max // 1024 // 1024
-        return _failure(spec, Code.TOOL_FAILED, f"{spec.tool} needs more than its {limit} MiB of memory", maybe)
+        detail = f"{spec.tool} asked for more memory at a time than this device can give"
+        return _failure(spec, Code.MEMORY_EXCEEDED, detail, maybe)
     except Exception as error:  # whatever a tool raises is an end of this call, never of the agent
         out.log(scrub(traceback.format_exc(), spec.secrets.values()))
         return _failure(spec, Code.TOOL_FAILED, f"{type(error).__name__}: {error}", maybe)

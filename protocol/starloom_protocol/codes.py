@@ -99,6 +99,8 @@ class Code(StrEnum):
     FILE_NOT_FOUND = "file_not_found"
     NO_SPACE = "no_space"
     OUTPUT_TOO_BIG = "output_too_big"
+    MEMORY_EXCEEDED = "memory_exceeded"
+    DISK_EXCEEDED = "disk_exceeded"
     ARTIFACT_CORRUPT = "artifact_corrupt"
     NETWORK = "network"
     DECLINED = "declined"
@@ -352,6 +354,12 @@ CODES: dict[Code, CodeInfo] = {
         _D, 422, "The device has too little free space", "Free some space or choose another device."
     ),
     Code.OUTPUT_TOO_BIG: CodeInfo(_P, 422, "The output is too big", "Write it to a file and hand that on."),
+    Code.MEMORY_EXCEEDED: CodeInfo(
+        _P, 422, "The program used more memory than a call may", "Give it less to do at a time, or split the work."
+    ),
+    Code.DISK_EXCEEDED: CodeInfo(
+        _P, 422, "The program wrote more than a call may", "Write less, or split the work over several tasks."
+    ),
     Code.ARTIFACT_CORRUPT: CodeInfo(
         _T, 422, "The bytes do not match their hash", "It is fetched again; look at the disk if it repeats."
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,10 +18,11 @@ import pytest
 
 from starloom_agent.calls import OUTPUT_BYTES_MAX, CallSpec, Ended, Grouped, Order, Said, decode_line, encode
 from starloom_agent.platforms import processes
+from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.tools import registry
 from starloom_protocol.frames import DispatchInput, InputPart
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 WITHIN_S = PATIENCE_S
 
@@ -262,11 +264,110 @@ def test_the_fence_is_in_the_environment(call: Play) -> None:
     assert "fence 1.2" in "".join(said.text for said in running.said)
 
 
-def test_too_much_memory_ends_the_call_alone(call: Play) -> None:
-    script = "x = bytearray(900 * 1024 * 1024)"
-    ended = call("shell.run", {"argv": [sys.executable, "-c", script]}, memory_bytes_max=400 * 1024**2).end()
-    assert ended.outcome in (Outcome.ERROR, Outcome.OK)
-    assert "MemoryError" in ended.tail + (ended.value or "")
+# 0x4000 is MAP_NORESERVE, for which this Python may have no name.
+RESERVES = (
+    "import mmap; m = mmap.mmap(-1, 64 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000); "
+    "n = mmap.mmap(-1, 64 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0); print('reserved')"
+)
+
+
+def test_reserved_address_space_is_no_memory(call: Play) -> None:
+    ended = call("shell.run", {"argv": [sys.executable, "-c", RESERVES]}, memory_bytes_max=MEMORY_BYTES_MAX).end()
+    assert ended.outcome is Outcome.OK, ended.detail
+    assert "reserved" in (ended.value or "")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "x = b'x' * (600 << 20)",
+        "import mmap; m = mmap.mmap(-1, 600 << 20); m.write(bytes(600 << 20))",
+        "import os; f = os.memfd_create('x'); [os.write(f, bytes(1 << 20)) for _ in range(600)]",
+        "import os\nfor _ in range(8):\n    if os.fork() == 0: break\nx = b'x' * (80 << 20)",
+    ],
+    ids=["own", "shared", "memfd", "children"],
+)
+def test_memory_in_use_above_the_limit_ends_the_call_alone(call: Play, script: str) -> None:
+    argv = [sys.executable, "-c", f"{script}\nimport time; time.sleep(300)"]
+    ended = call("shell.run", {"argv": argv}, memory_bytes_max=400 * 1024**2).end()
+    assert (ended.outcome, ended.code) == (Outcome.ERROR, Code.MEMORY_EXCEEDED)
+    said = re.fullmatch(r"shell.run was ended: it used (\d+) MiB of memory; its limit is 400 MiB", ended.detail)
+    assert said is not None, ended.detail
+    assert int(said[1]) > 400
+
+
+def put_program(folder: Path, name: str, body: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A display whose programs are played by scripts: a clipboard is a process that answers as long as it runs."""
+    folder = tmp_path / "programs"
+    put_program(
+        folder,
+        "xclip",
+        f"cd {folder}\nif [ $3 = -out ]; then kill -0 $(cat owner) 2>/dev/null && cat text; else cat > text; "
+        "echo $$ > owner; exec sleep 300; fi",
+    )
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("DISPLAY", ":93")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    return folder
+
+
+def test_a_clipboard_outlives_its_call_and_can_be_read(call: Play, desktop: Path) -> None:
+    ended = call("clipboard.write", {"text": "Grüße"}).end()
+    assert ended.outcome is Outcome.OK, ended.detail
+    (owner,) = ended.detached
+    try:
+        assert (owner.kind, owner.keep_s, owner.pid) == ("clipboard", 3600, int((desktop / "owner").read_text()))
+        assert owner.mark == processes.start_mark(owner.pid)
+        read = call("clipboard.read", {}).end()
+        assert json.loads(read.value or "")["text"] == "Grüße"
+    finally:
+        assert processes.end_groups([(owner.pid, owner.mark)]) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "echo $$ > {0}/opened; exec sleep 300",
+        # as programs that a desktop starts: in the background, in a session of their own, the opener long gone
+        "setsid sh -c 'echo $$ > {0}/opened.part; mv {0}/opened.part {0}/opened; exec sleep 300' & exit 0",
+    ],
+    ids=["stays", "hands on"],
+)
+def test_what_was_opened_outlives_its_call(call: Play, desktop: Path, body: str) -> None:
+    put_program(desktop, "xdg-open", body.format(desktop))
+    ended = call("open", {"target": "http://example.org/"}).end()
+    assert ended.outcome is Outcome.OK, ended.detail
+    until((desktop / "opened").exists, "the program runs")
+    pid = int((desktop / "opened").read_text())
+    try:
+        assert processes.start_mark(pid) is not None
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_what_cannot_be_opened_is_a_failure(call: Play, desktop: Path) -> None:
+    put_program(desktop, "xdg-open", f"sleep 300 & echo $! > {desktop}/child; exit 3")
+    ended = call("open", {"target": "http://example.org/"}).end()
+    assert (ended.outcome, ended.code) == (Outcome.ERROR, Code.TOOL_FAILED)
+    assert "could not be opened" in ended.detail
+    assert "no program for it is installed" in ended.detail
+    assert processes.start_mark(int((desktop / "child").read_text())) is None
+
+
+def test_a_call_that_is_stopped_leaves_nothing_open(call: Play, desktop: Path) -> None:
+    put_program(desktop, "xdg-open", f"cd {desktop}; echo $$ > part; mv part opened; sleep 300")
+    running = call("open", {"target": "http://example.org/"})
+    until((desktop / "opened").exists, "the program runs")
+    running.order(Order(stop="cancel"))
+    assert running.end().stopped == "cancel"
+    assert processes.start_mark(int((desktop / "opened").read_text())) is None
 
 
 def test_a_stranger_with_the_same_number_is_left_alone() -> None:

@@ -14,8 +14,12 @@ import pytest
 
 from starloom_agent import background, service
 from starloom_agent.cli import main
+from starloom_agent.commands import CommandRule
 from starloom_agent.home import AgentHome, Joined
 from starloom_agent.locking import running_pid
+from starloom_agent.policy import Policy
+from starloom_agent.policy_file import write_policy
+from starloom_protocol.vocabulary import Profile
 from tests.waiting import PATIENCE_S
 
 TASK = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
@@ -63,6 +67,52 @@ def test_a_systemd_unit_starts_exactly_this_agent(home: AgentHome, tmp_path: Pat
     assert unit["Service"]["RestartPreventExitStatus"] == "3"
     assert unit["Install"]["WantedBy"] == "default.target"
     assert made.path.parent == tmp_path / ".config" / "systemd" / "user"
+
+
+def protection(home: AgentHome, policy: Policy, tmp_path: Path) -> list[str]:
+    write_policy(home.policy, policy)
+    text = service.service_of(home, 1, system="linux", user_home=tmp_path).data.decode()
+    lines = text.partition("[Service]")[2].partition("[Install]")[0].splitlines()
+    return [line for line in lines if line.partition("=")[0] not in ("ExecStart", "Restart", "RestartSec")]
+
+
+def test_a_unit_writes_only_where_the_policy_does(home: AgentHome, tmp_path: Path) -> None:
+    granted = tmp_path / 'my "best" 100%'
+    lines = protection(home, Policy(profile=Profile.WORK, read=("/srv",), write=(str(granted),)), tmp_path)
+    assert "NoNewPrivileges=yes" in lines
+    assert "ProtectSystem=strict" in lines
+    (places,) = [line.removeprefix("ReadWritePaths=") for line in lines if line.startswith("ReadWritePaths=")]
+    allowed = [word.replace("%%", "%") for word in shlex.split(places)]
+    assert allowed == [f"-{home.root}", f"-{granted}", "-/tmp", "-/var/tmp"]
+
+
+def test_a_unit_leaves_room_for_what_was_granted(home: AgentHome, tmp_path: Path) -> None:
+    make = CommandRule.of(["make", {"word": "[a-z]+"}])
+    lines = protection(home, Policy(profile=Profile.OPERATE, commands=(make,)), tmp_path)
+    assert "NoNewPrivileges=yes" in lines
+    assert not any(line.startswith(("ProtectSystem", "ReadWritePaths")) for line in lines)
+    for name in ("sudo", "/usr/bin/sudo", "pkexec"):
+        rule = CommandRule.of([name, "systemctl", "restart", "nginx"])
+        gains = protection(home, Policy(profile=Profile.OPERATE, commands=(rule,)), tmp_path)
+        assert not any(
+            line.startswith(("NoNewPrivileges", "Restrict", "Lock")) for line in gains if "Prevent" not in line
+        )
+
+
+def test_a_changed_policy_names_the_line_that_renews_the_unit(
+    home: AgentHome, person: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["install-service", "--home", str(home.root), "--slots", "3"]) == 0
+    assert main(["policy", "profile", "observe", "--home", str(home.root)]) == 0
+    assert "install-service" not in capsys.readouterr().out
+    (person / "granted").mkdir()
+    assert main(["policy", "profile", "files", "--home", str(home.root)]) == 0
+    assert main(["grant", "files:write", str(person / "granted"), "--home", str(home.root)]) == 0
+    assert "type: starloom-agent install-service" in capsys.readouterr().out
+    assert main(["install-service", "--home", str(home.root)]) == 0
+    assert calls(person)[-2] == f"systemctl --user restart {service.name_of(home, person)}.service"
+    assert main(["grant", "net:reach", "example.org", "--home", str(home.root)]) == 0
+    assert "install-service" not in capsys.readouterr().out
 
 
 def test_a_launchd_agent_starts_exactly_this_agent(home: AgentHome, tmp_path: Path) -> None:

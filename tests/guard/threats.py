@@ -306,5 +306,42 @@ THREATS = (
             "tests/recipes/test_operating.py::test_t36_the_hub_chooses_nothing_of_a_command_typed_whole",
         ),
     ),
+    Threat(
+        "T39",
+        "a caged program uses memory or disk without limit",
+        "what its group uses and writes is measured; memory that no process shows cannot be made",
+        (
+            _CAGE + "test_escapes.py::test_no_kind_of_memory_passes_its_limit",
+            _CAGE + "test_escapes.py::test_memory_without_a_process_cannot_be_made",
+            _CAGE + "test_escapes.py::test_more_disk_than_allowed_ends_it",
+            _CAGE + "test_levels.py::test_the_trial_sees_a_cage_without_its_watch",
+        ),
+        part="writes of a child that nobody waits for are seen in its own folder and by the disk's free space alone;"
+        " buffers of pipes and sockets are bounded by the number of descriptors",
+    ),
+    Threat(
+        "T40",
+        "a caged program goes around its cage by calls of the kernel",
+        "one filter of system calls for every layer and for file tools; the trial tries each",
+        (
+            _CAGE + "test_escapes.py::test_each_call_around_the_cage_is_refused",
+            _CAGE + "test_escapes.py::test_no_socket_leads_around_the_empty_network",
+            _CAGE + "test_escapes.py::test_the_keys_of_the_session_stay_the_agents",
+            _CAGE + "test_escapes.py::test_limits_of_processes_outside_stay",
+            _CAGE + "test_levels.py::test_the_trial_sees_a_cage_without_its_filter",
+            _CAGE + "test_confinement.py::test_a_confined_process_has_the_filter_of_cages",
+        ),
+        part="the aarch64 filter is checked for its form only",
+    ),
+    Threat(
+        "T41",
+        "a caged program changes modes, times or attributes of files outside, or watches them",
+        "read-only mounts; without mounts, the filter refuses every such call",
+        (
+            _CAGE + "test_escapes.py::test_metadata_of_files_outside_stays",
+            _CAGE + "test_escapes.py::test_news_of_files_outside_are_not_heard",
+        ),
+        part="with Landlock alone a program can still find out whether a path exists",
+    ),
 )
 OWN = {"test_matrix.py": "E3"}

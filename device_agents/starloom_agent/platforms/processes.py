@@ -102,6 +102,18 @@ def descendants(root: int) -> list[int]:
     return found
 
 
+TOKEN_NAME = "STARLOOM_DETACHED"
+
+
+def has_token(pid: int, tokens: Iterable[str]) -> bool:
+    """Say whether a process was started, by whatever steps, with one of these tokens in its environment."""
+    try:
+        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(f"{TOKEN_NAME}={token}".encode() in words for token in tokens)
+
+
 def send_group(group: int, number: int) -> bool:
     """Signal a whole group; False if nobody is in it any more."""
     try:

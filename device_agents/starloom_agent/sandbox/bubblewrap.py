@@ -17,6 +17,8 @@ def command(cage: Cage, bwrap: str, program: list[str]) -> list[str]:
         elif Path(path).exists():
             argv += ["--ro-bind", path, path]
     argv += ["--proc", "/proc", "--dev", "/dev", "--bind", cage.temporary, "/tmp"]  # noqa: S108 - the attempt's own
+    # Else it would be memory without a limit.
+    argv += ["--bind", cage.temporary, "/dev/shm"]  # noqa: S108 - the attempt's own
     for path in (*cages.ETC, *cage.interpreter, cages.package(), *cage.read):
         argv += ["--ro-bind-try", path, path]
     for path in (cage.workdir, *cage.write):

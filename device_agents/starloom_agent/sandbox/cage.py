@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -23,6 +25,8 @@ ETC: Final = (
 DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 TEMPORARY: Final = ".tmp"
 INSIDE: Final = "--inside"
+# How the watch says on stderr which limit was passed; the code is one of the protocol's.
+_PASSED: Final = re.compile(r"^starloom: ended \((memory_exceeded|disk_exceeded|exit_code)\): (.+)$", re.MULTILINE)
 _RUN: Final = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from starloom_agent.sandbox import confine; "
     "sys.exit(confine.main(sys.argv))"
@@ -41,6 +45,8 @@ class Layer(StrEnum):
 class Cage:
     """One caged program: `workdir` is the only place that is always writable. Sizes and counts are for all of it.
 
+    `memory_bytes_max` is what it may use at a time, `disk_bytes_max` what it may write in the whole; 0 is no limit.
+    `files_max` is for its own folder.
     `variables` names what it may have of the environment beside the usual; their values are never part of this.
     """
 
@@ -50,7 +56,9 @@ class Cage:
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     memory_bytes_max: int = 0
+    disk_bytes_max: int = 0
     processes_max: int = 256
+    files_max: int = 100_000
     variables: tuple[str, ...] = ()
 
     @property
@@ -103,3 +111,17 @@ def environment(cage: Cage, before: dict[str, str]) -> dict[str, str]:
     named = ("PATH", "LANG", "LC_ALL", "STARLOOM_FENCE", "TZ", *cage.variables)
     kept = {name: value for name, value in before.items() if name in named}
     return {**kept, "HOME": cage.workdir, "TMPDIR": cage.temporary, "USER": "starloom", "LOGNAME": "starloom"}
+
+
+def passed_line(code: str, sentence: str) -> str:
+    """Return the line by which the watch tells that it ended the program; `passed_limit` reads it."""
+    return f"starloom: ended ({code}): {sentence}\n"
+
+
+def passed_limit(exit_code: int, stderr: str) -> tuple[str, str] | None:
+    """Return the code and the sentence of the limit for which a caged program was ended, or None.
+
+    A program may print such a line too, and then it accuses itself.
+    """
+    found = _PASSED.findall(stderr) if exit_code == 128 + signal.SIGKILL else []
+    return (found[-1][0], found[-1][1]) if found else None

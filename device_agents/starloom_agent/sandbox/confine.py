@@ -16,17 +16,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NoReturn
 
-from starloom_agent.sandbox import bubblewrap, kernel, landlock, namespaces, seccomp
+from starloom_agent.sandbox import bubblewrap, kernel, landlock, limits, namespaces, seccomp, usage
 from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox.cage import Cage, Layer
+from starloom_agent.sandbox.quota import Quota
 
 NO_CAGE: Final = 125
 _NOT_STARTED: Final = 127
-_WATCH_EVERY_S: Final = 0.2
 _END_WITHIN_S: Final = 5.0
 # Behind the agent, the runner and this watch, which have to get a turn while a bomb goes off.
 _NICER: Final = 5
-_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+_DESCRIPTORS_MAX: Final = 1024
 
 
 def main(argv: list[str]) -> int:
@@ -99,6 +99,9 @@ def _become(cage: Cage, program: list[str]) -> NoReturn:
     """Give up every right that the program is not to have, and turn into it."""
     if cage.layer is Layer.LANDLOCK:
         _limit_threads(cage.processes_max)
+    limits.lower(resource.RLIMIT_NOFILE, _DESCRIPTORS_MAX)
+    if cage.disk_bytes_max:
+        limits.lower(resource.RLIMIT_FSIZE, cage.disk_bytes_max)
     kernel.drop_capabilities()
     kernel.no_new_privileges()
     found = landlock.abi()
@@ -112,7 +115,16 @@ def _become(cage: Cage, program: list[str]) -> NoReturn:
     if cage.layer is Layer.LANDLOCK:
         if not found:
             raise OSError("this kernel has no Landlock")
-        seccomp.forbid_sockets(signals_too=found < landlock.ABI_SCOPE)
+        seccomp.restrict(
+            network=False,
+            metadata=False,
+            signals=found >= landlock.ABI_SCOPE,
+            truncate=found >= landlock.ABI_TRUNCATE,
+        )
+    else:
+        # bubblewrap can show the machine's own devices in one way only, and there their owner could change modes.
+        shown = cage.layer is Layer.BUBBLEWRAP and Path(os.devnull).stat().st_uid == os.getuid()
+        seccomp.restrict(network=True, metadata=not shown)
     os.chdir(cage.workdir)
     outside = dict(os.environ)
     os.environ.clear()
@@ -143,17 +155,19 @@ def _exec(program: list[str]) -> NoReturn:
 
 def _watch(cage: Cage, child: int) -> int:
     ended: int | None = None
+    quota = Quota(cage)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-    while ended is None:
+    while True:
         ended = _reap(child)
         if ended is not None:
             break
-        too_much = _too_much(cage)
-        if too_much:
-            os.write(2, f"starloom: ended, because {too_much}\n".encode())
+        passed = quota.passed()
+        if passed:
             _end_all(child)
+            for limit in passed:
+                os.write(2, cages.passed_line(*limit).encode())
             return 128 + signal.SIGKILL
-        signal.sigtimedwait({signal.SIGCHLD}, _WATCH_EVERY_S)
+        signal.sigtimedwait({signal.SIGCHLD}, quota.wait_s)
     _end_all(child)
     return ended
 
@@ -175,42 +189,6 @@ def _code_of(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _below(root: int) -> list[int]:
-    """Return the processes below this one, as the kernel lists them; costs what the tree has, not the machine."""
-    found: list[int] = []
-    queue = [root]
-    while queue:
-        try:
-            for task in Path(f"/proc/{queue[0]}/task").iterdir():
-                children = (task / "children").read_text(encoding="ascii").split()
-                found += map(int, children)
-                queue += map(int, children)
-        except OSError:
-            pass  # it ended meanwhile
-        queue.pop(0)
-    return found
-
-
-def _too_much(cage: Cage) -> str:
-    """Return why the program must end now, or nothing."""
-    pids = _below(os.getpid())
-    # The two of the cage itself do not count.
-    if len(pids) - 2 > cage.processes_max:
-        return f"it had more than {cage.processes_max} processes"
-    if not cage.memory_bytes_max:
-        return ""
-    pages = 0
-    for pid in pids:
-        try:
-            fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
-        except OSError:
-            continue
-        pages += max(0, int(fields[1]) - int(fields[2]))
-    if pages * _PAGE_BYTES > cage.memory_bytes_max:
-        return f"it used more than {cage.memory_bytes_max >> 20} MiB of memory"
-    return ""
-
-
 def _end_all(child: int) -> None:
     """Kill until nothing is left: first stopped, so that nothing new is forked while it is counted."""
     with contextlib.suppress(ProcessLookupError):
@@ -219,7 +197,7 @@ def _end_all(child: int) -> None:
     deadline = time.monotonic() + _END_WITHIN_S
     while time.monotonic() < deadline:
         _reap(child)
-        pids = _below(os.getpid())
+        pids = usage.below(os.getpid())
         if not pids:
             return
         for number in (signal.SIGSTOP, signal.SIGKILL):

@@ -1,7 +1,7 @@
 """The confinement of a file tool's own process: granted folders, its directory, and what Python and the network need.
 
-By Landlock, where the kernel has it; it stands behind `tools.beneath`, which holds without it too. Not a cage: the
-process keeps the network and its environment, because it talks to the hub.
+By Landlock, where the kernel has it, and the filter of system calls of a cage; both stand behind `tools.beneath`, which
+holds without them too. Not a cage: the process keeps the network and its environment, because it talks to the hub.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ def confine(*, read: Iterable[str], write: Iterable[str]) -> bool:
     """Give up every file of this process but these and what Python needs; for good, also for what it starts.
 
     Return False, with nothing given up, where the kernel cannot: no Landlock, or one that forbids every move between
-    folders.
+    folders. On a processor without a filter, Landlock stands alone.
 
     Raises:
         OSError: where the kernel could and refuses.
     """
     if not sys.platform.startswith("linux"):
         return False
-    from starloom_agent.sandbox import kernel, landlock  # these load libraries that only Linux has
+    from starloom_agent.sandbox import kernel, landlock, seccomp  # these load libraries that only Linux has
 
     if landlock.abi() < landlock.ABI_REFER:
         return False
     kernel.no_new_privileges()
     landlock.restrict(read=[*_of_python(), *read], write=[*cages.DEVICES, *write], files_alone=True)
+    if seccomp.is_known():
+        # File tools set modes and times of what they write; Landlock does not limit that, `tools.beneath` does.
+        seccomp.restrict(network=True, metadata=True)
     return True
 
 

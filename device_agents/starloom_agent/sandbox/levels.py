@@ -6,6 +6,7 @@ without network and with named folders only. A layer that does not hold in the t
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -17,27 +18,16 @@ from pathlib import Path
 from typing import Final
 
 from starloom_agent.sandbox import cage as cages
+from starloom_agent.sandbox import call_numbers, escapes, quota
 from starloom_agent.sandbox.cage import Cage, Layer
 
 # What the agent tells a tool process: the layer's name, or that the owner has allowed to do without.
 UNCONFINED: Final = "none"
 _TRIAL_WITHIN_S: Final = 10.0
 _SECRET: Final = "canary-6f1c"
-# Tries to break out and says what it could read; what it could change or reach is seen from outside.
-_TRIAL: Final = """
-import socket, sys
-canary, port = sys.argv[1], int(sys.argv[2])
-def read():
-    print(open(canary).read())
-def reach():
-    socket.create_connection(("127.0.0.1", port), 2).close()
-for attempt in (read, reach, lambda: open(canary, "a").write("x"), lambda: open(canary + ".new", "w").close()):
-    try:
-        attempt()
-    except OSError:
-        pass
-open("inside", "w").close()
-"""
+_WHEN: Final = 1_000_000_000
+_TRIED: Final = "tried\n"
+_OPEN: Final = "open: "
 
 
 @dataclass(frozen=True)
@@ -57,7 +47,7 @@ NOT_TRIED: Final = Sandbox(None, "no cage was tried on this device")
 
 
 def find(layers: Iterable[Layer] = Layer, *, attempt: Callable[[Layer], str] | None = None) -> Sandbox:
-    """Try the layers, strongest first, and return the first that holds. Takes about 0.2 s where the first does."""
+    """Try the layers, strongest first, and return the first that holds. Takes about 0.4 s where the first does."""
     if not sys.platform.startswith("linux"):
         return Sandbox(None, f"there is no cage for {sys.platform} yet")
     reasons = []
@@ -78,32 +68,84 @@ def trial(layer: Layer) -> str:
         inside, canary = Path(made, "inside"), Path(made, "canary")
         inside.mkdir()
         canary.write_text(_SECRET, encoding="ascii")
-        cage = Cage(layer, str(inside), interpreter=tuple(cages.interpreter()))
-        program = [sys.executable, "-I", "-S", "-c", _TRIAL, str(canary), str(server.getsockname()[1])]
-        try:
-            ran = subprocess.run(
-                cages.command(cage, program),
-                cwd=inside,
-                env={"PATH": os.environ.get("PATH", os.defpath)},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_TRIAL_WITHIN_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return f"the trial did not end well: {error}"
-        if ran.returncode:
-            return (ran.stderr.strip().splitlines() or [f"the trial ended with {ran.returncode}"])[-1][-300:]
-        broken = {
-            "a program in it cannot write in its own directory": not Path(inside, "inside").exists(),
-            "a program in it reads files outside": _SECRET in ran.stdout,
-            "a program in it changes files outside": canary.read_text(encoding="ascii") != _SECRET,
-            "a program in it makes files outside": Path(made, "canary.new").exists(),
-            "a program in it reaches the network": _was_called(server),
-        }
-        return ", ".join(reason for reason, found in broken.items() if found)
+        os.utime(canary, (_WHEN, _WHEN))
+        source = Path(escapes.__file__).read_text(encoding="utf-8")
+        numbers = json.dumps(call_numbers.numbers(os.uname().machine))
+        arguments = [str(canary), str(server.getsockname()[1]), str(os.getpid()), numbers]
+        # Side by side: one that passes the limit of memory at its end, one that does nothing but pass that of the disk.
+        with (
+            _started(layer, inside, [source, *arguments], memory_bytes_max=escapes.MEMORY_BYTES // 2) as trying,
+            _started(layer, Path(made, "filled"), [source], disk_bytes_max=escapes.DISK_BYTES // 2) as filling,
+        ):
+            (said, errors), (_, filled) = _end_of(trying), _end_of(filling)
+        if _TRIED not in said:
+            return (errors.strip().splitlines() or [f"the trial ended with {trying.returncode}"])[-1][-300:]
+        return ", ".join([*_changed(canary, inside), *_reached(said, server), *_unlimited(errors + filled)])
+
+
+def _started(
+    layer: Layer, folder: Path, arguments: list[str], *, memory_bytes_max: int = 0, disk_bytes_max: int = 0
+) -> subprocess.Popen[str]:
+    """Start the trial program in a cage with this folder."""
+    folder.mkdir(exist_ok=True)
+    cage = Cage(
+        layer,
+        str(folder),
+        interpreter=tuple(cages.interpreter()),
+        memory_bytes_max=memory_bytes_max,
+        disk_bytes_max=disk_bytes_max,
+    )
+    return subprocess.Popen(
+        cages.command(cage, [sys.executable, "-I", "-S", "-c", *arguments]),
+        cwd=folder,
+        env={"PATH": os.environ.get("PATH", os.defpath)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+
+
+def _end_of(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Return what the program said; one that no limit ends is ended here."""
+    try:
+        return process.communicate(timeout=_TRIAL_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.communicate()
+
+
+def _changed(canary: Path, inside: Path) -> list[str]:
+    """Return what the trial could change outside, or not change inside."""
+    moved, new = Path(f"{canary}.moved"), Path(f"{canary}.new")
+    kept = moved if moved.exists() else canary
+    found = kept.stat()
+    broken = {
+        "a program in it cannot write in its own directory": not Path(inside, "inside").exists(),
+        "a program in it changes files outside": kept.read_text(encoding="ascii") != _SECRET,
+        "a program in it makes files outside": moved.exists() or new.exists(),
+        "a program in it changes modes, times or attributes of files outside": (
+            found.st_mode & 0o111 != 0 or found.st_mtime != _WHEN or bool(os.listxattr(kept))
+        ),
+    }
+    return [reason for reason, is_so in broken.items() if is_so]
+
+
+def _reached(said: str, server: socket.socket) -> list[str]:
+    """Return what the trial could read and reach, and which calls of the kernel are open to it."""
+    broken = {
+        "a program in it reads files outside": _SECRET in said,
+        "a program in it reaches the network": _was_called(server),
+    }
+    calls = [line.removeprefix(_OPEN) for line in said.splitlines() if line.startswith(_OPEN)]
+    return [*(reason for reason, is_so in broken.items() if is_so), *(f"a program in it {call}" for call in calls)]
+
+
+def _unlimited(said: str) -> list[str]:
+    """Return the limits for which the trial was not ended although it passed them."""
+    limits = {"memory": quota.MEMORY_EXCEEDED, "disk": quota.DISK_EXCEEDED}
+    return [f"a program in it uses {what} without limit" for what, code in limits.items() if f"({code})" not in said]
 
 
 def _was_called(server: socket.socket) -> bool:

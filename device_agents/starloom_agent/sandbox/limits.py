@@ -11,6 +11,9 @@ if sys.platform != "win32":
 
 FILE_BYTES_MAX = 16 * 1024**3
 MEMORY_BYTES_MAX = 2 * 1024**3
+"""Most that the processes of one call may use together."""
+DISK_BYTES_MAX = 8 * 1024**3
+"""Most that one caged call may write."""
 _MORE_THREADS = 512
 _OOM_SCORE = 700
 
@@ -23,7 +26,8 @@ def _threads_now() -> int | None:
         return None
 
 
-def _lower(kind: int, wanted: int) -> None:
+def lower(kind: int, wanted: int) -> None:
+    """Lower a limit of this process, and of what it starts, where it stands higher."""
     _, hard = resource.getrlimit(kind)
     limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     # macOS refuses some of them; the level that holds is what the offer states
@@ -31,16 +35,17 @@ def _lower(kind: int, wanted: int) -> None:
         resource.setrlimit(kind, (limit, limit))
 
 
-def apply(*, memory_bytes_max: int) -> None:
-    """Limit this process and what it starts; `memory_bytes_max` 0 leaves the address space alone."""
+def apply() -> None:
+    """Limit this process and what it starts.
+
+    Never its address space: programs reserve far more than they use. The runner watches what is used.
+    """
     with contextlib.suppress(OSError):
         # When memory runs out, the kernel ends a tool before the agent and before what people work with.
         Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE), encoding="ascii")
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_FSIZE, FILE_BYTES_MAX)
-    if memory_bytes_max:
-        _lower(resource.RLIMIT_AS, memory_bytes_max)
+    lower(resource.RLIMIT_CORE, 0)
+    lower(resource.RLIMIT_FSIZE, FILE_BYTES_MAX)
     threads = _threads_now()
     if threads is not None:
         # The limit counts all threads of this user, so it stands above what the machine has now.
-        _lower(resource.RLIMIT_NPROC, threads + _MORE_THREADS)
+        lower(resource.RLIMIT_NPROC, threads + _MORE_THREADS)

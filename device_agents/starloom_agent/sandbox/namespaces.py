@@ -55,7 +55,8 @@ def make_root(cage: Cage) -> None:
     _bind(sources[cage.temporary], root, "/tmp", kernel.ATTR_QUIET)  # noqa: S108 - the attempt's own, inside the cage
     for path, descriptor in sources.items():
         if path in cages.DEVICES:
-            _bind(descriptor, root, path, kernel.ATTR_NOSUID)
+            # Read-only keeps the mode and owner of the machine's own device; it is written to as before.
+            _bind(descriptor, root, path, kernel.ATTR_NOSUID | kernel.ATTR_RDONLY)
         elif path in (cage.workdir, *cage.write):
             _bind(descriptor, root, path, kernel.ATTR_QUIET)
         elif path != cage.temporary:

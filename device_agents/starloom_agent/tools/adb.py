@@ -178,7 +178,6 @@ def _tool(
 ) -> Tool:
     return Tool(
         name=name, title=title, args=args, run=run, effects=effects, repeatability=again, grant=_GRANT, probe=_probe,
-        limits_memory=False,
     )  # fmt: skip
 
 

@@ -189,7 +189,6 @@ def _tool(
         repeatability=repeat,
         grant="net:reach",
         probe=_probe,
-        limits_memory=False,
     )
 
 

@@ -1,19 +1,19 @@
 """`clipboard.read`, `clipboard.write`: the text on the clipboard of this device's display.
 
 What a person copied may be a password: reading and replacing it asks the owner each time. On X11 and Wayland a
-clipboard is a program that goes on answering, and nothing of a call outlives it: there the text stays for `keep_s`
-(or until something else is copied), and longer only where the desktop keeps a clipboard of its own.
+clipboard is a program that goes on answering: the agent keeps it for `keep_s`, until something else is copied or the
+agent ends. Longer the text stays only where the desktop keeps a clipboard of its own.
 """
 
 from __future__ import annotations
 
-import subprocess
 from typing import Annotated, Any
 
 import msgspec
 
-from starloom_agent.tools import display
+from starloom_agent.tools import display, outliving
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.programs import run_program
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _BYTES_MOST = 256 * 1024
@@ -46,6 +46,7 @@ _WRITE = {
     "powershell": ["powershell", "-NoProfile", "-Command", "Set-Clipboard -Value ([Console]::In.ReadToEnd())"],
     "pwsh": ["pwsh", "-NoProfile", "-Command", "Set-Clipboard -Value ([Console]::In.ReadToEnd())"],
 }
+_OWNED_WITHIN_S = 5.0
 _STAYING = frozenset({"wl-copy", "xclip", "xsel"})
 
 
@@ -59,7 +60,7 @@ class Write(Args, frozen=True, kw_only=True):
     """Puts a text on the clipboard in place of what is there; `keep_s` is for X11 and Wayland."""
 
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=_BYTES_MOST)]
-    keep_s: Annotated[int, msgspec.Meta(ge=1, le=500)] = 30
+    keep_s: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = 3600
 
 
 def read(_context: ToolContext, args: Read) -> dict[str, Any]:
@@ -69,28 +70,44 @@ def read(_context: ToolContext, args: Read) -> dict[str, Any]:
     return {**named, "text": ran.stdout, "chars": len(ran.stdout), "complete": not ran.lost_bytes}
 
 
-def write(_context: ToolContext, args: Write) -> dict[str, Any]:
+def write(context: ToolContext, args: Write) -> dict[str, Any]:
     program = display.program_for("writing to the clipboard", _WRITERS)
     if program not in _STAYING:
         display.run(_WRITE[program], stdin=args.text.encode())
         return {"chars": len(args.text), "stays": True}
-    _offer(_WRITE[program], args.text.encode(), args.keep_s)
-    return {"chars": len(args.text), "stays": False}
+    _offer(context, program, args)
+    return {"chars": len(args.text), "stays": False, "keep_s": args.keep_s}
 
 
-def _offer(argv: list[str], data: bytes, keep_s: int) -> None:
-    """Run the program that answers for the text until something else is copied, for `keep_s` at most."""
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(argv, env=display.environment(), stdin=pipe, stdout=subprocess.DEVNULL, stderr=pipe)
+def _offer(context: ToolContext, program: str, args: Write) -> None:
+    """Start the program that answers for the text, and return when the clipboard gives the text back."""
+    reader = display.program_for("reading the clipboard", _READERS)
+    data, said = args.text.encode(), context.workdir / "clipboard-said"
+    process = outliving.start(
+        context,
+        _WRITE[program],
+        environment=display.environment(),
+        stdin=data,
+        said=said,
+        kind="clipboard",
+        keep_s=args.keep_s,
+    )
+
+    def is_there() -> bool:
+        ran = run_program(
+            _READ[reader], timeout_s=_OWNED_WITHIN_S, environment=display.environment(), kept_bytes=2 * len(data) + 1024
+        )
+        return ran.exit_code == 0 and ran.stdout == args.text
+
+    there = False
     try:
-        _, said = process.communicate(data, timeout=keep_s)
-    except subprocess.TimeoutExpired:
-        process.terminate()
-        process.communicate()
-        return
-    if process.returncode:
-        words = said.decode("utf-8", "replace").strip()[-300:] or "it said nothing"
-        raise ToolFailed(Code.TOOL_FAILED, f"{argv[0]} ended with {process.returncode}: {words}")
+        there = outliving.settled(process, program, within_s=_OWNED_WITHIN_S, done=is_there, said=said) and is_there()
+    finally:
+        if not there:
+            process.kill()
+            process.wait()
+    if not there:
+        raise ToolFailed(Code.TOOL_FAILED, f"{program} took the text, but the clipboard does not give it back")
 
 
 def _read_probe() -> str | None:

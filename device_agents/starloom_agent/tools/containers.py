@@ -109,7 +109,6 @@ TOOLS = (
         repeatability=Repeatability.PURE,
         grant="container:read",
         probe=_probe,
-        limits_memory=False,
     ),
     Tool(
         name="container.logs",
@@ -120,6 +119,5 @@ TOOLS = (
         repeatability=Repeatability.PURE,
         grant="container:read",
         probe=_probe,
-        limits_memory=False,
     ),
 )

@@ -6,13 +6,16 @@ Whatever has the focus gets them, so each call asks the owner, and none is ever 
 
 from __future__ import annotations
 
+import itertools
 import re
+import unicodedata
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from starloom_agent.tools import display
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.programs import said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _POINTERS = {"x11": ("xdotool",), "macos": ("cliclick",)}
@@ -26,6 +29,7 @@ _KEYS = {
     "Prior": 116, "Next": 121, "Left": 123, "Right": 124, "Down": 125, "Up": 126, "F1": 122, "F2": 120, "F3": 99,
     "F4": 118, "F5": 96, "F6": 97, "F7": 98, "F8": 100, "F9": 101, "F10": 109, "F11": 103, "F12": 111,
 }  # fmt: skip
+_NEW_KEY_MS = 100
 _ONE_CHARACTER = re.compile(r"[a-z0-9]")
 
 
@@ -39,7 +43,7 @@ class Click(Args, frozen=True, kw_only=True):
 
 
 class Type(Args, frozen=True, kw_only=True):
-    """A text, as if typed. It goes to what has the focus."""
+    """A text, as if typed. It goes to what has the focus; no display says what became of it there (`confirmed`)."""
 
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=4000)]
 
@@ -64,15 +68,51 @@ def click(_context: ToolContext, args: Click) -> dict[str, Any]:
 
 
 def type_text(_context: ToolContext, args: Type) -> dict[str, Any]:
+    _refuse_untypable(args.text)
     program = display.program_for("typing", _KEYBOARDS)
     if program == "xdotool":
-        display.run([program, "type", "--clearmodifiers", "--file", "-"], stdin=args.text.encode(), timeout_s=300)
+        _type_on_x11(args.text)
     elif program == "wtype":
         display.run([program, "-"], stdin=args.text.encode(), timeout_s=300)
     else:
         script = 'on run argv\ntell application "System Events" to keystroke (item 1 of argv)\nend run'
         display.run([program, "-e", script, args.text], timeout_s=300)
-    return {"chars": len(args.text)}
+    return {"chars": len(args.text), "confirmed": False}
+
+
+def _refuse_untypable(text: str) -> None:
+    """Refuse a character that no key makes, before anything is typed.
+
+    Raises:
+        ToolFailed: `bad_arguments`, naming the first such character and its place.
+    """
+    for at, char in enumerate(text):
+        if char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cs", "Cn"):
+            name = unicodedata.name(
+                char, "no character of Unicode" if unicodedata.category(char) == "Cn" else "a control"
+            )
+            detail = f"U+{ord(char):04X} ({name}) at position {at + 1} cannot be typed; only line ends and tabs can"
+            raise ToolFailed(Code.BAD_ARGUMENTS, detail, effect=False)
+
+
+def _type_on_x11(text: str) -> None:
+    """Type ASCII as it comes, and everything else key by key, slowly: the display learns a key for each of those.
+
+    A window that has not heard of the new key yet drops it, and letters of the upper case need Shift to be such.
+    Nothing of the text is an argument, since arguments are shown to everybody on the device.
+    """
+    for plain, run in itertools.groupby(text, str.isascii):
+        part = "".join(run)
+        if plain:
+            ran = display.run(
+                ["xdotool", "type", "--clearmodifiers", "--file", "-"], stdin=part.encode(), timeout_s=300
+            )
+        else:
+            words = [f"{'shift+' if char.lower() != char else ''}U{ord(char):04X}" for char in part]
+            script = f"key --clearmodifiers --delay {_NEW_KEY_MS} {' '.join(words)}\n"
+            ran = display.run(["xdotool", "-"], stdin=script.encode(), timeout_s=30 + len(part) * _NEW_KEY_MS / 250)
+        if ran.stderr.strip():
+            raise ToolFailed(Code.TOOL_FAILED, f"xdotool did not type all of the text: {said_by(ran)}")
 
 
 def parts_of(key: str) -> tuple[list[str], str]:

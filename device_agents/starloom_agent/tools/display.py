@@ -1,36 +1,36 @@
 """Whether this device has a display, and how its own programs are run there. No tool, no decision.
 
-On Linux that is what the environment names (Wayland before X11, as a Wayland session has both); macOS and Windows have
-one where a person is signed in. Programs are run by their argument list; a text is never part of a script.
+On Linux that is what `desktop_session` finds (Wayland before X11, as a Wayland session has both); macOS and Windows
+have one where a person is signed in. Programs are run by their argument list; a text is never part of a script.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
 
+from starloom_agent.platforms import desktop_session
 from starloom_agent.tools.interface import ToolFailed
 from starloom_agent.tools.programs import KEPT_BYTES, Ran, needed, quiet_environment, run_program, said_by
 from starloom_protocol.vocabulary import Code
 
-_NAMES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
-NO_DISPLAY = "this device has no display (neither WAYLAND_DISPLAY nor DISPLAY is set where its agent runs)"
+NO_DISPLAY = "this device has no display (no session of this user shows one to its agent)"
 
 
 def session() -> str:
     """Return `macos`, `windows`, `wayland`, `x11`, or nothing where there is no display."""
     if sys.platform in ("darwin", "win32"):
         return "macos" if sys.platform == "darwin" else "windows"
-    if os.environ.get("WAYLAND_DISPLAY"):
+    found = desktop_session.variables()
+    if found.get("WAYLAND_DISPLAY"):
         return "wayland"
-    return "x11" if os.environ.get("DISPLAY") else ""
+    return "x11" if found.get("DISPLAY") else ""
 
 
 def environment() -> dict[str, str]:
     """Return what a program needs to find the display."""
-    return {**quiet_environment(), **{name: os.environ[name] for name in _NAMES if name in os.environ}}
+    return {**quiet_environment(), **desktop_session.variables()}
 
 
 def first_of(*programs: str) -> str | None:

@@ -21,11 +21,11 @@ import msgspec
 from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox.cage import Cage, Layer
 from starloom_agent.sandbox.levels import UNCONFINED
-from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
+from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
 from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import Ran, quiet_environment, run_program
+from starloom_agent.tools.programs import Ran, quiet_environment, refuse_limit, run_program
 from starloom_agent.tools.refs import FileRef
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -121,9 +121,11 @@ def _git(
             interpreter=tuple(cages.interpreter()),
             read=(*context.caged_roots()[0], str(context.workdir)),
             memory_bytes_max=MEMORY_BYTES_MAX,
+            disk_bytes_max=DISK_BYTES_MAX,
         )
         command = cages.command(cage, command)
     ran = run_program(command, timeout_s=timeout_s, cwd=home, environment=_environment(home), kept_bytes=kept)
+    refuse_limit(ran, "git")
     if ran.exit_code:
         raise _fault(ran)
     return ran

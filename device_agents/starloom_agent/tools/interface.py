@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
+from starloom_agent.calls import Detached
 from starloom_agent.tools.beneath import Beneath, outermost
 from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
@@ -126,7 +127,8 @@ class ToolContext:
     `secrets` (values by handle) are scrubbed by value from everything that leaves. `cage` names the sandbox layer for
     programs of the request's own making, `none` where the owner allows to do without, empty where such a program may
     not run. `confine` gives up every file but the granted folders and `workdir`, for good; a tool that starts caged
-    programs calls it when the last one has ended, because no cage can be made afterwards.
+    programs calls it when the last one has ended, because no cage can be made afterwards. `lab` is a device of the
+    demonstration. `detached` takes the programs that outlive a call that succeeds.
     """
 
     workdir: Path
@@ -139,6 +141,8 @@ class ToolContext:
     network: bool = False
     cage: str = ""
     notes: Path | None = None
+    lab: bool = False
+    detached: list[Detached] = field(default_factory=list)
     confine: Callable[[], None] = _stay_free
 
     @functools.cached_property
@@ -254,8 +258,7 @@ class Tool:
 
     `grant` None means that every profile allows it. `probe` returns why the tool cannot work here, without any
     effect. `in_process` tools run in the agent's own loop and must be pure and instant; only the lab has one.
-    `lab_only` tools are offered with `--lab` alone. `limits_memory` False lifts the address-space limit for tools
-    whose programs reserve much more than they use. `caged` tools run programs that come with the request: without a
+    `lab_only` tools are offered with `--lab` alone. `caged` tools run programs that come with the request: without a
     cage on this device they are not available, unless the owner grants `python:unconfined`. The process of a
     `confined` tool reaches the granted folders, its own directory and the folders `reads` alone. `asks_by` names the
     arguments that an answer of the owner is bound to (none: all), `never_asks` a tool that asks the person by itself.
@@ -274,7 +277,6 @@ class Tool:
     probe: Callable[[], str | None] = _available
     in_process: bool = False
     lab_only: bool = False
-    limits_memory: bool = True
     caged: bool = False
     confined: bool = False
     reads: tuple[str, ...] = ()

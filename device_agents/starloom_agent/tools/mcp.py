@@ -213,7 +213,6 @@ def tool_of(told: Told) -> Tool:
         effects=tuple(told.effects),
         repeatability=told.repeatability,
         grant=told.grant,
-        limits_memory=False,
         schema=told.schema,
         told=msgspec.json.encode(told).decode(),
     )

@@ -1,7 +1,7 @@
 """`notify`, `ask`, `open`: what reaches the person at a device, by the desktop's own programs.
 
-Where there is no desktop, `notify` writes to the log and says so; the other two are not offered. They take the
-screen of a person, so no profile has them: the owner grants `desktop:use`.
+Each succeeds only where a person can see it; where there is no desktop, `notify` fails and the other two are not
+offered. Those take the screen of a person, so no profile has them: the owner grants `desktop:use`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ import os
 import shutil
 import sys
 import urllib.parse
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
-from starloom_agent.tools import display
+from starloom_agent.tools import display, outliving
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import needed, run_program, said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+
+NO_NOTICE = "this device has no desktop to show a notice on"
 
 
 class Notify(Args, frozen=True, kw_only=True):
@@ -45,10 +48,13 @@ def notify(context: ToolContext, args: Notify) -> dict[str, Any]:
     context.log(f"{args.title}: {text}")
     argv = _notice_argv(args.title, text)
     if argv is None:
-        return {"text": text, "shown": "log", "reason": "this device has no desktop to show a notice on"}
+        if context.lab:
+            # A device of the demonstration has nobody before it; its log is where its notices are looked at.
+            return {"text": text, "shown": "log", "reason": NO_NOTICE}
+        raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{NO_NOTICE}: nobody saw {text!r}", effect=False)
     ran = run_program(argv, timeout_s=10, environment=display.environment())
     if ran.exit_code:
-        return {"text": text, "shown": "log", "reason": f"{argv[0]} failed: {ran.stderr.strip()[:200]}"}
+        raise ToolFailed(Code.TOOL_FAILED, f"the notice was not shown: {argv[0]} failed: {said_by(ran)}", effect=False)
     return {"text": text, "shown": argv[0], "reason": ""}
 
 
@@ -96,6 +102,15 @@ class Open(Args, frozen=True, kw_only=True):
     target: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
 
 
+_OPENED_WITHIN_S = 5.0
+# The exit codes of xdg-open.
+_WHY_NOT = {
+    2: "the file is not there",
+    3: "no program for it is installed",
+    4: "the program for it failed",
+}
+
+
 def _opener() -> str | None:
     names = {"darwin": "open", "win32": "explorer"}
     return shutil.which(names.get(sys.platform, "xdg-open")) if display.session() else shutil.which("termux-open")
@@ -110,9 +125,14 @@ def open_target(context: ToolContext, args: Open) -> dict[str, Any]:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.target} does not exist on this device", effect=False)
         target = os.fspath(real)
     opener = needed(_opener(), _open_probe())
-    ran = run_program([opener, target], timeout_s=15, environment=display.environment())
-    if ran.exit_code:
-        raise ToolFailed(Code.TOOL_FAILED, f"{opener} could not open {args.target}: {said_by(ran)}")
+    process = outliving.start(context, [opener, target], environment=display.environment())
+    try:
+        # One that goes on running is the program itself: it has opened, and stays until a person closes it.
+        outliving.settled(process, opener, within_s=_OPENED_WITHIN_S, done=lambda: False)
+    except ToolFailed as failed:
+        why = _WHY_NOT.get(process.returncode, "") if Path(opener).name == "xdg-open" else ""
+        detail = f"{args.target} could not be opened: {failed.detail}" + (f" ({why})" if why else "")
+        raise ToolFailed(Code.TOOL_FAILED, detail, effect=False) from failed
     return {"opened": args.target}
 
 

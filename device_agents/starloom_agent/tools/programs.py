@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from starloom_agent.sandbox.cage import passed_limit
 from starloom_agent.tools.interface import ToolFailed
 from starloom_protocol.scrubbing import Scrubber, Stream
 from starloom_protocol.vocabulary import Code
@@ -141,6 +142,18 @@ def run_program(
     for reader in readers:
         reader.join(2)  # a grandchild that kept the pipe open must not hold the answer back
     return Ran(exit_code=code, stdout=out.text(), stderr=err.text(), lost_bytes=out.lost_bytes + err.lost_bytes)
+
+
+def refuse_limit(ran: Ran, who: str) -> None:
+    """Pass over a program that ended within the limits of its cage.
+
+    Raises:
+        ToolFailed: with the code of the limit that it passed and what it used.
+    """
+    passed = passed_limit(ran.exit_code, ran.stderr)
+    if passed is not None:
+        code, sentence = passed
+        raise ToolFailed(Code(code), f"{who} was ended: {sentence}")
 
 
 def needed(program: str | None, why_not: str | None) -> str:

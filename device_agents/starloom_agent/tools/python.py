@@ -16,11 +16,11 @@ import msgspec
 from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox.cage import Cage, Layer
 from starloom_agent.sandbox.levels import UNCONFINED
-from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
+from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.laying_out import names_of
-from starloom_agent.tools.programs import quiet_environment, run_program
+from starloom_agent.tools.programs import quiet_environment, refuse_limit, run_program
 from starloom_agent.tools.refs import FileRef, media_of
 from starloom_agent.tools.variables import checked
 from starloom_agent.tools.walking import Walk
@@ -76,6 +76,7 @@ def _command(context: ToolContext, home: Path, argv: tuple[str, ...], names: Ite
         read=read,
         write=write,
         memory_bytes_max=MEMORY_BYTES_MAX,
+        disk_bytes_max=DISK_BYTES_MAX,
         variables=tuple(names),
     )
     return cages.command(cage, program)
@@ -120,6 +121,7 @@ def run(context: ToolContext, args: Run) -> dict[str, Any]:
         kept_bytes=_SHOWN_BYTES,
         hidden=context.hidden,
     )
+    refuse_limit(ran, "the program")
     # Whatever the program left is taken without the right to follow it anywhere.
     context.confine()
     if ran.exit_code and not args.any_exit:

@@ -78,6 +78,5 @@ TOOLS = (
         repeatability=Repeatability.NEVER,
         grant="screen:view",
         probe=_probe,
-        limits_memory=False,
     ),
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from starloom_agent.sandbox import confinement, landlock
+from starloom_agent.sandbox import call_numbers, confinement, escapes, landlock, seccomp
 from tests.waiting import PATIENCE_S
 
 TRY = """
@@ -37,6 +38,20 @@ socket.create_server(("127.0.0.1", 0)).close()
 print(subprocess.run(["cat", str(home / "policy.toml")], capture_output=True, text=True).returncode)
 """
 
+CALLS = """
+import os, pathlib, socket, sys
+from starloom_agent.sandbox import confinement, escapes, call_numbers
+work = pathlib.Path(sys.argv[1])
+assert confinement.confine(read=[], write=[str(work)])
+tries = escapes.calls_open(call_numbers.numbers(os.uname().machine), int(sys.argv[2]))
+print(len(tries), [said for said, heard in tries.items() if heard()])
+made = work / "made"
+made.write_text("x")
+made.chmod(0o600)
+os.utime(made, (1, 1))
+print(made.stat().st_mode & 0o777 == 0o600, made.stat().st_mtime, bool(socket.getaddrinfo("localhost", 80)))
+"""
+
 
 def test_a_confined_process_reaches_its_folders_alone(tmp_path: Path) -> None:
     assert landlock.abi() >= landlock.ABI_REFER, "this machine cannot show it: its kernel has no Landlock"
@@ -50,6 +65,19 @@ def test_a_confined_process_reaches_its_folders_alone(tmp_path: Path) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (ran.stdout, ran.stderr) == ("mine 1\n", "")
     assert sorted(path.name for path in home.iterdir()) == ["device.key", "ledger.sqlite", "policy.key", "policy.toml"]
+
+
+def test_a_confined_process_has_the_filter_of_cages(tmp_path: Path) -> None:
+    assert seccomp.is_known(), "this machine cannot show it: there is no filter for its processor"
+    tries = len(escapes.calls_open(call_numbers.numbers(os.uname().machine), os.getpid()))
+    command = [sys.executable, "-P", "-c", CALLS, str(tmp_path), str(os.getpid())]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (ran.stdout, ran.stderr) == (f"{tries} []\nTrue 1.0 True\n", "")
+
+
+def test_no_filter_is_put_on_a_32_bit_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "maxsize", (1 << 31) - 1)
+    assert not seccomp.is_known()
 
 
 def test_where_the_kernel_cannot_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,9 @@ from starloom_protocol.vocabulary import Code, Effect, Profile
 (PYTHON,) = python.TOOLS
 WORK = Policy(profile=Profile.WORK)
 CAGED = Sandbox(Layer.LANDLOCK)
+HELD = [layer for layer in Layer if not levels.trial(layer)]
+# Open to every program of this machine that is in no cage, whatever its kernel was built with.
+OPEN_CALLS = ("makes memory that no limit sees", "takes descriptors of processes", "traces processes")
 
 
 def answers(**reasons: str) -> Callable[[Layer], str]:
@@ -39,10 +42,35 @@ def test_without_a_layer_the_reasons_are_kept() -> None:
 
 
 def test_the_trial_sees_a_cage_that_leaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "_TRIAL_WITHIN_S", 2.0)
     monkeypatch.setattr(cages, "command", lambda _, program: program)
     reason = levels.trial(Layer.NAMESPACES)
-    for what in ("reads files", "changes files", "makes files", "reaches the network"):
+    for what in ("reads files", "changes files", "makes files", "changes modes", "reaches the network", *OPEN_CALLS):
         assert what in reason
+    assert "uses memory without limit, a program in it uses disk without limit" in reason
+
+
+# bubblewrap starts the cage's code a second time, which these changes do not reach.
+CHANGED_HERE = [layer for layer in HELD if layer is not Layer.BUBBLEWRAP]
+
+
+@pytest.mark.parametrize("layer", CHANGED_HERE)
+def test_the_trial_sees_a_cage_without_its_filter(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> None:
+    without = "from starloom_agent.sandbox import seccomp; seccomp.restrict = lambda **_: None; sys.exit("
+    monkeypatch.setattr(cages, "_RUN", cages._RUN.replace("sys.exit(", without))
+    reason = levels.trial(layer)
+    for what in OPEN_CALLS:
+        assert what in reason
+    # Mounts keep the metadata of files outside; Landlock does not.
+    assert ("changes modes" in reason) == (layer is Layer.LANDLOCK)
+
+
+@pytest.mark.parametrize("layer", HELD)
+def test_the_trial_sees_a_cage_without_its_watch(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "_TRIAL_WITHIN_S", 2.0)
+    without = "from starloom_agent.sandbox import quota; quota.Quota.passed = lambda _: []; sys.exit("
+    monkeypatch.setattr(cages, "_RUN", cages._RUN.replace("sys.exit(", without))
+    assert "uses memory without limit, a program in it uses disk without limit" in levels.trial(layer)
 
 
 def test_the_trial_sees_a_cage_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +121,7 @@ def test_bubblewrap_is_given_named_folders_only() -> None:
     assert argv[-4:] == ["--chdir", "/w", "--", "true"]
     assert "--unshare-all" in argv
     bound = [argv[index + 1] for index, word in enumerate(argv) if word == "--bind"]
-    assert bound == ["/w/.tmp", "/w", "/x"]
+    assert bound == ["/w/.tmp", "/w/.tmp", "/w", "/x"]
     assert "/" not in argv
 
 

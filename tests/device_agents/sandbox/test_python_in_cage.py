@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
 
 SANDBOX = levels.find()
 BOMBS = {
-    "memory": "x = bytearray(8 << 30)",
+    "memory": "x = b'x' * (8 << 30)",
     "processes": (
         "import os, time\nfor _ in range(10):\n    try: os.fork()\n    except OSError: pass\n    time.sleep(0.03)\n"
         "time.sleep(60)"
@@ -89,11 +90,27 @@ async def bench(hub: HubStandIn, tmp_path: Path) -> AsyncIterator[Bench]:
 async def test_bombs_end_alone_and_the_agent_stays_connected(bench: Bench) -> None:
     for name, code in BOMBS.items():
         result = await bench.python(code, name)
-        assert (result.outcome, result.code) == (Outcome.ERROR, Code.EXIT_CODE), (name, result.detail)
+        code_of_it = Code.MEMORY_EXCEEDED if name == "memory" else Code.EXIT_CODE
+        assert (result.outcome, result.code) == (Outcome.ERROR, code_of_it), (name, result.detail)
     heard = len(bench.hub.of(Alive))
     await bench.hub.until(lambda: len(bench.hub.of(Alive)) > heard)
     assert (await bench.python("print(1)", "after")).outcome is Outcome.OK
     assert len(bench.hub.hellos) == 1
+
+
+async def test_memory_above_the_limit_is_told_with_both_figures(bench: Bench) -> None:
+    result = await bench.python("import mmap\nm = mmap.mmap(-1, 8 << 30)\nfor _ in range(8): m.write(bytes(1 << 30))")
+    assert result.code is Code.MEMORY_EXCEEDED, result.detail
+    assert re.search(r"was ended: it used \d+ MiB of memory; its limit is 2048 MiB$", result.detail), result.detail
+
+
+async def test_address_space_may_be_reserved(bench: Bench) -> None:
+    code = (
+        "import mmap; kept = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000; "
+        "a = mmap.mmap(-1, 64 << 30, flags=kept); b = mmap.mmap(-1, 64 << 30, flags=kept, prot=0)"
+    )
+    result = await bench.python(code)
+    assert result.outcome is Outcome.OK, result.detail
 
 
 async def test_it_works_on_granted_folders_and_gives_its_value(bench: Bench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,6 +13,7 @@ import msgspec
 import pytest
 
 from starloom_agent.sandbox.levels import UNCONFINED
+from starloom_agent.tools import outliving
 from starloom_agent.tools.interface import Folders, ToolContext
 from starloom_agent.tools.registry import all_tools
 from starloom_protocol.values import canonical, parse
@@ -91,5 +93,9 @@ class Device:
 
 
 @pytest.fixture
-def device(tmp_path: Path) -> Device:
-    return Device(tmp_path)
+def device(tmp_path: Path) -> Iterator[Device]:
+    yield Device(tmp_path)
+    while outliving.STARTED:
+        process = outliving.STARTED.pop()
+        process.kill()
+        process.wait()

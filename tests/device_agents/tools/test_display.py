@@ -6,6 +6,7 @@ No display is here: what is tested is what is asked of the programs, and what be
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from starloom_agent.platforms import desktop_session
 from starloom_agent.policy import Policy, decide
 from starloom_agent.tools import clipboard, desktop, display, screen
 from starloom_agent.tools.interface import Tool, ToolFailed
@@ -104,16 +106,19 @@ def test_more_than_fits_is_said(device: Device, install: Install) -> None:
 
 
 def test_a_text_goes_to_the_clipboard_by_its_input_alone(device: Device, install: Install) -> None:
-    folder = install("wayland", wl_copy="cat > {}/text".format("$(dirname $0)").replace("$(dirname $0)", "${0%/*}"))
-    assert device.call("clipboard.write", text="a; rm -rf $HOME") == {"chars": 15, "stays": False}
+    folder = install("wayland", wl_copy="cat > ${0%/*}/text", wl_paste="cat ${0%/*}/text")
+    assert device.call("clipboard.write", text="a; rm -rf $HOME") == {"chars": 15, "stays": False, "keep_s": 3600}
     assert (folder / "text").read_text(encoding="utf-8") == "a; rm -rf $HOME"
-    assert asked(folder) == ["wl-copy", "--foreground", "--type", "text/plain"]
+    assert "wl-copy --foreground --type text/plain" in " ".join(asked(folder))
 
 
-def test_it_is_kept_as_long_as_asked_and_then_let_go(device: Device, install: Install) -> None:
-    install("x11", xclip="cat > /dev/null; echo $$ > ${0%/*}/pid; exec sleep 100")
-    folder = install("x11")
-    assert device.call("clipboard.write", text="x", keep_s=1) == {"chars": 1, "stays": False}
+def test_a_clipboard_that_does_not_give_the_text_is_a_failure(
+    device: Device, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clipboard, "_OWNED_WITHIN_S", 0.2)
+    folder = install("x11", xclip="[ $3 = -out ] && exit 1; echo $$ > ${0%/*}/pid; exec sleep 100")
+    with pytest.raises(ToolFailed, match="does not give it back"):
+        device.call("clipboard.write", text="x")
     with pytest.raises(ProcessLookupError):
         os.kill(int((folder / "pid").read_text()), 0)
 
@@ -183,6 +188,39 @@ def test_what_is_typed_is_never_an_argument(
     assert asked(folder) == [program, *words]
 
 
+def test_what_the_keyboard_lacks_is_typed_key_by_key(device: Device, install: Install) -> None:
+    folder = install("x11", xdotool="{ printf '%s: ' $1; cat; echo; } >> ${0%/*}/text")
+    found = device.call("desktop.type", text="Grüße, ÄÖ 漢😀\n")
+    assert found == {"chars": 13, "confirmed": False}
+    assert (folder / "text").read_text(encoding="utf-8").splitlines() == [
+        "type: Gr",
+        "-: key --clearmodifiers --delay 100 U00FC U00DF", "",
+        "type: e, ",
+        "-: key --clearmodifiers --delay 100 shift+U00C4 shift+U00D6", "",
+        "type:  ",
+        "-: key --clearmodifiers --delay 100 U6F22 U1F600", "",
+        "type: ", "",
+    ]  # fmt: skip
+    assert not any(char in "".join(asked(folder)) for char in ("ü", "00FC", "Gr"))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"), [("ab\x07", r"U\+0007 .* position 3"), ("\x1b[2J", r"U\+001B .* position 1")]
+)
+def test_a_character_that_no_key_makes_is_named(text: str, named: str, device: Device, install: Install) -> None:
+    folder = install("x11", xdotool="")
+    with pytest.raises(ToolFailed, match=named) as failed:
+        device.call("desktop.type", text=text)
+    assert failed.value.code is Code.BAD_ARGUMENTS
+    assert not (folder / "asked").exists()
+
+
+def test_a_keyboard_that_complains_is_a_failure(device: Device, install: Install) -> None:
+    install("x11", xdotool="cat > /dev/null; echo 'no key for it' >&2")
+    with pytest.raises(ToolFailed, match="did not type all of the text: no key for it"):
+        device.call("desktop.type", text="x")
+
+
 def test_keys_come_from_a_table(device: Device, install: Install) -> None:
     folder = install("x11", xdotool="")
     device.call("desktop.keys", keys=["ctrl+shift+t", "Return"])
@@ -222,10 +260,57 @@ def test_a_session_is_found_by_what_the_environment_names(monkeypatch: pytest.Mo
     assert display.environment()["DISPLAY"] == ":0"
     monkeypatch.delenv("WAYLAND_DISPLAY")
     assert display.session() == "x11"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/nowhere")
+    monkeypatch.delenv("DISPLAY")
+    assert display.session() == ""
+    monkeypatch.setenv("DISPLAY", ":0")
     assert display.lacking("typing", {"wayland": ("wtype",)}) == "typing is not possible in a x11 session"
     for platform, name in (("darwin", "macos"), ("win32", "windows")):
         monkeypatch.setattr("sys.platform", platform)
         assert display.session() == name
+
+
+@pytest.fixture
+def signed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user whose agent began before the desktop: nothing in its environment, a runtime folder, a service manager."""
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in desktop_session.NAMES:
+        monkeypatch.delenv(name, raising=False)
+    runtime, programs = tmp_path / "runtime", tmp_path / "programs"
+    runtime.mkdir()
+    programs.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    manager = programs / "systemctl"
+    manager.write_text(f"#!/bin/sh\n[ \"$*\" = '--user show-environment' ] && cat {programs}/shown\n")
+    manager.chmod(0o755)
+    (programs / "shown").write_text("LANG=C.UTF-8\nSECRET=s\n")
+    return tmp_path
+
+
+def test_a_desktop_that_came_after_the_agent_is_found(signed_in: Path) -> None:
+    assert display.session() == ""
+    (signed_in / "programs" / "shown").write_text("DISPLAY=:7\nXAUTHORITY=$'/run/it'\nSECRET=s\n")
+    assert display.session() == "x11"
+    found = display.environment()
+    assert (found["DISPLAY"], found["XAUTHORITY"]) == (":7", "/run/it")
+    assert "SECRET" not in found
+
+
+def test_the_sockets_of_a_desktop_are_found(signed_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_UNIX) as wayland, socket.socket(socket.AF_UNIX) as bus:
+        monkeypatch.chdir(signed_in / "runtime")
+        wayland.bind("wayland-0")
+        bus.bind("bus")
+        assert display.session() == "wayland"
+        assert display.environment()["DBUS_SESSION_BUS_ADDRESS"] == f"unix:path={signed_in / 'runtime' / 'bus'}"
+
+
+def test_a_link_in_place_of_a_desktops_socket_is_none(signed_in: Path) -> None:
+    (signed_in / "runtime" / "wayland-0").symlink_to("/dev/null")
+    (signed_in / "runtime" / "bus").write_text("")
+    assert display.session() == ""
+    assert "DBUS_SESSION_BUS_ADDRESS" not in display.environment()
 
 
 def test_arguments_out_of_bounds_are_refused() -> None:

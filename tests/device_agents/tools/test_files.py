@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import gc
 import hashlib
 import os
 from pathlib import Path
@@ -293,3 +295,19 @@ def test_only_paths_where_nothing_stood_are_added(device: Device) -> None:
     assert device.call("fs.write", files=files, under="in")["added"] == []
     assert device.call("fs.write", path="note.txt", text="a")["added"] == ["note.txt"]
     assert device.call("fs.write", path="note.txt", text="b")["added"] == []
+
+
+def test_descriptors_of_a_call_are_closed_after_it(tmp_path: Path) -> None:
+    def held() -> int:
+        count = 0
+        for number in range(1024):
+            with contextlib.suppress(OSError):
+                count += os.path.samestat(os.fstat(number), tmp_path.stat())
+        return count
+
+    files = Beneath(read=(tmp_path,))
+    assert files.is_folder(tmp_path)
+    assert held() == 1
+    del files
+    gc.collect()
+    assert held() == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -190,17 +191,43 @@ def test_hosts_that_the_owner_has_not_listed_are_refused(device: Device) -> None
         assert failed.value.code is Code.POLICY_REFUSED
 
 
-def test_a_notice_without_a_desktop_goes_to_the_log_and_says_so(
+def no_desktop(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/nowhere")
+
+
+def test_a_notice_that_nobody_can_see_is_a_failure(
     device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(name, raising=False)
+    no_desktop(monkeypatch)
     monkeypatch.setattr(sys, "platform", "linux")
-    found = device.call("notify", text="Your pictures are safe", count=21)
-    assert (found["text"], found["shown"]) == ("Your pictures are safe (21)", "log")
-    assert found["reason"]
+    with pytest.raises(ToolFailed, match="no desktop to show a notice on") as failed:
+        device.call("notify", text="Your pictures are safe", count=21)
+    assert failed.value.code is Code.TOOL_UNAVAILABLE
     assert device.said.lines == ["Starloom: Your pictures are safe (21)"]
+
+
+def test_a_demo_device_shows_its_notices_in_its_log(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_desktop(monkeypatch)
+    monkeypatch.setattr(sys, "platform", "linux")
+    (tool,) = [tool for tool in TOOLS if tool.name == "notify"]
+    found = tool.run(replace(device.context(), lab=True), msgspec.convert({"text": "Safe"}, tool.args))
+    assert (found["shown"], device.said.lines) == ("log", ["Starloom: Safe"])
+
+
+def test_a_desktop_that_shows_no_notice_is_a_failure(
+    device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "notify-send"
+    program.write_text('#!/bin/sh\necho "no notification daemon" >&2\nexit 1\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("DISPLAY", ":9")
+    monkeypatch.setattr(sys, "platform", "linux")
+    with pytest.raises(ToolFailed, match="was not shown: notify-send failed: no notification daemon"):
+        device.call("notify", text="x")
 
 
 def test_a_notice_is_given_to_the_desktop_as_words(
@@ -219,8 +246,7 @@ def test_a_notice_is_given_to_the_desktop_as_words(
 def test_questions_and_openers_are_not_offered_without_a_desktop(
     device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(name, raising=False)
+    no_desktop(monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
     reasons = {tool.name: tool.probe() for tool in TOOLS}

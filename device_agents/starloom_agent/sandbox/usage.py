@@ -1,0 +1,154 @@
+"""How much memory a group of processes uses and how much it has written, as the kernel counts it. Decides nothing.
+
+Memory is what is used, never what is reserved: pages of each process's own once, shared ones once for all, and
+memory files (memfd) that no process maps. Standard library only: it is read in the cage's small process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, TextIO
+
+_KIB: Final = 1024
+_BLOCK_BYTES: Final = 512
+_MEMFD: Final = "/memfd:"
+# How maps of shared memory without a file of a folder are named in /proc/PID/maps.
+_SHARED_NAMES: Final = (_MEMFD, "/dev/zero (deleted)", "/SYSV")
+
+
+def below(root: int) -> list[int]:
+    """Return the processes below this one, as the kernel lists them; costs what the tree has, not the machine."""
+    found: list[int] = []
+    queue = [root]
+    while queue:
+        try:
+            for task in Path(f"/proc/{queue[0]}/task").iterdir():
+                children = (task / "children").read_text(encoding="ascii").split()
+                found += map(int, children)
+                queue += map(int, children)
+        except OSError:
+            pass  # it ended meanwhile
+        queue.pop(0)
+    return found
+
+
+def memory_bytes(pids: Iterable[int], enough: int) -> int:
+    """Return what these processes use together; exact only above `enough`, which a cheap upper bound is held to."""
+    pids = list(pids)
+    files = _memory_files(pids)
+    own = shared = tables = 0
+    for pid in pids:
+        anonymous, mapped = _resident(pid)
+        own, shared = own + anonymous, shared + mapped
+        tables += _fields(f"/proc/{pid}/status").get("VmPTE", 0)
+    if own + shared + tables + files <= enough:
+        return own + shared + tables + files
+    # Above, a page that several processes share was counted for each of them, and a mapped memory file twice.
+    own = shared = in_files = 0
+    for pid in pids:
+        rollup = _fields(f"/proc/{pid}/smaps_rollup")
+        if "Pss_Anon" in rollup:
+            own += rollup["Pss_Anon"] + rollup.get("SwapPss", 0)
+            mapped = _mapped_files(pid)
+            shared, in_files = shared + rollup.get("Pss_Shmem", 0) - mapped, in_files + mapped
+        else:
+            # It has ended, or it may not be read (a program that hides itself): then all of it counts.
+            anonymous, mapped = _resident(pid)
+            own, shared = own + anonymous, shared + mapped
+    return own + max(0, shared) + tables + max(files, in_files)
+
+
+def maps_shared_memory(pids: Iterable[int]) -> bool:
+    """Return whether any of these maps shared memory of which no folder shows a file."""
+    for pid in pids:
+        with contextlib.suppress(OSError), _text(f"/proc/{pid}/maps") as lines:
+            if any(name in line for line in lines for name in _SHARED_NAMES):
+                return True
+    return False
+
+
+def machine_shared_bytes() -> int:
+    """Return the shared memory of the whole machine, tmpfs included."""
+    return _fields("/proc/meminfo").get("Shmem", 0)
+
+
+def written_bytes(pids: Iterable[int]) -> int:
+    """Return what these processes, and those that they have waited for, have given to file systems on disks.
+
+    Rewriting counts each time. A file system in memory (tmpfs) is not counted by the kernel.
+    """
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines():
+                if line.startswith("write_bytes:"):
+                    total += int(line.split()[1])
+    return total
+
+
+def folder_bytes(root: str, entries_max: int) -> tuple[int, int]:
+    """Return what lies below a folder, and the number of entries; above `entries_max` the rest is not looked at."""
+    total = entries = 0
+    queue = [root]
+    while queue and entries <= entries_max:
+        with contextlib.suppress(OSError), os.scandir(queue.pop()) as found:
+            for entry in found:
+                entries += 1
+                if entries > entries_max:
+                    break
+                with contextlib.suppress(OSError):
+                    total += entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
+                    if entry.is_dir(follow_symlinks=False):
+                        queue.append(entry.path)
+    return total, entries
+
+
+def _fields(path: str) -> dict[str, int]:
+    """Return the sizes of a file with lines of `Name: number kB`, in bytes; empty for a process that has ended."""
+    found: dict[str, int] = {}
+    with contextlib.suppress(OSError):
+        for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.endswith(" kB"):
+                name, _, value = line.partition(":")
+                found[name] = int(value.split()[0]) * _KIB
+    return found
+
+
+def _text(path: str) -> TextIO:
+    return Path(path).open(encoding="utf-8", errors="replace")
+
+
+def _resident(pid: int) -> tuple[int, int]:
+    """Return a process's private and shared memory, each page of it counted whole. Everybody may read this."""
+    status = _fields(f"/proc/{pid}/status")
+    return status.get("RssAnon", 0) + status.get("VmSwap", 0), status.get("RssShmem", 0)
+
+
+def _memory_files(pids: Iterable[int]) -> int:
+    """Return the sizes of the memory files that these processes hold open, mapped or not, each once."""
+    found: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
+            for entry in descriptors:
+                with contextlib.suppress(OSError):
+                    if Path(entry.path).readlink().as_posix().startswith(_MEMFD):
+                        seen = Path(entry.path).stat()
+                        found[seen.st_dev, seen.st_ino] = seen.st_blocks * _BLOCK_BYTES
+    return sum(found.values())
+
+
+def _mapped_files(pid: int) -> int:
+    """Return the process's part of the memory files that it maps."""
+    total = 0
+    inside = False
+    with contextlib.suppress(OSError), _text(f"/proc/{pid}/smaps") as lines:
+        for line in lines:
+            name, _, rest = line.partition(":")
+            if " " in name:  # the first line of a map; its sizes follow
+                inside = _MEMFD in line
+            elif inside and name == "Pss":
+                total += int(rest.split()[0]) * _KIB
+    return total
