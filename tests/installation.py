@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -95,8 +96,15 @@ class Installation:
         if self._client is None:
             address = read_local(self.hub_home)
             assert isinstance(address, HubAddress), "the hub left no address"
-            self._client = Client(address)
+            self._client = Client(self._from_here(address))
         return self._client
+
+    def _from_here(self, address: HubAddress) -> HubAddress:
+        """Return the address with the hub's socket where it is seen from here."""
+        if address.own is None or self.hub_home == self.home:
+            return address
+        socket = self.hub_home / address.own.socket.relative_to(self.home.resolve())
+        return replace(address, own=replace(address.own, socket=socket))
 
     def until_up(self) -> None:
         """Wait until the hub says that it can do work."""

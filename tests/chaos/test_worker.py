@@ -12,7 +12,7 @@ from tests.waiting import SLOWER, until
 
 pytestmark = pytest.mark.chaos
 
-WORDS = "find holiday pictures"
+WORDS = "find holiday.jpg"
 
 
 def test_a_worker_killed_with_a_job_is_replaced_and_the_job_is_done_once(stack: Stack, settled: Settled) -> None:
