@@ -283,6 +283,19 @@ describe("Fleet", () => {
   });
 });
 
+describe("a restored history", () => {
+  it("tells what a device remembers, until a person has seen it", async () => {
+    const hub = open("/inbox");
+    await screen.findByRole("heading", { name: "Inbox" });
+    const held = hub.entities("fleet").get("device/d-server") ?? {};
+    const remembering = { ...held, remembers: "it has begun 2 tasks that this history does not have" };
+    act(() => hub.publish("fleet", "device_remembers", { "device/d-server": remembering }));
+    expect(await screen.findByText(/demo-server remembers more than this history/)).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Seen" }));
+    await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain("/devices/d-server/seen"));
+  });
+});
+
 describe("everywhere", () => {
   it("goes by keys, and the palette finds a place", async () => {
     open("/");

@@ -41,7 +41,7 @@ const AT_WORK = new Set(["leased", "running", "cancelling"]);
 export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
   const state = view.record?.state ?? "waiting";
   const id = view.id;
-  const gone = head.state === "cancelled" ? "A cancelled constellation stays as it is." : null;
+  const gone = head.state === "cancelled" && head.cancelled_by ? "A cancelled constellation stays as it is." : null;
   const act = (action: string, more: Record<string, unknown> = {}) => {
     return (confirm?: string[]) => hub.taskControl(head.id, id, action, confirm?.length ? { ...more, confirm } : more);
   };
