@@ -30,7 +30,7 @@ from starloom_protocol.entities import (
     decode_entity,
 )
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Code, Gate, Op, TaskState
+from starloom_protocol.vocabulary import Approval, Code, Gate, Op, TaskState
 from tests.builders import edge, plan, task, when
 from tests.sim.script import Act
 from tests.sim.surroundings import Surroundings
@@ -82,7 +82,7 @@ def make_plan(chance: random.Random, devices: list[str]) -> LoweredPlan:
         # Many alike and one that takes much longer: worth a second attempt on another device.
         parts += [task(f"w{number}", args='{"s":0.5,"value":{"l":[],"n":1}}') for number in range(6)]
         parts.append(task("slow", args='{"s":60,"value":{"l":[],"n":1}}'))
-    return plan(*parts, policy=Policy(partial=chance.random() < 0.5))
+    return plan(*parts, policy=Policy(approval=Approval.NEVER, partial=chance.random() < 0.5))
 
 
 def without(made: LoweredPlan, names: tuple[str, ...]) -> LoweredPlan:
