@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from starloom.cli.agents import computer_name
 from tests.installation import Installation
 from tests.waiting import SLOWER
 
@@ -61,6 +62,7 @@ def installed(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory)
     made = Installation(place / "home", {"PYTHONPATH": str(site), "HOME": str(place)})
     try:
         made.up()
+        made.until_online(computer_name())
         yield made, site
     finally:
         made.close()

@@ -16,7 +16,7 @@ from starloom_protocol.vocabulary import Code, ConstellationState, DeviceLink, R
 
 WORDS = "Back up the pictures of my phone to the server, check every copy, and put a contact sheet on my desktop."
 TOOLS = (
-    *("artifact.put", "disk.usage", "fs.find", "fs.hash", "fs.verify", "fs.write"),
+    *("artifact.put", "disk.usage", "fs.find", "fs.hash", "fs.trash", "fs.verify", "fs.write"),
     *("image.resize", "image.sheet", "notify", "system.info"),
 )
 CATALOGUE = load_catalogue()
