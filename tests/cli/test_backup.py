@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from starloom.cli.agents import computer_name
 from starloom.cli.backup import MANIFEST, back_up, restore, verify
 from starloom.cli.problems import Problem
 from starloom.settings import Settings
@@ -164,6 +165,7 @@ class Service:
     def __init__(self, home: Path) -> None:
         self.installation = Installation(home)
         self.installation.up()
+        self.installation.until_online(computer_name())
 
     def starloom(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
