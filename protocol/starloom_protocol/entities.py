@@ -59,6 +59,7 @@ from starloom_protocol.vocabulary import (
     EffectSeen,
     Gate,
     GroupState,
+    Priority,
     Reason,
     Repeatability,
     TaskState,
@@ -73,6 +74,7 @@ class Policy(Record, frozen=True, kw_only=True):
     approval: Approval = Approval.RISKY
     on_failure: str = "fail"
     partial: bool = False
+    priority: Priority = Priority.NORMAL
     review: str = "never"
 
 

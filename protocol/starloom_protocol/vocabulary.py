@@ -278,6 +278,14 @@ class ScheduleState(StrEnum):
     STOPPED = "stopped"
 
 
+class Priority(StrEnum):
+    """Which of one owner's constellations is given a free slot first."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
 class Overlap(StrEnum):
     """What a firing does while the one before still goes on."""
 

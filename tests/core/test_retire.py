@@ -94,9 +94,12 @@ def test_queues_forget_what_waits_no_more() -> None:
     driver.submit(plan(task("c")), name="c2")
     driver.control("cancel", name="c1")
     (demand,) = driver.shard.demands.values()
-    assert {entry[3] for entry in demand.heap} == {"a", "b", "c"}
+    assert {name: {entry[2] for entry in line} for name, line in demand.lines.items()} == {
+        "c1": {"a", "b"},
+        "c2": {"c"},
+    }
     prune_demands(driver.shard)
-    assert [entry[3] for entry in demand.heap] == ["c"]
+    assert {name: [entry[2] for entry in line] for name, line in demand.lines.items()} == {"c2": ["c"]}
     driver.control("cancel", name="c2")
     prune_demands(driver.shard)
     assert not driver.shard.demands

@@ -290,7 +290,21 @@ BUGS = [
     Bug(
         "one principal takes every slot that becomes free",
         "backend/starloom/core/placement.py",
-        "    if len(shard.shares) > 1:\n",
+        "    owners = list(by_owner) if len(by_owner) < 2 else",
+        "    owners = list(by_owner) if len(by_owner) > 0 else",
+        CORE,
+    ),
+    Bug(
+        "a large plan starves the other plans of its owner",
+        "backend/starloom/core/fair_share.py",
+        "    return min(known, key=usual_key)\n",
+        "    return known[0]\n",
+        CORE,
+    ),
+    Bug(
+        "small requests that keep coming starve a large plan",
+        "backend/starloom/core/fair_share.py",
+        "    if shard.in_a_row.get(owner, 0) >= IN_A_ROW_MOST:\n",
         "    if False:\n",
         CORE,
     ),

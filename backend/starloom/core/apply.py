@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from starloom.core.fair_share import moved
 from starloom.core.fleet_indexes import index_device, index_health, index_offer, index_secret, index_stopping
 from starloom.core.gates import decide, decide_success, stale
 from starloom.core.graph import set_ranks
@@ -106,6 +107,8 @@ def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head
         shard.live.pop(constellation.name, None)
     if old is None or new is None or old.state is not new.state:
         shard.settled[constellation.name] = None
+    if old is not None and new is not None and old.policy.priority is not new.policy.priority:
+        moved(constellation)
 
 
 def _index_spec(
@@ -200,6 +203,8 @@ def _index_task(
                 _relist_after(shard, constellation, key)
         if now_is & _STARTABLE:
             shard.touched[(name, key)] = None
+    if constellation.demands and (was_is & _SLOT or either & _ENDED):
+        moved(constellation)
 
 
 def _count_end(constellation: Constellation, key: str, record: TaskRecord, step: int) -> None:
@@ -231,6 +236,7 @@ def _count_pace(constellation: Constellation, key: str, record: TaskRecord, step
 def _free_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
     fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
     shares[owner] = shares.get(owner, 0) - 1
+    constellation.held -= 1
     fleet.freed += 1
     fleet.used[device] = fleet.used.get(device, 0) - 1
     fleet.holders.get(device, {}).pop((constellation.name, key), None)
@@ -239,6 +245,7 @@ def _free_slot(shard: Shard, constellation: Constellation, key: str, device: str
 def _take_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
     fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
     shares[owner] = shares.get(owner, 0) + 1
+    constellation.held += 1
     fleet.used[device] = fleet.used.get(device, 0) + 1
     fleet.holders.setdefault(device, {})[(constellation.name, key)] = None
 

@@ -129,18 +129,22 @@ class Constellation(Stream):
     Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency; `unasked` those
     that hang on a finished result whose fact only its device can tell. `head` is the constellation's own record,
     there from its first event on. `relisting` has the roots of families whose list is being made anew; `lists` has,
-    by source, the gates of the families made from its output; `ready` counts tasks in that state.
+    by source, the gates of the families made from its output; `ready` counts tasks in that state, `held` the slots that
+    its tasks hold; `demands` has those in which tasks of it wait; `served` is the shard's `order` when it was last given
+    a slot, or when its first task joined a queue.
     """
 
     __slots__ = (
         "attempts",
         "children",
+        "demands",
         "deps",
         "drafts",
         "families",
         "gate",
         "groups",
         "head",
+        "held",
         "incoming",
         "items",
         "jobs",
@@ -156,6 +160,7 @@ class Constellation(Stream):
         "relisting",
         "rules",
         "rules_by_task",
+        "served",
         "shut",
         "specs",
         "tally",
@@ -194,6 +199,9 @@ class Constellation(Stream):
         self.progress = Progress()
         self.rank: dict[str, int] = {}
         self.ready = 0
+        self.held = 0
+        self.demands: dict[tuple[str, bytes], Demand] = {}
+        self.served = 0
         self.relisting: dict[str, None] = {}
         self.lists: dict[str, dict[str, Dependency]] = {}
         self.rules_by_task: dict[str, dict[str, None]] = {}
@@ -306,14 +314,30 @@ class Access(Stream):
 
 
 class Demand:
-    """Ready tasks of one owner that want the same: a heap of (-rank, order, constellation, task), lazily pruned.
+    """Ready tasks of one owner that want the same: by constellation a heap of (-rank, order, task), lazily pruned.
 
     `feasible` are the devices that can, in order of name: each with its slots, whether its owner is to be spared, and
     the number by which it ranks where nothing else tells devices apart, as long as it is idle (`placement`);
-    `full_at` is the fleet's `freed` when the last of their slots was found taken.
+    `full_at` is the fleet's `freed` when the last of their slots was found taken. Where several constellations wait,
+    `usual` and `longest` are heaps over them, kept by `fair_share`; `pushed` has the newest entry of each in the one,
+    `aged` who has an entry in the other.
     """
 
-    __slots__ = ("feasible", "full_at", "heap", "key", "needs", "owner", "revision", "selector", "tool")
+    __slots__ = (
+        "aged",
+        "feasible",
+        "full_at",
+        "key",
+        "lines",
+        "longest",
+        "needs",
+        "owner",
+        "pushed",
+        "revision",
+        "selector",
+        "tool",
+        "usual",
+    )
 
     def __init__(self, key: tuple[str, bytes], tool: str, selector: Any, needs: Any = None, owner: str = "") -> None:
         self.owner = owner
@@ -321,7 +345,11 @@ class Demand:
         self.tool = tool
         self.selector = selector
         self.needs = needs
-        self.heap: list[tuple[int, int, str, str]] = []
+        self.lines: dict[str, list[tuple[int, int, str]]] = {}
+        self.usual: list[tuple[int, int, int, int, str]] = []
+        self.pushed: dict[str, tuple[int, int, int, int, str]] = {}
+        self.longest: list[tuple[int, str]] = []
+        self.aged: set[str] = set()
         self.feasible: list[tuple[str, int, bool, int]] = []
         self.full_at = -1
         self.revision = -1
@@ -342,6 +370,7 @@ class Shard:
         "demands",
         "ended_stops",
         "fleet",
+        "in_a_row",
         "incarnation",
         "journal",
         "live",
@@ -365,6 +394,7 @@ class Shard:
         self.demands: dict[tuple[str, bytes], Demand] = {}
         self.shares: dict[str, int] = {}
         self.turns: dict[str, int] = {}
+        self.in_a_row: dict[str, int] = {}
         self.queued: dict[tuple[str, str], tuple[str, bytes]] = {}
         self.queued_now: dict[tuple[str, str], None] = {}
         self.order = 0

@@ -1,7 +1,8 @@
 """Which device takes a ready task: feasible, rank, pick - each a pure function; a device or a reason.
 
 Ready tasks wait in queues by demand (same tool, same selector). A task that becomes ready asks the free devices
-of its demand; a slot that becomes free lets the queues be asked again. Nothing scans a graph.
+of its demand; a slot that becomes free lets the queues be asked again, in the order of `fair_share`. Nothing scans a
+graph.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from heapq import heappop, heappush
 
 import msgspec
 
+from starloom.core import fair_share
 from starloom.core.battery import spared
 from starloom.core.health import is_fault
 from starloom.core.model import Constellation, Demand, Fleet, Shard
@@ -282,57 +284,99 @@ def _any_free(fleet: Fleet, demand: Demand) -> bool:
 
 def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
     """Take the next task that can be placed now out of its queue, with its device; None if there is none."""
-    fleet = shard.fleet
     if not shard.queued:
         return None
-    queued = shard.queued
-    demands = list(shard.demands.items())
-    if len(shard.shares) > 1:
-        demands.sort(key=lambda pair: _turn(shard, pair[1].owner))
-    for key, demand in demands:
-        heap = demand.heap
-        if not heap:
-            del shard.demands[key]
+    by_owner = _open_demands(shard)
+    owners = (
+        list(by_owner) if len(by_owner) < 2 else sorted(by_owner, key=lambda owner: fair_share.owner_key(shard, owner))
+    )
+    for owner in owners:
+        demands = by_owner[owner]
+        if len(demands) == 1 and (alone := fair_share.alone(shard, demands[0])) is not None:
+            found = _placeable(shard, alone, demands)
+            if found is not None:
+                fair_share.served(shard, alone)
+                return found
             continue
-        if not _any_free(fleet, demand):
-            continue
-        set_aside = []
+        turns = fair_share.Turns(shard, owner, demands)
         found = None
-        while heap:
-            entry = heappop(heap)
-            at = entry[2:]
-            if queued.get(at) != key:
-                continue
-            name, task = at
-            constellation = shard.constellations[name]
-            record, spec = constellation.tasks[task], constellation.specs[task]
-            if constellation.head.state is not _ACTIVE:
-                # Kept out of the queue until the constellation is active again (`requeue`).
-                del queued[at]
-                continue
-            if spec.group is not None and full(constellation, spec):
-                del queued[at]
-                constellation.parked.setdefault(spec.group or "", {})[task] = None
-                continue
-            choice = pick(shard, constellation, spec, record, demand)
-            if choice is None:
-                set_aside.append(entry)
-                continue
-            del queued[at]
-            found = constellation, spec, record, choice
-            break
-        for entry in set_aside:
-            heappush(heap, entry)
+        while found is None and (turn := turns.next()) is not None:
+            found = _placeable(shard, *turn)
+        turns.close()
         if found is not None:
-            shard.order += 1
-            shard.turns[demand.owner] = shard.order
+            turns.served(found[0])
             return found
     return None
 
 
-def _turn(shard: Shard, owner: str) -> tuple[int, int]:
-    """Return whose turn it is first: who holds the fewest slots, then who was served longest ago."""
-    return shard.shares.get(owner, 0), shard.turns.get(owner, 0)
+def _open_demands(shard: Shard) -> dict[str, list[Demand]]:
+    """Return the demands that a free device could take, by owner; those in which nothing waits are dropped."""
+    found: dict[str, list[Demand]] = {}
+    for key, demand in list(shard.demands.items()):
+        if not demand.lines:
+            del shard.demands[key]
+        elif _any_free(shard.fleet, demand):
+            found.setdefault(demand.owner, []).append(demand)
+    return found
+
+
+def _placeable(
+    shard: Shard, constellation: Constellation, demands: list[Demand]
+) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
+    """Take a constellation's next task that can be placed out of these demands, the one of the highest rank first."""
+    name = constellation.name
+    if len(demands) > 1:
+        for demand in demands:
+            _prune_head(shard, demand, name)
+        demands = sorted((one for one in demands if name in one.lines), key=lambda one: one.lines[name][0])
+    for demand in demands:
+        found = _from_line(shard, constellation, demand, demand.lines[name])
+        if not demand.lines[name]:
+            fair_share.leave(shard, demand, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _prune_head(shard: Shard, demand: Demand, name: str) -> None:
+    line = demand.lines[name]
+    while line and shard.queued.get((name, line[0][2])) != demand.key:
+        heappop(line)
+    if not line:
+        fair_share.leave(shard, demand, name)
+
+
+def _from_line(
+    shard: Shard, constellation: Constellation, demand: Demand, line: list[tuple[int, int, str]]
+) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
+    queued, name = shard.queued, constellation.name
+    set_aside = []
+    found = None
+    while line:
+        entry = heappop(line)
+        task = entry[2]
+        at = name, task
+        if queued.get(at) != demand.key:
+            continue
+        record, spec = constellation.tasks[task], constellation.specs[task]
+        if constellation.head.state is not _ACTIVE:
+            # Kept out of the queue until the constellation is active again (`requeue`).
+            del queued[at]
+            continue
+        if spec.group is not None and full(constellation, spec):
+            del queued[at]
+            constellation.parked.setdefault(spec.group or "", {})[task] = None
+            continue
+        choice = pick(shard, constellation, spec, record, demand)
+        if choice is None:
+            set_aside.append(entry)
+            continue
+        del queued[at]
+        found = constellation, spec, record, choice
+        break
+    for entry in set_aside:
+        heappush(line, entry)
+    return found
 
 
 def requeue(shard: Shard, constellation: Constellation, task: str) -> None:

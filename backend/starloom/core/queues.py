@@ -1,12 +1,14 @@
 """The queues of ready tasks, one per demand: what `apply` keeps as an index and placement draws from.
 
-A queue is a heap by rank, then age; an entry that `shard.queued` no longer knows is dropped when it is met.
+A queue has one heap for each constellation, by rank, then age: ranks of different plans say nothing about each other.
+An entry that `shard.queued` no longer knows is dropped when placement meets it.
 """
 
 from __future__ import annotations
 
 from heapq import heappush
 
+from starloom.core import fair_share
 from starloom.core.model import Constellation, Demand, Shard
 from starloom.core.secret_needs import needs_of
 from starloom_protocol.entities import Selector, TaskRecord, TaskSpec, encode_entity
@@ -46,7 +48,8 @@ def enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
         shard.shares.setdefault(head.author, 0)
     shard.queued[(name, task)] = demand.key
     shard.order += 1
-    heappush(demand.heap, (-constellation.rank.get(task, 0), shard.order, name, task))
+    line = fair_share.join(shard, constellation, demand)
+    heappush(line, (-constellation.rank.get(task, 0), shard.order, task))
 
 
 def dequeue(shard: Shard, constellation: Constellation, task: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from starloom.core import fair_share
 from starloom.core import inputs as i
 from starloom.core.inputs import AnyInput
 from starloom.core.model import Constellation, Shard
@@ -40,9 +41,13 @@ def drop(shard: Shard, name: str) -> None:
 def prune_demands(shard: Shard) -> None:
     """Drop from the queues what no longer waits in them, and the queues that are empty then."""
     for key, demand in list(shard.demands.items()):
-        waiting = {entry[2:]: entry for entry in demand.heap if shard.queued.get(entry[2:]) == key}
-        demand.heap = sorted(waiting.values())
-        if not demand.heap:
+        for name, line in list(demand.lines.items()):
+            waiting = {entry[2]: entry for entry in line if shard.queued.get((name, entry[2])) == key}
+            if waiting and name in shard.constellations:
+                demand.lines[name] = sorted(waiting.values())
+            else:
+                fair_share.leave(shard, demand, name)
+        if not demand.lines:
             del shard.demands[key]
 
 

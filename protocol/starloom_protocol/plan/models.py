@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from starloom_protocol.values import name_fault, pointer_fault
-from starloom_protocol.vocabulary import Approval, Code, Gate, Need, Op, Repeatability
+from starloom_protocol.vocabulary import Approval, Code, Gate, Need, Op, Priority, Repeatability
 
 TASK_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 NODE_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}(\.[A-Za-z0-9_-]{1,80}){0,8}")
@@ -270,6 +270,7 @@ class PolicyDoc(Doc):
     approval: Annotated[Approval, Field(strict=False)] = Approval.RISKY
     on_failure: Annotated[str, _one_of("fail", "ask")] = "fail"
     partial: bool = False
+    priority: Annotated[Priority, Field(strict=False)] = Priority.NORMAL
     review: Annotated[str, _one_of("never", "on_failure", "always")] = "never"
 
 

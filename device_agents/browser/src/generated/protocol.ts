@@ -105,6 +105,10 @@ export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unk
 export type ScheduleState = "active" | "paused" | "stopped";
 export const SCHEDULE_STATE_WORDS: readonly ScheduleState[] = ["active", "paused", "stopped"];
 
+/** Which of one owner's constellations is given a free slot first. */
+export type Priority = "low" | "normal" | "high";
+export const PRIORITY_WORDS: readonly Priority[] = ["low", "normal", "high"];
+
 /** What a firing does while the one before still goes on. */
 export type Overlap = "skip" | "queue" | "cancel_previous" | "allow";
 export const OVERLAP_WORDS: readonly Overlap[] = ["skip", "queue", "cancel_previous", "allow"];
@@ -553,6 +557,7 @@ export interface Policy {
   approval?: Approval;
   on_failure?: string;
   partial?: boolean;
+  priority?: Priority;
   review?: string;
 }
 
