@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,6 +30,9 @@ gen: environment-dev ## write the generated files anew
 sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2
 	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
 		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR)) $(if $(HUBS),--hubs $(HUBS))
+
+fair-share: environment-dev ## two people, twelve constellations, four devices in virtual time; SEEDS=1000
+	@exec $(HERE) -m tests.sim.fair_share --seeds $(or $(SEEDS),1000)
 
 explore: environment-dev ## every order of a small world; FAULTS=2 STATES=1000000
 	@exec $(HERE) -m tests.sim.explorer --faults $(or $(FAULTS),2) --states $(or $(STATES),1000000)

@@ -239,6 +239,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             reach=reach,
             reads=store,
             ready=lambda: _not_ready(succession, neighbours),
+            position=seat.position,
             received=seat.received,
             refusals=refusals,
             settings=settings,

@@ -208,6 +208,16 @@ def test_reassign_is_an_edit_of_the_version_it_saw(hub: StubHub) -> None:
     assert body["operations"] == [{"reassign": {"id": "a", "device": {"name": "nas"}}}]
 
 
+def test_priority_keeps_the_rest_of_the_policy(hub: StubHub) -> None:
+    hub.answers["GET", "/constellations/c-1"] = (200, {"version": 7, "tasks": [], "policy": {"partial": True}})
+    hub.answers["POST", "/constellations/c-1/edits"] = (200, {"version": 8})
+    code, said = starloom(hub, "priority", "c-1", "high")
+    assert (code, "version 8" in said) == (0, True)
+    operations = [{"set_policy": {"partial": True, "priority": "high"}}]
+    assert hub.asked[-1][2] == {"base_version": 7, "operations": operations, "reason": "priority high"}
+    assert starloom(hub, "priority", "c-1", "urgent")[0] == 2
+
+
 def test_a_device_that_is_unknown_names_those_there_are(hub: StubHub) -> None:
     hub.answers["GET", "/devices"] = (200, {"items": [{"id": "d-1", "name": "nas"}]})
     code, said = starloom(hub, "device", "drain", "laptop")

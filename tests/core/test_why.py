@@ -9,6 +9,7 @@ import pytest
 
 from starloom.core import inputs as i
 from starloom.core.apply import load
+from starloom.core.queue_position import Position, position
 from starloom.core.timeouts import passed
 from starloom.core.why import TAB_OS, Why, explain, shard_of
 from starloom_protocol.entities import Choice, ForEach, ToolOffer, encode_entity
@@ -52,6 +53,41 @@ def test_every_candidate_is_named_with_its_reason() -> None:
     }
     assert found.reason is Reason.BUSY
     assert "busy is busy (1 of 1 slots)" in found.sentence
+
+
+def test_a_busy_fleet_says_what_goes_before_a_task() -> None:
+    driver = Driver("one", slots=1)
+    driver.submit(plan(*(task(f"t{n}") for n in range(9)), name="Scale"), name="big")
+    driver.now_ms += 1000
+    driver.submit(plan(task("u"), name="Check"), name="small")
+    driver.now_ms += 1000
+    driver.submit(plan(task("a"), task("b", "x=a"), name="mine"))
+    standing = position(driver.shard, "c1", "a")
+    assert standing == Position(tasks=1, plans=["Check"], running=["Scale"], used={"d-one": (1, 1)})
+    fleet = {f"{kind}/{key}": encode_entity(record) for kind, key, record in driver.shard.fleet.records()}
+    found = explain(shard_of(fleet, "c1", driver.folded["c1"]), "c1", "a", standing)
+    assert found.reason is Reason.BUSY
+    assert found.sentence == "a waits for a free slot: one is busy (1 of 1 slots). 1 task goes before it, of Check."
+    assert [item.reason for item in found.candidates] == [Reason.BUSY]
+    first = explain(driver.shard, "small", "u", position(driver.shard, "small", "u"))
+    assert first.sentence.endswith("It is next, after work of Scale.")
+    big = position(driver.shard, "big", "t8")
+    assert big is not None
+    assert (big.tasks, set(big.plans)) == (9, {"Check", "mine"})
+    assert position(driver.shard, "big", "t0") is None
+
+
+def test_tasks_of_others_count_if_their_turn_is_first() -> None:
+    driver = Driver("one", "two", slots=1)
+    driver.submit(plan(task("x", device="one"), task("y", device="one"), name="Ann"), name="ann")
+    bob = plan(task("z", device="one", tool="t.idem"), name="Bob")
+    driver.do(i.RequestReceived(id="r", by="person:bob", constellation="bob", plan=bob))
+    standing = position(driver.shard, "ann", "y")
+    assert standing is not None
+    assert (standing.tasks, standing.plans) == (1, ["Bob"])
+    theirs = position(driver.shard, "bob", "z")
+    assert theirs is not None
+    assert (theirs.tasks, theirs.running) == (0, ["Ann"])
 
 
 def test_a_task_that_waits_for_a_device_that_is_off_names_every_candidate() -> None:

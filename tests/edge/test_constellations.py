@@ -423,6 +423,33 @@ async def test_why_names_every_device_with_its_reason(world: World) -> None:
         assert (await http.get(f"{C}/{made['id']}/why", params={"task_id": "none"})).status_code == 404
 
 
+async def test_why_says_what_goes_before_a_task(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world, offer=an_offer(slots=1))
+    await world.submit({**chain("t.one"), "name": "Scale"})
+    made = await world.submit({**chain("t.one", "t.one"), "name": "Check"})
+    found = await get(world, f"{C}/{made['id']}/why", task_id="t0")
+    assert (found["reason"], found["word"]) == ("busy", "Ready")
+    assert found["sentence"].endswith("one is busy (1 of 1 slots). It is next, after work of Scale.")
+    whole = await get(world, f"{C}/{made['id']}/why")
+    assert whole["items"][0]["sentence"] == found["sentence"]
+
+
+async def test_priority_is_set_while_a_plan_runs(world: World) -> None:
+    agent = await world.join("one")
+    await agent.connect(world, offer=an_offer(slots=1))
+    await world.submit({**chain("t.one"), "name": "first"})
+    await world.submit({**chain("t.one"), "name": "second"})
+    last = await world.submit({**chain("t.one"), "name": "last", "policy": {"priority": "low"}})
+    async with world.client() as http:
+        body = {"base_version": 1, "operations": [{"set_policy": {"priority": "high"}}]}
+        changed = await http.post(f"{C}/{last['id']}/edits", json=body)
+        assert changed.status_code == 200, changed.text
+    assert (await get(world, f"{C}/{last['id']}"))["policy"]["priority"] == "high"
+    await agent.done(await agent.next(f.Dispatch), '{"ok":true}')
+    assert (await agent.next(f.Dispatch)).at.constellation == last["id"]
+
+
 async def test_a_question_is_listed_and_answered(world: World) -> None:
     plan = {
         "starloom": 1,

@@ -469,6 +469,7 @@ async def a_world(
             reach=reach_of([url for url in (chosen.url, chosen.public_url) if url], chosen.trusted_proxies),
             reads=store,
             ready=lambda: [] if engine.ready else ["engine"],
+            position=engine.position,
             received=engine.received,
             refusals=refusals,
             settings=chosen,

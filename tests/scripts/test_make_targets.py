@@ -18,6 +18,7 @@ from tests.waiting import SLOWER
 ROOT = Path(__file__).resolve().parents[2]
 SMALLEST = {
     "sim": ("SCHEDULES=2", "PROCESSES=1"),
+    "fair-share": ("SEEDS=2",),
     "explore": ("FAULTS=0", "STATES=2000"),
     "chaos": ("SEEDS=1", "ONLY=test_what_is_done_in_part"),
     "guard": ("FRAMES=40", "CASES=1", "ROWS=S3"),

@@ -1,4 +1,4 @@
-"""Stepping in: `pause resume cancel retry retry-from skip mark reassign edit`. A control waits for its answer."""
+"""Stepping in: `pause resume cancel retry retry-from skip mark reassign edit priority`. Each waits for its answer."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from starloom.cli.asking import IdArgument, read_plan
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.values import json_or_text
+from starloom_protocol.vocabulary import Priority
 
 TaskOption = Annotated[str, typer.Option("--task", "-t", help="The task's id.")]
 MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="Only this task.")]
@@ -47,6 +48,7 @@ def register(app: typer.Typer) -> None:
         ("mark", mark),
         ("reassign", reassign),
         ("edit", edit),
+        ("priority", priority),
     ):
         hub_command(app, name)(command)
 
@@ -149,6 +151,20 @@ def edit(
     if reason:
         document["reason"] = reason
     _send_edit(run, chosen, document)
+
+
+def priority(
+    run: Invocation,
+    identity: Annotated[str, typer.Argument(help="The constellation's id.")],
+    priority: Annotated[Priority, typer.Argument(help="Before or after your other constellations.")],
+    reason: ReasonOption = "",
+) -> None:
+    """Say which of your constellations gets a free slot first."""
+    chosen = run.newest(identity)
+    snapshot = run.client.get(f"/constellations/{chosen}")
+    policy = {**snapshot["policy"], "priority": priority.value}
+    document = {"base_version": snapshot["version"], "operations": [{"set_policy": policy}]}
+    _send_edit(run, chosen, {**document, "reason": reason or f"priority {priority.value}"})
 
 
 def _document(text: str) -> dict[str, Any]:

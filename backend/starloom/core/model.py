@@ -130,8 +130,8 @@ class Constellation(Stream):
     that hang on a finished result whose fact only its device can tell. `head` is the constellation's own record,
     there from its first event on. `relisting` has the roots of families whose list is being made anew; `lists` has,
     by source, the gates of the families made from its output; `ready` counts tasks in that state, `held` the slots that
-    its tasks hold; `demands` has those in which tasks of it wait; `served` is the shard's `order` when it was last given
-    a slot, or when its first task joined a queue.
+    its tasks hold; `demands` has those in which tasks of it wait; `served` is the shard's `order` when it was last
+    given a slot, or when its first task joined a queue.
     """
 
     __slots__ = (

@@ -13,6 +13,7 @@ from starloom.core import hedging, verifying
 from starloom.core.apply import load
 from starloom.core.model import Constellation, Shard
 from starloom.core.placement import Candidate, full, judge, nearest
+from starloom.core.queue_position import Position
 from starloom.core.secret_needs import missing, needs_of, set_line
 from starloom.core.story import called
 from starloom_protocol.entities import Device, Record, Secret, Selector, TaskSpec, decode_entity
@@ -67,8 +68,8 @@ def shard_of(
     return shard
 
 
-def explain(shard: Shard, name: str, task: str) -> Why:
-    """Explain a task of a constellation.
+def explain(shard: Shard, name: str, task: str, queued: Position | None = None) -> Why:
+    """Explain a task of a constellation; `queued` is where it stands in the queues of the whole fleet, if known.
 
     Raises:
         KeyError: if there is no such task.
@@ -89,6 +90,8 @@ def explain(shard: Shard, name: str, task: str) -> Why:
         return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
     record = constellation.tasks[task]
     reason = _joined_reason(shard, constellation, spec)
+    if queued is not None and reason is None and record.state is TaskState.READY:
+        reason = Reason.BUSY
     shown = presentation(record.state, reason, attempt=record.attempt, checked=record.checked)
     candidates: list[Candidate] = []
     waits = []
@@ -99,7 +102,11 @@ def explain(shard: Shard, name: str, task: str) -> Why:
         sentence = f"{task} waits{_for(waits)}."
     elif record.state is TaskState.READY:
         candidates = [] if spec.person else candidates_of(shard, constellation, spec)
+        if queued is not None:
+            candidates = [_as_used(item, queued) for item in candidates]
         sentence, actions = _ready(shard, constellation, spec, reason, candidates)
+        if queued is not None and reason is Reason.BUSY:
+            sentence += _place(queued)
         if reason is Reason.DEVICE_AWAY:
             asleep = [item.device for item in candidates if _sleeps(shard, item.device) and item.reason is reason]
             actions = ["open", *actions] if asleep else actions
@@ -139,6 +146,21 @@ def explain(shard: Shard, name: str, task: str) -> Why:
             sentence = f"{sentence} It takes long, so a second attempt runs on {name}; the first result counts."
     sentence = sentence.replace(task, called(constellation, shard.fleet, task), 1)
     return Why(task, str(record.state), reason, shown, sentence, candidates, waits, actions, asleep)
+
+
+def _as_used(candidate: Candidate, queued: Position) -> Candidate:
+    """Return a candidate as the whole fleet uses it: one constellation does not see what others run there."""
+    used, slots = queued.used.get(candidate.device, (0, 0))
+    if candidate.reason is not None or used < slots or not slots:
+        return candidate
+    return Candidate(candidate.device, False, Reason.BUSY, f"is busy ({used} of {slots} slots)")
+
+
+def _place(queued: Position) -> str:
+    if not queued.tasks:
+        return f" It is next, after work of {' and '.join(queued.running)}." if queued.running else " It is next."
+    count = f"{queued.tasks} tasks go" if queued.tasks > 1 else "1 task goes"
+    return f" {count} before it{', of ' + ' and '.join(queued.plans) if queued.plans else ''}."
 
 
 def sleeps(device: Device) -> bool:

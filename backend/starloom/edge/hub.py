@@ -17,6 +17,7 @@ from starloom.access.vault import Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import Blobs
 from starloom.blobs.logs import AttemptLogs
+from starloom.core.queue_position import Position
 from starloom.edge.computing import Computing
 from starloom.edge.connections import Places
 from starloom.edge.fanout import Fanout
@@ -95,6 +96,7 @@ class Hub:
     monotonic_s: Callable[[], float]
     now_ms: Callable[[], int]
     planner: Planner
+    position: Callable[[str, str], Position | None]
     questions: QuestionsView
     reach: Reach
     reads: ReadPort

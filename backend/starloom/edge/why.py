@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -11,6 +12,8 @@ from starlette.responses import Response
 from starloom.access.guard import V1
 from starloom.core import stalls
 from starloom.core.model import Constellation, Shard
+from starloom.core.queue_position import Position
+from starloom.core.queues import queueable
 from starloom.core.why import Why, explain, shard_of
 from starloom.edge.constellations import Constellations
 from starloom.edge.hub import Hub
@@ -21,6 +24,8 @@ from starloom_protocol.feed import FLEET
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code, GroupState
 
 ITEMS_MAX = 100
+QUEUED_MAX = 10
+"""Of so many ready tasks it is told what goes before them."""
 _ATTENTION = {
     Attention.QUESTION_OPEN: "A question to a person is open.",
     Attention.TASK_UNKNOWN: "A task may have happened and must not be repeated by itself.",
@@ -54,7 +59,10 @@ class WhyRoute:
         fleet = await self._hub.reads.entities(FLEET)
         secrets = dict(self._hub.access.secrets)
         shard = await asyncio.to_thread(shard_of, fleet[1] if fleet else {}, constellation, entities, secrets)
-        found = await asyncio.to_thread(_explain, shard, constellation, task_id)
+        # The queues are those of the engine, which works in this thread alone.
+        ready = [task_id] if task_id is not None else _ready(shard.constellations[constellation])
+        queued = {name: self._hub.position(constellation, name) for name in ready}
+        found = await asyncio.to_thread(_explain, shard, constellation, task_id, queued)
         if found is None:
             raise Problem(Code.UNKNOWN_TASK, f"there is no task {task_id}", status=404)
         for item in found.get("items", [found]):
@@ -63,16 +71,23 @@ class WhyRoute:
         return json_reply(found)
 
 
-def _explain(shard: Shard, constellation: str, task: str | None) -> dict[str, Any] | None:
+def _ready(constellation: Constellation) -> list[str]:
+    ready = [name for name, record in constellation.tasks.items() if queueable(record)]
+    return sorted(ready)[:QUEUED_MAX]
+
+
+def _explain(
+    shard: Shard, constellation: str, task: str | None, queued: Mapping[str, Position | None]
+) -> dict[str, Any] | None:
     found = shard.constellations[constellation]
     if task is not None:
-        return _item(shard, explain(shard, constellation, task)) if task in found.specs else None
+        return _item(shard, explain(shard, constellation, task, queued.get(task))) if task in found.specs else None
     head = found.head
     names = [name for name, record in found.tasks.items() if record.state not in FINAL_TASK_STATES]
     names += [name for name, record in found.groups.items() if record.state is GroupState.WAITING]
     # What is ready or running explains the rest; tasks that only wait for others come last.
     names.sort(key=lambda name: (str(found.record(name).state) == "waiting", name))
-    items = [_item(shard, explain(shard, constellation, name)) for name in names[:ITEMS_MAX]]
+    items = [_item(shard, explain(shard, constellation, name, queued.get(name))) for name in names[:ITEMS_MAX]]
     if not items:
         sentence = f"{constellation} is {str(head.state).replace('_', ' ')}."
         if head.fault is not None:

@@ -25,6 +25,7 @@ from starloom.core.inputs import (
 )
 from starloom.core.invariants import Violated, check
 from starloom.core.model import Shard
+from starloom.core.queue_position import Position, position
 from starloom.core.retire import missing
 from starloom.core.step import step
 from starloom.core.timers import due_moments, is_stale
@@ -130,6 +131,10 @@ class Engine:
     def received(self, device: str) -> int:
         """Return the highest report number of a device that is durable, as far as this hub knows."""
         return self._acks.durable(device)
+
+    def position(self, constellation: str, task: str) -> Position | None:
+        """Return where a ready task stands in the queues; None if it waits in none."""
+        return position(self._shard, constellation, task)
 
     # -- start and stop
 

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from starloom.core.inputs import AnyInput
+from starloom.core.queue_position import Position
 from starloom.engine.following import Follower
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Clock, Inbox, LiveSink, Overloaded, Reply
@@ -57,6 +58,10 @@ class Seat:
     def received(self, device: str) -> int:
         """Return the highest report number of a device that is durable, as far as this hub knows."""
         return 0 if self.engine is None else self.engine.received(device)
+
+    def position(self, constellation: str, task: str) -> Position | None:
+        """Return where a ready task stands in the queues; None if it waits in none, or another hub has them."""
+        return None if self.engine is None else self.engine.position(constellation, task)
 
 
 @dataclass(frozen=True, slots=True)
