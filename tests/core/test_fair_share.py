@@ -16,8 +16,8 @@ from tests.core.watched import WatchedDriver
 LARGE = 4 * SMALL_MOST
 
 
-def loose(count: int, **fields: object) -> list[TaskSpec]:
-    return [task(f"t{n}", **fields) for n in range(count)]
+def loose(count: int) -> list[TaskSpec]:
+    return [task(f"t{n}") for n in range(count)]
 
 
 def chain(length: int) -> list[TaskSpec]:
