@@ -129,7 +129,13 @@ class HubArtifacts:
             offset = _offset(response)
             while True:
                 file.seek(offset)
-                offset = self._patch(exchange, sha256, offset, size, file.read(CHUNK_BYTES))
+                chunk = file.read(min(CHUNK_BYTES, size - offset))
+                if not chunk and offset < size:
+                    detail = f"{name} became shorter while it was sent: it had {size} bytes, {offset} of them were left"
+                    raise ToolFailed(Code.TOOL_FAILED, f"{detail}; send it when nothing writes it", effect=False)
+                before, offset = offset, self._patch(exchange, sha256, offset, size, chunk)
+                if offset == before < size:
+                    raise _Again(f"the hub still wants the bytes from {offset} on")
                 self._output.progress(done_bytes=offset, fraction=offset / size if size else 1.0, note=name)
                 if offset >= size:
                     return

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ class Store:
     ranges: list[str | None] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     proves: bool = True
+    deaf: bool = False
 
 
 def handler(store: Store) -> type[BaseHTTPRequestHandler]:
@@ -77,6 +79,9 @@ def handler(store: Store) -> type[BaseHTTPRequestHandler]:
         def do_PATCH(self) -> None:
             part = store.parts.setdefault(self.sha256, bytearray())
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            if store.deaf:
+                self.answer(409, Upload_Offset=len(part))
+                return
             if int(self.headers["Upload-Offset"]) != len(part):
                 self.answer(409, Upload_Offset=len(part))
                 return
@@ -124,6 +129,23 @@ class Quiet:
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None: ...
 
     def log(self, text: str) -> None: ...
+
+
+class Shrinking(BytesIO):
+    """A file that somebody cuts to `left` bytes as soon as it was read to its end."""
+
+    def __init__(self, data: bytes, left: int) -> None:
+        super().__init__(data)
+        self._left = left
+        self.reads = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.reads += 1
+        assert self.reads < 100, "it is read without end"
+        found = super().read(size)
+        if not found:
+            self.truncate(self._left)
+        return found
 
 
 @pytest.fixture
@@ -232,3 +254,17 @@ def test_tries_end_at_the_deadline(tmp_path: Path, picture: Path) -> None:
         put(client, picture, name="p", media="x/y")
     assert failed.value.code is Code.NETWORK
     assert "not connected" in failed.value.detail
+
+
+@pytest.mark.parametrize("left", [0, 10, CHUNK_BYTES])
+def test_a_file_that_shrinks_while_it_is_sent_is_refused(client: HubArtifacts, store: Store, left: int) -> None:
+    with pytest.raises(ToolFailed, match=f"became shorter while it was sent: .*, {left} of them") as told:
+        client.put(Shrinking(b"x" * (2 * CHUNK_BYTES + 1), left), name="log", media="text/plain")
+    assert told.value.code is Code.TOOL_FAILED
+    assert store.whole == {}
+
+
+def test_an_upload_that_does_not_move_ends_at_its_deadline(client: HubArtifacts, store: Store) -> None:
+    store.deaf = True
+    with pytest.raises(ToolFailed, match="still wants the bytes from 0 on"):
+        client.put(BytesIO(b"x" * 10), name="log", media="text/plain")
