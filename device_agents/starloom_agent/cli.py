@@ -25,7 +25,7 @@ from starloom_agent.home import AgentHome, Joined, NotJoined
 from starloom_agent.identity import load_or_make
 from starloom_agent.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, join, show
 from starloom_agent.ledger import Ledger, LedgerFault
-from starloom_agent.locking import AlreadyRunning, hold_home, running_pid
+from starloom_agent.locking import AlreadyRunning, running_pid
 from starloom_agent.offers import no_runner
 from starloom_agent.policy import (
     ANSWERS_HERE,
@@ -36,9 +36,10 @@ from starloom_agent.policy import (
     without_grant,
     written_beside,
 )
-from starloom_agent.policy_file import accept_policy, adopt_policy, read_policy, seal_key, to_toml, write_policy
+from starloom_agent.policy_file import accept_policy, read_policy, seal_key, to_toml, write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
+from starloom_agent.starting import begun_with_room
 from starloom_agent.tools import registry
 from starloom_protocol.vocabulary import Profile
 
@@ -60,39 +61,24 @@ def run(options: argparse.Namespace) -> int:
         raise CannotDo(f"{reason}: install it there and type the same line")
     home = AgentHome.at(options.home)
     joined = home.joined()
-    home.make()
-    with hold_home(home):
-        _adopt(home)
-        identity = load_or_make(home.key)
+    with begun_with_room(home, say) as ledger:
         of_servers = mcp.find_tools(home.root, home.workspace, say)
-        ledger = Ledger(home.ledger)
-        try:
-            return asyncio.run(_serve(home, joined, Agent(
-                home=home,
-                address=_address(options, joined),
-                identity=identity,
-                ledger=ledger,
-                tools=(*registry.all_tools(), *of_servers),
-                modules={**registry.module_of(), **{tool.name: mcp.MODULE for tool in of_servers}},
-                settings=Settings(
-                    slots=options.slots,
-                    lab=options.lab,
-                    labels=tuple(joined.labels) + tuple(options.label or ()),
-                    reconnect_most_s=options.reconnect_most_s,
-                ),
-                say=say,
-                sandbox=find_sandbox(),
-            )))  # fmt: skip
-        finally:
-            ledger.close()
-
-
-def _adopt(home: AgentHome) -> None:
-    try:
-        adopt_policy(home.policy)
-    except PolicyFault as fault:
-        # The agent runs all the same, and allows what a faulty policy allows.
-        say(str(fault))
+        return asyncio.run(_serve(home, joined, Agent(
+            home=home,
+            address=_address(options, joined),
+            identity=load_or_make(home.key),
+            ledger=ledger,
+            tools=(*registry.all_tools(), *of_servers),
+            modules={**registry.module_of(), **{tool.name: mcp.MODULE for tool in of_servers}},
+            settings=Settings(
+                slots=options.slots,
+                lab=options.lab,
+                labels=tuple(joined.labels) + tuple(options.label or ()),
+                reconnect_most_s=options.reconnect_most_s,
+            ),
+            say=say,
+            sandbox=find_sandbox(),
+        )))  # fmt: skip
 
 
 def _address(options: argparse.Namespace, joined: Joined) -> Address:

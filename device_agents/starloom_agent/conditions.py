@@ -1,48 +1,97 @@
-"""What this device says of itself beside its offer: how full its battery is, in steps, and whether it charges.
+"""What this device says of itself beside its offer: its battery, in steps, and whether its disk is full.
 
-Read from the system where that costs nothing (Linux); a device without a battery says nothing. The hub asks a device
-whose battery is nearly empty last.
+Read from the system where that costs nothing (Linux); a device without a battery and with room says nothing. The hub
+asks a device whose battery is nearly empty last, and one whose disk is full not at all.
 """
 
 from __future__ import annotations
 
+import errno
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from starloom_protocol.frames import ConditionFrame
+from starloom_protocol.frames import DISK, DISK_FOLDER, DISK_FULL, DISK_OK, ConditionFrame
 
 READ_EVERY_S: Final = 30.0
 STEP_PERCENT: Final = 10
 _SUPPLIES: Final = Path("/sys/class/power_supply")
 
 
-class Conditions:
-    """Remembers what was said last, so that only a change is said again."""
+LEAST_FREE_BYTES: Final = 64 * 1024
+"""With less, no file of the agent can grow: its ledger needs some pages for each attempt."""
 
-    def __init__(self, clock: Callable[[], float], supplies: Path = _SUPPLIES) -> None:
+
+class Conditions:
+    """Remembers what was said last, so that only a change is said again. `folder` is where the agent writes."""
+
+    def __init__(self, clock: Callable[[], float], folder: Path, supplies: Path = _SUPPLIES) -> None:
         self._clock = clock
+        self._folder = folder
         self._supplies = supplies
         self._read_at: float | None = None
-        self._said: dict[str, str] = {}
+        self._battery: dict[str, str] = {}
+        self._disk: dict[str, str] = {}
+        self.unwritten = False
+        """Whether the ledger could not be written for want of room, and has not been since."""
 
     def greeting(self) -> list[ConditionFrame]:
         """Return what a hub that has just welcomed this device is told."""
         self._read_at = self._clock()
-        self._said = battery(self._supplies)
-        return [ConditionFrame(facts=self._said)] if self._said else []
+        self._battery = battery(self._supplies)
+        self._disk = self._room() if self.is_full else {}
+        facts = {**self._battery, **self._disk}
+        return [ConditionFrame(facts=facts)] if facts else []
 
     def changed(self) -> list[ConditionFrame]:
         """Return what is to be said now, which is mostly nothing."""
+        facts = {**self._changed_disk(), **self._changed_battery()}
+        return [ConditionFrame(facts=facts)] if facts else []
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing can be written where the agent writes."""
+        return self.unwritten or free_bytes(self._folder) < LEAST_FREE_BYTES
+
+    def _changed_disk(self) -> dict[str, str]:
+        room = self._room()
+        if room == (self._disk or {DISK: DISK_OK}):
+            return {}
+        self._disk = room
+        return room
+
+    def _room(self) -> dict[str, str]:
+        return {DISK: DISK_FULL, DISK_FOLDER: str(self._folder)} if self.is_full else {DISK: DISK_OK}
+
+    def _changed_battery(self) -> dict[str, str]:
         now = self._clock()
         if self._read_at is not None and now - self._read_at < READ_EVERY_S:
-            return []
+            return {}
         self._read_at = now
         facts = battery(self._supplies)
-        if not facts or facts == self._said:
-            return []
-        self._said = facts
-        return [ConditionFrame(facts=facts)]
+        if not facts or facts == self._battery:
+            return {}
+        self._battery = facts
+        return facts
+
+
+def free_bytes(folder: Path) -> int:
+    """Return what may still be written below a folder; a folder that cannot be looked at counts as having room."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return LEAST_FREE_BYTES
+
+
+def has_no_room(error: BaseException) -> bool:
+    """Say whether a system call failed because the disk, or what its user may use of it, is full."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def full_words(folder: Path) -> str:
+    """Return what is said where nothing can be written below a folder."""
+    return f"the disk of {folder} is full ({free_bytes(folder) / 1_000_000:.1f} MB free); free some space there"
 
 
 def battery(supplies: Path = _SUPPLIES) -> dict[str, str]:

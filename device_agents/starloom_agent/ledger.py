@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from starloom_agent.conditions import LEAST_FREE_BYTES, free_bytes, full_words
 from starloom_protocol.frames import LeaseRef, Receipt, ResultFrame, Started
 
 Report = Started | ResultFrame | Receipt
@@ -34,6 +35,7 @@ CREATE TABLE IF NOT EXISTS decisions (
   allowed INTEGER NOT NULL, reason TEXT NOT NULL, profile TEXT NOT NULL, asked INTEGER NOT NULL DEFAULT 0) STRICT;
 """
 _NUMBERS_RESERVED = 10_000
+_FAULTS_TOLD = 3
 DECISIONS_KEPT = 10_000
 ATTEMPTS_KEPT = 200_000
 RESULTS_KEPT = 2_000
@@ -42,12 +44,24 @@ BEGUN_TOLD = 128
 _FINISHED_KEPT_S = 60 * 24 * 3600
 _LAZY_WRITES_MAX = 2_000
 
+_CORRUPT = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+# SQLite says these of a file that cannot grow, too: of its index of the WAL above all.
+_PERHAPS_FULL = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN})
+
 _encoder = msgspec.json.Encoder()
 _report_decoder = msgspec.json.Decoder(Report)
 
 
 class LedgerFault(Exception):
-    """The ledger cannot be opened or written: nothing may be started without it."""
+    """The ledger cannot be opened, read or written: nothing may be started without it."""
+
+
+class LedgerFull(LedgerFault):
+    """There is no room to write it; it can be once there is."""
+
+
+class LedgerCorrupt(LedgerFault):
+    """It holds what nobody wrote, so nobody knows what has begun here."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +85,26 @@ class DecisionRow:
     reason: str
     profile: str
     asked: bool = False
+
+
+def _fault(path: Path, what: str, error: sqlite3.Error) -> LedgerFault:
+    """Return what a failure of SQLite means for the ledger."""
+    code = getattr(error, "sqlite_errorcode", None)
+    code = code & 0xFF if isinstance(code, int) else None
+    if code in _CORRUPT:
+        return corrupt(path, str(error))
+    if code == sqlite3.SQLITE_FULL or (code in _PERHAPS_FULL and free_bytes(path.parent) < LEAST_FREE_BYTES):
+        return LedgerFull(f"the ledger {path} cannot be {what}: {full_words(path.parent)}")
+    return LedgerFault(f"the ledger {path} cannot be {what}: {error}")
+
+
+def corrupt(path: Path, found: str) -> LedgerCorrupt:
+    """Return the fault of a ledger that is corrupt, with the way out."""
+    return LedgerCorrupt(
+        f"the ledger {path} is corrupt ({found}). It remembers what has begun here, so nothing is started without it. "
+        f"The way out: stop this agent, move {path.name}* in {path.parent} aside and keep them, and start it again; "
+        "the hub then holds what was under way here in doubt and asks a person"
+    )
 
 
 def _key(at: LeaseRef) -> tuple[str, str, int, int]:
@@ -98,7 +132,7 @@ class Ledger:
             self._next = self._reserved
             self._asked = self._reserved
         except sqlite3.Error as error:
-            raise LedgerFault(f"the ledger {path} cannot be used: {error}") from error
+            raise _fault(path, "used", error) from error
         self._pending: list[tuple[str, tuple[Any, ...]]] = []
         self._must_sync = False
         self._decided = self._ended = 0
@@ -114,6 +148,19 @@ class Ledger:
             if column not in there:
                 self._db.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
         self._db.execute("CREATE INDEX IF NOT EXISTS attempts_changed ON attempts (changed_s)")
+
+    def check(self) -> None:
+        """Look at every page; a ledger is bounded, so this is too.
+
+        Raises:
+            LedgerCorrupt: it is not as it was written.
+        """
+        try:
+            found = [str(row[0]) for row in self._db.execute(f"PRAGMA quick_check({_FAULTS_TOLD})")]
+        except sqlite3.Error as error:
+            raise _fault(self._path, "read", error) from error
+        if found != ["ok"]:
+            raise corrupt(self._path, " ".join("; ".join(found).split()))
 
     def _meta(self, name: str, value: str) -> str:
         self._db.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (name, value))
@@ -239,7 +286,7 @@ class Ledger:
         except sqlite3.Error as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-            raise LedgerFault(f"the ledger {self._path} cannot be written: {error}") from error
+            raise _fault(self._path, "written", error) from error
         self._reserved = self._asked
         self.writes += 1
         self._pending.clear()
@@ -247,12 +294,18 @@ class Ledger:
 
     # -- reads (of what was flushed)
 
+    def _read(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise _fault(self._path, "read", error) from error
+
     def known(self, constellation: str, task: str) -> tuple[tuple[int, int], tuple[int, int] | None] | None:
         """Return the highest (incarnation, attempt) of a task, and the pair of the highest attempt that began."""
-        rows = self._db.execute(
+        rows = self._read(
             "SELECT incarnation, attempt, began_s FROM attempts WHERE constellation = ? AND task = ?",
             (constellation, task),
-        ).fetchall()
+        )
         if not rows:
             return None
         begun = [(incarnation, attempt) for incarnation, attempt, began_s in rows if began_s is not None]
@@ -261,7 +314,7 @@ class Ledger:
 
     def begun_lately(self) -> list[LeaseRef]:
         """Return the newest attempts that began of work that may not be repeated, newest first."""
-        rows = self._db.execute(
+        rows = self._read(
             "SELECT constellation, task, incarnation, attempt FROM attempts"
             " WHERE once = 1 AND began_s IS NOT NULL ORDER BY changed_s DESC LIMIT ?",
             (BEGUN_TOLD,),
@@ -269,7 +322,7 @@ class Ledger:
         return [LeaseRef(constellation=c, task=t, incarnation=i, attempt=a) for c, t, i, a in rows]
 
     def unfinished(self) -> list[Unfinished]:
-        rows = self._db.execute(
+        rows = self._read(
             "SELECT constellation, task, incarnation, attempt, state, effect, group_id, group_mark, boot"
             " FROM attempts WHERE state != 'finished' ORDER BY changed_s"
         )
@@ -292,27 +345,27 @@ class Ledger:
         return found if isinstance(found, ResultFrame | Receipt) else None
 
     def _row(self, at: LeaseRef, column: str) -> Any:
-        row = self._db.execute(
+        rows = self._read(
             f"SELECT {column} FROM attempts"  # noqa: S608 - a column name of this file
             " WHERE constellation = ? AND task = ? AND incarnation = ? AND attempt = ?",
             _key(at),
-        ).fetchone()
-        return row[0] if row else None
+        )
+        return rows[0][0] if rows else None
 
     def reports(self) -> list[Report]:
         """Return the outbox in order of its numbers."""
-        rows = self._db.execute("SELECT frame FROM reports ORDER BY number")
+        rows = self._read("SELECT frame FROM reports ORDER BY number")
         return [_report_decoder.decode(frame) for (frame,) in rows]
 
     def started_attempts(self) -> list[LeaseRef]:
         """Return every attempt that this device has started, for those who count (the demo, the chaos checker)."""
-        rows = self._db.execute(
+        rows = self._read(
             "SELECT constellation, task, incarnation, attempt FROM attempts WHERE began_s IS NOT NULL ORDER BY began_s"
         )
         return [LeaseRef(constellation=c, task=t, incarnation=i, attempt=a) for c, t, i, a in rows]
 
     def decisions(self, last: int = 50) -> list[DecisionRow]:
-        rows = self._db.execute(
+        rows = self._read(
             "SELECT at_s, lease, tool, allowed, reason, profile, asked FROM decisions ORDER BY number DESC LIMIT ?",
             (last,),
         )

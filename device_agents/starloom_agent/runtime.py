@@ -7,6 +7,7 @@ processes started and reports sent. A lost connection changes nothing of the wor
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import shutil
 from collections.abc import Callable
@@ -20,13 +21,13 @@ from starloom_agent import core, recovery
 from starloom_agent.allowance import Allowance
 from starloom_agent.calls import Ended, Grouped
 from starloom_agent.chatter import Chatter
-from starloom_agent.conditions import Conditions
+from starloom_agent.conditions import Conditions, has_no_room
 from starloom_agent.connection import Address, Connection, ConnectionEnded
 from starloom_agent.home import AgentHome, write_private
 from starloom_agent.identity import Identity
 from starloom_agent.judging import judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.later_facts import look_up
-from starloom_agent.ledger import Ledger, LedgerFault
+from starloom_agent.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_agent.leftovers import Leftovers
 from starloom_agent.link import RECONNECT_MOST_S, Link, write_status
 from starloom_agent.outbox import Outbox
@@ -119,7 +120,7 @@ class Agent:
             home, self._tools.values(), sandbox, slots=settings.slots, labels=settings.labels, say=say
         )
         self._clock = clock
-        self._conditions = Conditions(clock)
+        self._conditions = Conditions(clock, home.root)
         self._leftovers = Leftovers(home.run / "detached.json")
         self._calls: dict[LeaseRef, _Call] = {}
         self._to_spawn: list[LeaseRef] = []
@@ -139,6 +140,8 @@ class Agent:
         self._display: str | None = None
         self._display_due_at = 0.0
         self._told: tuple[str, tuple[str, ...]] | None = None
+        self._connection_file: bytes | None = None
+        self._broken: LedgerCorrupt | None = None
 
     # -- life
 
@@ -151,15 +154,28 @@ class Agent:
         recovery.empty(self.home.work)
         self._leftovers.recover()
         self.ledger.prune()
-        self.ledger.flush()
+        try:
+            self.ledger.flush()
+        except LedgerFull as fault:
+            # What it writes stays collected: the hub is told of the disk, and hears the reports once there is room.
+            self._wait_for_room(fault)
 
     async def run(self) -> ConnectionEnded | None:
-        """Serve until `stop`, or until the hub says that trying again will not help; return that."""
+        """Serve until `stop`, or until the hub says that trying again will not help; return that.
+
+        Raises:
+            LedgerCorrupt: nobody knows any more what has begun here; what runs was ended.
+        """
         self.allowance.read_again()
+        if self._conditions.unwritten:
+            self._schedule_turn()
         watch = asyncio.create_task(self._watch())
         chatter = asyncio.create_task(self._chatter.run())
         try:
-            return await self._link.run(self._stopping, self._leave)
+            ended = await self._link.run(self._stopping, self._leave)
+            if self._broken is not None:
+                raise self._broken
+            return ended
         finally:
             for task in (watch, chatter):
                 task.cancel()
@@ -197,11 +213,22 @@ class Agent:
             self._say(f"the hub knows reports up to {welcome.received} of another ledger of this device")
         to = self._address
         token = {"hub": to.hub, "key": self._link.http_key, "pin": to.pin, "token": welcome.http_token, "via": to.via}
-        write_private(self.home.run / "connection.json", msgspec.json.encode(token))
+        self._write_connection(msgspec.json.encode(token))
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
         self._told = None
         return [*self._begun_lately(), self.allowance.offer(), *self._conditions.greeting()]
+
+    def _write_connection(self, data: bytes) -> None:
+        """Put down what tools fetch artifacts with; on a full disk that is tried again, and the connection stands."""
+        self._connection_file = data
+        try:
+            write_private(self.home.run / "connection.json", data)
+        except OSError as error:
+            if not has_no_room(error):
+                raise
+            return
+        self._connection_file = None
 
     def _begun_lately(self) -> list[Frame]:
         """Tell what began here of work that may not be repeated: a hub whose history is older takes it up."""
@@ -431,18 +458,43 @@ class Agent:
         """Put the ledger down now; False, and said so, while the disk refuses: what asked for it is asked again."""
         try:
             self.ledger.flush(lazy=lazy)
+        except LedgerFull as fault:
+            self._wait_for_room(fault)
+            return False
         except LedgerFault as fault:
             self._say(f"{fault}; it is tried again")
             return False
+        self._conditions.unwritten = False
         return True
+
+    def _wait_for_room(self, fault: LedgerFull) -> None:
+        """Say it here once, and to the hub; whoever writes tries again."""
+        if not self._conditions.unwritten:
+            self._say(f"{fault}; nothing starts and no report leaves until it can be written")
+        self._conditions.unwritten = True
+        self._tell_conditions()
+
+    def _tell_conditions(self) -> None:
+        if self._link.connection is not None and (said := self._conditions.changed()):
+            self._push([*said])
 
     def _put_down(self) -> None:
         try:
             self.ledger.flush()
         except LedgerFault as fault:
-            self._say(f"{fault}; nothing starts and no report leaves until it can be written")
+            if isinstance(fault, LedgerFull):
+                self._wait_for_room(fault)
+            elif isinstance(fault, LedgerCorrupt):
+                self._broken = fault
+                self._stopping.set()
+                return
+            else:
+                self._say(f"{fault}; nothing starts and no report leaves until it can be written")
             self._turn = asyncio.get_running_loop().call_later(1.0, self._put_down)
             return
+        if self._conditions.unwritten:
+            self._say("there is room again: the ledger is written, and work goes on")
+        self._conditions.unwritten = False
         self._turn = None
         spawn, self._to_spawn = self._to_spawn, []
         for at in spawn:
@@ -518,8 +570,9 @@ class Agent:
             self._tell_asks()
             self._leftovers.sweep()
             await self._look_for_display()
-            if self._link.connection is not None and (said := self._conditions.changed()):
-                self._push([*said])
+            self._tell_conditions()
+            if self._connection_file is not None:
+                self._write_connection(self._connection_file)
             if self._turn is None:
                 self.ledger.prune_if_due()
                 self._flushed(lazy=True)
@@ -547,4 +600,5 @@ class Agent:
 
     def _status(self, state: str, reason: str) -> None:
         path = self.home.run / "status.json"
-        write_status(path, hub=self._address.hub, device=self.identity.device, state=state, reason=reason)
+        with contextlib.suppress(OSError):  # a full disk ends no connection over what only `status` shows
+            write_status(path, hub=self._address.hub, device=self.identity.device, state=state, reason=reason)

@@ -75,6 +75,8 @@ class Code(StrEnum):
     # service
     OVERLOADED = "overloaded"
     STORE_UNAVAILABLE = "store_unavailable"
+    DISK_FULL = "disk_full"
+    HISTORY_CORRUPT = "history_corrupt"
     INTERNAL = "internal"
     HUB_UNREACHABLE = "hub_unreachable"
     # running a task
@@ -279,6 +281,19 @@ CODES: dict[Code, CodeInfo] = {
     ),
     Code.STORE_UNAVAILABLE: CodeInfo(
         _T, 503, "The hub's store does not answer", "Run `starloom doctor`; nothing was accepted."
+    ),
+    Code.DISK_FULL: CodeInfo(
+        _T,
+        503,
+        "The disk of the hub is full",
+        "Free some space in the named folder; the hub then goes on without a restart.",
+    ),
+    Code.HISTORY_CORRUPT: CodeInfo(
+        _P,
+        503,
+        "The history of the hub is corrupt",
+        "Stop the hub, move `starloom.db*` and `redis/` of its data folder aside and keep them, then restore a backup: "
+        "`starloom restore FILE` (docs/backup.md).",
     ),
     Code.INTERNAL: CodeInfo(_P, 500, "The hub has a fault", "Please report it with the id; the log has the details."),
     Code.HUB_UNREACHABLE: CodeInfo(

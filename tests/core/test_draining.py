@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from starloom.core import inputs as i
 from starloom.core.effects import SendDrain, SendQuery
 from starloom.core.timeouts import passed
+from starloom.core.why import explain
 from starloom_protocol.entities import Device, OnAbsence, Timeouts
 from starloom_protocol.feed import FLEET
 from starloom_protocol.vocabulary import AttemptEnd, Attention, Code, DeviceLink, Outcome, Reason
@@ -250,3 +251,30 @@ def test_work_that_was_asked_back_and_may_not_be_repeated_is_unknown_if_it_had_a
     assert replace(found.tasks["a"], reason=None).state == "leased"
     driver.receipt(dispatch)
     assert (found.attempts["a/1"].effect, found.attempts["a/1"].end) == (NONE, "revoked")
+
+
+def test_a_device_whose_disk_is_full_gets_no_work_until_it_has_room() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a")))
+    (dispatch,) = driver.take()
+    condition(driver, disk="full", disk_folder="/agent")
+    assert "is on one, which has a full disk (/agent): nothing begins there" in why_of(driver, "a", "c1")
+    driver.submit(plan(task("b")), name="c2")
+    assert driver.take() == []
+    assert "one has a full disk (/agent): free some space there" in why_of(driver, "b", "c2")
+    condition(driver, disk="ok")
+    (second,) = driver.take()
+    assert (dispatch.at.task, second.at.task) == ("a", "b")
+
+
+def test_a_new_session_says_anew_whether_its_disk_is_full() -> None:
+    driver = WatchedDriver("one")
+    condition(driver, disk="full", disk_folder="/agent", battery="50")
+    driver.connect("one")
+    assert device(driver).condition == {"battery": "50"}
+    driver.submit(plan(task("a")))
+    assert len(driver.take()) == 1
+
+
+def why_of(driver: Driver, name: str, constellation: str) -> str:
+    return explain(driver.shard, constellation, name).sentence

@@ -28,7 +28,7 @@ def test_the_machines_own_battery_is_told_in_steps(tmp_path: Path) -> None:
 def test_only_a_change_is_said_again(tmp_path: Path) -> None:
     now = [0.0]
     supply(tmp_path, "BAT0", type="Battery", capacity="57", status="Discharging")
-    conditions = Conditions(lambda: now[0], tmp_path)
+    conditions = Conditions(lambda: now[0], tmp_path, tmp_path)
     assert conditions.greeting()[0].facts["battery"] == "50"
     supply(tmp_path, "BAT0", capacity="19")
     assert conditions.changed() == []
@@ -37,4 +37,4 @@ def test_only_a_change_is_said_again(tmp_path: Path) -> None:
     assert frame.facts == {"battery": "10", "charging": "false"}
     now[0] = 62.0
     assert conditions.changed() == []
-    assert Conditions(lambda: 0.0, tmp_path / "none").greeting() == []
+    assert Conditions(lambda: 0.0, tmp_path, tmp_path / "none").greeting() == []

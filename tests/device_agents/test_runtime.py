@@ -26,6 +26,7 @@ from starloom_protocol.frames import (
     AsksFrame,
     Bye,
     Cancel,
+    ConditionFrame,
     FactsFrame,
     FetchFacts,
     Goaway,
@@ -349,12 +350,18 @@ async def test_a_full_disk_stops_new_work_and_nothing_else(bench: Bench) -> None
     agent.ledger.decided(DecisionRow(0.0, "filler", "x" * 200_000, True, "fills the disk", "observe"))
     await bench.hub.send(dispatch("shell.run", shell(f"touch {marker}")), Query(attempts=[lease()]))
     await bench.until_said("cannot be written")
+    await bench.hub.until(lambda: disk_told(bench) == ["full"])
     assert not marker.exists()
     database.execute("PRAGMA max_page_count = 1000000")
     result = await bench.hub.result(lease())
     assert result.outcome is Outcome.OK
     assert marker.exists()
+    await bench.hub.until(lambda: disk_told(bench) == ["full", "ok"])
     assert len(bench.hub.hellos) == 1
+
+
+def disk_told(bench: Bench) -> list[str]:
+    return [frame.facts["disk"] for frame in bench.hub.of(ConditionFrame) if "disk" in frame.facts]
 
 
 async def test_stopping_ends_the_work_and_says_goodbye(bench: Bench) -> None:

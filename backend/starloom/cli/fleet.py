@@ -10,6 +10,7 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.typed import say
 from starloom.cli.values import duration_s
+from starloom_protocol.frames import DISK, DISK_FOLDER, DISK_FULL
 
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
 
@@ -46,12 +47,21 @@ def devices(run: Invocation) -> None:
     for item in found["items"]:
         chip = " (demo)" if item.get("demo") else ""
         link = "revoked" if item.get("revoked") else item["link"]
+        link += ", disk full" if link == "online" and _full_disk(item) is not None else ""
         tools = item.get("tools")
         count = str(len(tools)) if isinstance(tools, list) else str(tools if tools is not None else "")
         table.add_row(
             item["name"] + chip, link, str(item.get("load", "")), item["os"], item["profile"], count, item["id"]
         )
     console().print(table)
+
+
+def _full_disk(item: dict[str, Any]) -> str | None:
+    """Return what is to be said of a device that can write nothing down."""
+    condition = item.get("condition") or {}
+    if condition.get(DISK) != DISK_FULL:
+        return None
+    return f"has a full disk ({condition.get(DISK_FOLDER, 'of its agent')})"
 
 
 def resolve(run: Invocation, device: str) -> dict[str, Any]:
@@ -100,6 +110,8 @@ def _standing(item: dict[str, Any]) -> list[str]:
         said.append(f"is set aside: {why}; to go on: starloom device resume {item['name']}")
     elif (item.get("health") or {}).get("state") == "suspect":
         said.append(f"is asked last: {item['health']['faults']} faults, more than its peers")
+    if (full := _full_disk(item)) is not None:
+        said.append(f"{full}: nothing begins there and no result leaves; free some space there")
     if item.get("link") == "suspended":
         said.append("is asleep: the clocks of its work stand still")
     if item.get("remembers"):

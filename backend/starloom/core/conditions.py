@@ -1,4 +1,4 @@
-"""What devices say of themselves while they are there: battery, their owner at them, falling asleep.
+"""What devices say of themselves while they are there: battery, their owner at them, falling asleep, a full disk.
 
 A device that sleeps is neither lost nor late: the clocks of what it has stand still until it wakes or is out of reach.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from starloom.core import room
 from starloom.core.inputs import ConditionReceived
 from starloom.core.work import Put, Work
 from starloom_protocol.entities import Attempt, Device, TaskRecord
@@ -29,7 +30,10 @@ def on_condition(work: Work, item: ConditionReceived) -> None:
     if link is not device.link:
         woke(work, device)
         changed = replace(changed, link=link, link_since_ms=work.at_ms)
-    work.emit(fleet, "device_condition", device.id, [("device", device.id, changed)])
+    kind, note = "device_condition", ""
+    if room.is_full(changed) != room.is_full(device):
+        kind, note = ("device_full", room.words(changed)) if room.is_full(changed) else ("device_has_room", "")
+    work.emit(fleet, kind, device.id, [("device", device.id, changed)], note=note)
 
 
 def woke(work: Work, device: Device) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core import conditions, draining, hedging, owner_asks, recovery
+from starloom.core import conditions, draining, hedging, owner_asks, recovery, room
 from starloom.core.asking import ask_again
 from starloom.core.attempts import dispatch_of
 from starloom.core.effects import CloseDevice, SendQuery
@@ -171,7 +171,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
     device = work.shard.fleet.devices[device.id]
     new_ledger = device.ledger is not None and device.ledger != item.ledger
     online = replace(
-        device,
+        room.untold(device),
         link=DeviceLink.ONLINE,
         link_since_ms=work.at_ms,
         session=device.session + 1,

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 
 import msgspec
 
-from starloom.core import fair_share
+from starloom.core import fair_share, room
 from starloom.core.battery import spared
 from starloom.core.health import is_fault
 from starloom.core.model import Constellation, Demand, Fleet, Shard
@@ -105,6 +105,8 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     if device.draining:
         why = f": {device.drain_reason}" if device.drain_reason else ""
         return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is being drained{why}")
+    if room.is_full(device):
+        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"{room.words(device)}: free some space there")
     if device.quarantined and not (device.probing and offer.repeatability in REPEATABLE):
         why = f": {device.aside}" if device.aside else " after faults"
         return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is set aside{why}")

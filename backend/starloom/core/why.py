@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from starloom.core import hedging, verifying
+from starloom.core import hedging, room, verifying
 from starloom.core.apply import load
 from starloom.core.model import Constellation, Shard
 from starloom.core.placement import Candidate, full, judge, nearest
@@ -132,6 +132,11 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
             asleep, actions = [attempt.device], ["open"]
         elif record.absent_since_ms:
             sentence = f"{task} is on {where}, which does not answer; its work {_absent_words(spec)}."
+        elif device is not None and room.is_full(device):
+            sentence = (
+                f"{task} is on {where}, which {room.words(device)}: nothing begins there and no result leaves until "
+                "there is room. Free some space there; it then goes on without a restart."
+            )
         elif record.reason is Reason.MOVING:
             sentence = f"{task} is moved away from {where}, which drains, to another device once it has stopped there."
         elif record.reason is Reason.OVERDUE:

@@ -17,6 +17,8 @@ const WORDS: Record<string, string> = {
   device_joined: "let a device in",
   device_online: "came online",
   device_offline: "went away",
+  device_full: "has a full disk",
+  device_has_room: "has room on its disk again",
   device_offer: "said what it can do",
   device_revoked: "revoked a device",
   request_accepted: "asked for a constellation",

@@ -75,6 +75,9 @@ export function deviceNamed(fleet: StreamModel, name: string): DeviceView | unde
 /** What a browser tab is called that nobody looks at: it is back as soon as somebody opens it. */
 export const ASLEEP = "Asleep - open it";
 
+/** Whether its agent said that it can write nothing down: it gets no work until there is room. */
+export const diskIsFull = (device: Device): boolean => device.condition?.disk === "full";
+
 /** Where a device stands; `busy` is how many attempts it has now, as far as the page knows. */
 export function deviceShown(view: DeviceView, busy: number): DeviceShown {
   const { device, offer, health } = view;
@@ -84,6 +87,7 @@ export function deviceShown(view: DeviceView, busy: number): DeviceShown {
   if (device.link === "suspended") return { word: "Asleep", glyph: "barrier", tone: "amber", stuck: true };
   if (device.link === "handshaking") return { word: "Connecting", glyph: "open_arc", tone: "blue", stuck: false };
   if (device.link !== "online") return { word: "Out of reach", glyph: "broken_arc", tone: "amber", stuck: true };
+  if (diskIsFull(device)) return { word: "Disk full", glyph: "barrier", tone: "amber", stuck: true };
   if (device.quarantined) return { word: "Set aside", glyph: "barrier", tone: "amber", stuck: true };
   if (device.draining) {
     return {
@@ -118,6 +122,10 @@ export function deviceReasons(view: DeviceView, now: number): string[] {
     );
   } else if (health?.state === "suspect") {
     said.push(`It is asked last: ${health.faults ?? 0} faults, more than its peers. Success takes them back.`);
+  }
+  if (diskIsFull(device)) {
+    const folder = device.condition?.disk_folder ? ` (${device.condition.disk_folder})` : "";
+    said.push(`Its disk is full${folder}: nothing begins there and no result leaves. Free some space there.`);
   }
   if (device.link === "suspended") said.push("It is asleep: the clocks of its work stand still until it wakes.");
   return said;

@@ -2,7 +2,7 @@
  * What the page reads out of a constellation's stream. Pure functions of the stream (and the fleet beside it);
  * results are kept by the identity of the records they came from, so that unchanged tasks draw nothing.
  */
-import { deviceNamed, devices } from "./fleet.ts";
+import { deviceNamed, devices, diskIsFull } from "./fleet.ts";
 import { GLYPH_ORDER, presentation, type Shown } from "./presentation.ts";
 import type { StreamModel } from "./stream.ts";
 import type {
@@ -132,7 +132,7 @@ function joinedReason(
     const device = devices(fleet).get(place)?.device;
     const aside = device?.quarantined && !device.probing;
     if (device && device.link !== "online") return "device_away";
-    if (device?.draining || aside) return "device_aside";
+    if (device && (device.draining || aside || diskIsFull(device))) return "device_aside";
   }
   return undefined;
 }

@@ -120,7 +120,7 @@ describe("what is read out of the sample", () => {
 
   it("says of work for a device that takes none now that it is held", () => {
     const phone = [...fleet.kind<Device>("device").values()].find((one) => one.name === "demo-phone") as Device;
-    for (const change of [{ draining: true }, { quarantined: true }]) {
+    for (const change of [{ draining: true }, { quarantined: true }, { condition: { disk: "full" } }]) {
       const other = modelOf([event(1, { [`device/${phone.id}`]: { ...phone, link: "online", ...change } })], "fleet");
       expect(taskView(model, other, "send.4")?.reason).toBe("device_aside");
     }

@@ -1,0 +1,66 @@
+"""What an agent needs of its home before it runs: the lock, the policy, the key and a sound ledger.
+
+On a full disk it waits for room and says so, for nobody may be there to start it again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+from starloom_agent.conditions import full_words, has_no_room
+from starloom_agent.home import AgentHome
+from starloom_agent.identity import load_or_make
+from starloom_agent.ledger import Ledger, LedgerFull
+from starloom_agent.locking import hold_home
+from starloom_agent.policy import PolicyFault
+from starloom_agent.policy_file import adopt_policy
+
+LOOK_EVERY_S: Final = 1.0
+SAY_EVERY_S: Final = 600.0
+
+
+@contextmanager
+def begun_with_room(
+    home: AgentHome, say: Callable[[str], None], *, wait: Callable[[float], None] = time.sleep
+) -> Iterator[Ledger]:
+    """Hold the home and give its ledger while the block runs; waits for as long as the disk is full.
+
+    Raises:
+        AlreadyRunning: if another process holds the home.
+        LedgerFault: if the ledger is corrupt or cannot be used for another reason than room.
+    """
+    waited_s = 0.0
+    while True:
+        with ExitStack() as held:
+            try:
+                ledger = _begin(home, held, say)
+            except (OSError, LedgerFull) as error:
+                if not isinstance(error, LedgerFull) and not has_no_room(error):
+                    raise
+                if waited_s % SAY_EVERY_S == 0:
+                    say(f"{full_words(home.root)}. This agent waits until there is room; it cannot connect before")
+            else:
+                if waited_s:
+                    say("there is room again")
+                yield ledger
+                return
+        wait(LOOK_EVERY_S)
+        waited_s += LOOK_EVERY_S
+
+
+def _begin(home: AgentHome, held: ExitStack, say: Callable[[str], None]) -> Ledger:
+    home.make()
+    held.enter_context(hold_home(home))
+    try:
+        adopt_policy(home.policy)
+    except PolicyFault as fault:
+        # The agent runs all the same, and allows what a faulty policy allows.
+        say(str(fault))
+    load_or_make(home.key)
+    ledger = Ledger(home.ledger)
+    held.callback(ledger.close)
+    ledger.check()
+    return ledger
