@@ -71,9 +71,11 @@ from starloom.planner.service import Planning
 from starloom.settings import Settings, SettingsInvalid, load
 from starloom.store.database import DATABASE_FILE
 from starloom.store.embedded import EmbeddedRedis
+from starloom.store.faults import full, has_no_room
 from starloom.store.opening import open_store
-from starloom.store.port import Damaged, Unavailable
+from starloom.store.port import Damaged, DiskFull, Unavailable
 from starloom.store.redis import RedisStore
+from starloom_protocol.vocabulary import CODES
 
 GOODBYE_S = 2.0
 FIRST_ANSWER_MS = 60_000
@@ -331,7 +333,8 @@ def _not_ready(succession: Succession, neighbours: Neighbours) -> list[str]:
         return [] if neighbours.owner_url else ["an owner of the shard"]
     if not engine.ready:
         return ["engine"]
-    return [engine.inbox.waits_for] if engine.inbox.waits_for else []
+    obstacle = engine.inbox.waits_for
+    return [] if obstacle is None else [obstacle.reason]
 
 
 def _gauges(succession: Succession, store: RedisStore, clock: HubClock, network: Connections) -> dict[str, Gauge]:
@@ -462,7 +465,15 @@ def main() -> int:
     try:
         uvloop.run(serve(settings))
     except Unavailable as error:
+        print(f"starloom: {error}. {CODES[error.code].hint}", file=sys.stderr)
+        return 1
+    except Damaged as error:
         print(f"starloom: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        if not has_no_room(error):
+            raise
+        print(f"starloom: {full(settings.home)}. {CODES[DiskFull.code].hint}", file=sys.stderr)
         return 1
     return 0
 

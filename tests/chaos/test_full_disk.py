@@ -80,6 +80,12 @@ def found_by_check(database: Path) -> list[str]:
         return [str(row[0]) for row in sql.execute("PRAGMA integrity_check")]
 
 
+def condition(stack: Stack) -> dict[str, str]:
+    """Return what the device `west` says of itself."""
+    (found,) = [item for item in stack.client.get("/devices")["items"] if item["name"] == "west"]
+    return dict(found["condition"])
+
+
 def works(stack: Stack) -> bool:
     return stack.client.outside("/readyz")[0] == 200
 
@@ -107,7 +113,13 @@ def test_a_hub_whose_disk_is_full_stays_up_says_so_and_goes_on(stack: OnSmallDis
                 assert not works(stack)
             with pytest.raises(Problem) as told:
                 stack.client.post("/constellations", {"plan": echoes(f"{name}-refused", 1)})
-            assert told.value.code in ("overloaded", "store_unavailable"), told.value
+            assert told.value.code == "disk_full", told.value
+            assert f"the disk of {stack.home}" in told.value.reason, "the folder is named"
+            assert "MB free" in told.value.reason
+            assert "Free some space" in told.value.hint
+            assert "disk" in stack.client.outside("/readyz")[1]["waits_for"][0]
+            explained = stack.client.get(f"/constellations/{request.id}/why")["items"]
+            assert all("the disk of" in item["sentence"] for item in explained), explained
             assert submitter.count == accepted, "something was acknowledged that no disk has"
             assert not stack.place.begun(after), "work that may not be repeated began before the history had it"
             assert stack.succeeded(crowd) < LANES * CROWD, "the fault would be none if all were done before it"
@@ -149,7 +161,11 @@ def test_what_an_agent_cannot_write_down_does_not_begin_and_what_it_did_is_not_l
         stack.place.open(first, second)
         other = stack.submit(plan(f"{name}-2", [stack.place.task(name, "second", device="west")]))
         until(lambda: stack.place.ended(first), "the first program ends all the same")
-        stack.until_task(other, "second", "leased", "running")
+        until(lambda: condition(stack).get("disk") == "full", "the hub knows of the disk")
+        assert condition(stack)["disk_folder"] == str(stack.agent_home)
+        for asked, task in ((request, "first"), (other, "second")):
+            explained = stack.client.get(f"/constellations/{asked.id}/why", task_id=task)["sentence"]
+            assert f"has a full disk ({stack.agent_home})" in explained, explained
         time.sleep(FULL_S)  # a lease and more: the silence itself is what is looked at
         assert not stack.place.begun(second), "it began without being written down"
         assert stack.look(request).tasks["first"].state == "running", "its end was told before it was written down"

@@ -119,6 +119,17 @@ class BreakableDatabase:
         self._reach()
         return await self._inner.read(work, *args, **kwargs)
 
+    @property
+    def damage(self) -> str:
+        return self._inner.damage
+
+    @damage.setter
+    def damage(self, told: str) -> None:
+        self._inner.damage = told
+
+    async def check(self, within_s: float | None) -> bool:
+        return await self._inner.check(within_s)
+
     async def migrate(self) -> None:
         await self._inner.migrate()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -19,9 +18,11 @@ from starloom.cli.style import size
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom.store.database import DATABASE_FILE, Database, newest_revision, open_database, schema_of
 from starloom.store.embedded import find_server
-from starloom.store.port import Unavailable
+from starloom.store.port import Corrupt, Unavailable
+from starloom_protocol.vocabulary import CODES
 
 DISK_LOW_BYTES = 500 * 1000 * 1000
+PAGES_WITHIN_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class Finding:
         return {"subject": self.subject, "good": self.good, "told": self.told, "fix": self.fix}
 
 
-def examine(hub: str | None, home: Path | None) -> list[Finding]:
-    """Return all findings, the machine's first."""
+def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[Finding]:
+    """Return all findings, the machine's first; `whole`: every page of the history, however long it takes."""
     findings = [_python()]
     try:
         settings = load({"home": home} if home is not None else {}).settings
@@ -53,7 +54,9 @@ def examine(hub: str | None, home: Path | None) -> list[Finding]:
         settings = None
     if settings is not None:
         findings.append(Finding("settings", True, "valid (see `starloom config show`)"))
-        findings.extend(look(settings) for look in _LOOKS)
+        findings.extend(look(settings) for look in (_home, _disk))
+        findings.append(_history(settings, None if whole else PAGES_WITHIN_S))
+        findings.extend(look(settings) for look in (_redis, _page, _model))
     return findings + _hub(hub, settings)
 
 
@@ -81,22 +84,27 @@ def _disk(settings: Settings) -> Finding:
     return Finding("disk", free >= DISK_LOW_BYTES, told, "Free some space; history and artifacts need it.")
 
 
-def _history(settings: Settings) -> Finding:
+def _history(settings: Settings, within_s: float | None) -> Finding:
     file = settings.home / DATABASE_FILE
     if settings.database_url is None and not file.exists():
         return Finding("history", True, "none yet; `starloom up` makes it")
     database = open_database(settings.database_url or f"sqlite:///{file}", read_only=True)
     try:
-        schema = asyncio.run(_schema(database))
+        schema, whole = asyncio.run(_looked_at(database, within_s))
+    except Corrupt as error:
+        return Finding("history", False, str(error), CODES[error.code].hint)
     except Unavailable as error:
         return Finding("history", False, str(error), "Do as it says, or see docs/backup.md.")
-    behind = schema != newest_revision()
-    return Finding("history", True, f"schema {schema or 'none'}" + (", brought up to date at the next start" * behind))
+    told = f"schema {schema or 'none'}" + ", brought up to date at the next start" * (schema != newest_revision())
+    if not whole:
+        told += f"; its pages were checked for {within_s:g} s, `starloom doctor --whole` checks all of them"
+    return Finding("history", True, told)
 
 
-async def _schema(database: Database) -> str | None:
+async def _looked_at(database: Database, within_s: float | None) -> tuple[str | None, bool]:
     try:
-        return await database.read(schema_of)
+        whole = await database.check(within_s)
+        return await database.read(schema_of), whole
     finally:
         await database.close()
 
@@ -134,9 +142,6 @@ def _model(settings: Settings) -> Finding:
     return Finding("model", True, told)
 
 
-_LOOKS: tuple[Callable[[Settings], Finding], ...] = (_home, _disk, _history, _redis, _page, _model)
-
-
 def _hub(hub: str | None, settings: Settings | None) -> list[Finding]:
     try:
         address = find(hub)
@@ -159,8 +164,7 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
         status, said = client.outside("/readyz")
         told = f"{address.url} (from {address.source})"
         if status != 200:
-            reason = said.get("reason") if isinstance(said, dict) else said
-            told += f" is not ready: {reason}"
+            told += f" is not ready: {_waits(said)}"
         findings.append(Finding("hub", status == 200, told, "See logs/hub.log in the data folder."))
         findings.append(_wheels(client))
         devices = client.get("/devices")["items"]
@@ -175,6 +179,14 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
     if lacking:
         findings.append(Finding("profiles", True, ", ".join(lacking)))
     return findings
+
+
+def _waits(said: object) -> object:
+    """Return what a hub that is not ready waits for; another server says something else."""
+    if not isinstance(said, dict):
+        return said
+    waits = said.get("waits_for")
+    return "; ".join(map(str, waits)) if isinstance(waits, list) else said.get("reason")
 
 
 def _wheels(client: Client) -> Finding:

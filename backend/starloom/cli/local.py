@@ -23,7 +23,7 @@ from starloom.cli.agents import LocalAgent, computer_name, join
 from starloom.cli.client import Client
 from starloom.cli.discovery import HubAddress, Surroundings, homes, hub_option, read_local
 from starloom.cli.exits import Exit
-from starloom.cli.problems import Problem, unreachable, usage
+from starloom.cli.problems import Problem, here, unreachable, usage
 from starloom.cli.processes import Child, Program, log_tail
 from starloom.cli.readiness import READY_S, Patience
 from starloom.cli.tunnels import Keeper
@@ -32,9 +32,10 @@ from starloom.jobs.broker import broker_url_of
 from starloom.settings import Settings, SettingsInvalid, load
 from starloom.store.database import DATABASE_FILE
 from starloom.store.embedded import EmbeddedRedis
+from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.opening import OPENING_FILE
-from starloom.store.port import Unavailable
-from starloom_protocol.vocabulary import Profile
+from starloom.store.port import DiskFull, Unavailable
+from starloom_protocol.vocabulary import CODES, Profile
 
 STOP_S = 8.0
 
@@ -66,10 +67,20 @@ def serve(wishes: Wishes) -> int:
     except SettingsInvalid as invalid:
         raise usage("; ".join(invalid.faults), "See `starloom config show`.") from invalid
     _check_port(settings)
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    settings.home.chmod(0o700)
-    with holding(settings.home):
-        return asyncio.run(Service(settings, wishes).run())
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        settings.home.chmod(0o700)
+        with holding(settings.home):
+            return asyncio.run(Service(settings, wishes).run())
+    except OSError as error:
+        if not has_no_room(error):
+            raise
+        raise _no_room(settings.home) from error
+
+
+def _no_room(home: Path) -> Problem:
+    info = CODES[DiskFull.code]
+    return here(DiskFull.code, info.title, str(full(home)), info.hint, Exit.UNREACHABLE)
 
 
 def _check_port(settings: Settings) -> None:
@@ -211,6 +222,8 @@ class Service:
                 self._redis = EmbeddedRedis(self._home)
                 try:
                     await self._redis.start()
+                except DiskFull as error:
+                    raise _no_room(self._home) from error
                 except Unavailable as error:
                     raise unreachable(str(error), "Run `starloom doctor`, or set STARLOOM_REDIS_URL.") from error
                 self._redis_task = asyncio.create_task(self._redis.supervise())
@@ -287,6 +300,9 @@ class Service:
 
     def _not_ready(self, what: str) -> Problem:
         log = self._log("hub")
+        if is_short(self._home):
+            # The log lies on the same disk: its last lines tell of something before.
+            return _no_room(self._home)
         return unreachable(f"{what}; its log {log} ends:\n{log_tail(log)}", "Run `starloom doctor`.")
 
     async def _end(self) -> None:

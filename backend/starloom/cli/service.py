@@ -76,11 +76,14 @@ def doctor(
     from_outside: Annotated[
         bool, typer.Option("--from-outside", help="Also try the public address, as another machine would.")
     ] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Check every page of the history, however long it takes.")
+    ] = False,
 ) -> None:
     """Look for what is wrong on this machine and with the hub, each with its fix."""
     from starloom.cli.doctor import examine
 
-    findings = examine(run.hub, home)
+    findings = examine(run.hub, home, whole=whole)
     if from_outside:
         from starloom.cli.outside import examine_outside
 

@@ -21,7 +21,8 @@ from starlette.responses import Response
 
 from starloom.blobs.fault import BlobRefused
 from starloom.engine.ports import Overloaded, Reply
-from starloom.store.port import Unavailable
+from starloom.store.faults import has_no_room
+from starloom.store.port import Damaged, Unavailable
 from starloom_protocol.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
 
@@ -167,9 +168,13 @@ def translate(error: Exception) -> Problem:
         case ClientDisconnect():
             return Problem(Code.BAD_REQUEST, "the connection ended before the body was whole", hint="Send it again.")
         case Overloaded():
-            return Problem(Code.OVERLOADED, error.reason, retry_after_s=error.retry_after_s)
+            return Problem(error.code, error.reason, retry_after_s=error.retry_after_s)
         case Unavailable():
-            return Problem(Code.STORE_UNAVAILABLE, str(error) or "the store does not answer", retry_after_s=2)
+            return Problem(error.code, str(error) or "the store does not answer", retry_after_s=2)
+        case Damaged():
+            return Problem(Code.HISTORY_CORRUPT, str(error))
+        case OSError() if has_no_room(error):
+            return Problem(Code.DISK_FULL, f"the hub could not write a file: {error.strerror}", retry_after_s=2)
         case HTTPException():
             code = _HTTP_CODES.get(error.status_code, Code.BAD_REQUEST)
             reason = "this address does not exist" if error.status_code == 404 else str(error.detail)

@@ -21,11 +21,12 @@ from starloom.edge.problems import Problem
 from starloom.edge.replies import json_reply
 from starloom.edge.tab import open_again
 from starloom_protocol.feed import FLEET
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code, GroupState
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code, GroupState, TaskState
 
 ITEMS_MAX = 100
 QUEUED_MAX = 10
 """Of so many ready tasks it is told what goes before them."""
+_OPEN = {str(state) for state in TaskState if state not in FINAL_TASK_STATES}
 _ATTENTION = {
     Attention.QUESTION_OPEN: "A question to a person is open.",
     Attention.TASK_UNKNOWN: "A task may have happened and must not be repeated by itself.",
@@ -65,7 +66,10 @@ class WhyRoute:
         found = await asyncio.to_thread(_explain, shard, constellation, task_id, queued)
         if found is None:
             raise Problem(Code.UNKNOWN_TASK, f"there is no task {task_id}", status=404)
+        waits = self._hub.ready()
         for item in found.get("items", [found]):
+            if waits and item["state"] in _OPEN:
+                item["sentence"] += f" The hub itself cannot go on now: {'; '.join(waits)}."
             if item.get("asleep"):
                 item["open"] = open_again(self._hub.settings.outside_url, self._hub.lan.state)
         return json_reply(found)

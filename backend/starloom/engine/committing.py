@@ -15,6 +15,7 @@ from starloom.core.effects import DURABLE
 from starloom.core.work import Work
 from starloom.engine.counts import Counts
 from starloom.engine.inbox import EngineInbox
+from starloom.engine.lagging import obstacle_of
 from starloom.engine.owning import Owning
 from starloom.engine.ports import Clock
 from starloom.store.port import Commit, CommitPort, Ownership, Refused, Unavailable
@@ -73,7 +74,7 @@ class Committing:
             try:
                 await self._store.commit(commit)
             except Unavailable as error:
-                self._inbox.refusing = "the store does not answer"
+                self._inbox.refusing = obstacle_of(error, "the store does not answer")
                 log.warning("event=commit_unavailable pos=%d reason=%s", commit.pos, error)
                 if await self._was_applied(commit):
                     self._inbox.refusing = None

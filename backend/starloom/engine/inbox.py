@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from starloom.core.inputs import AnyInput, ControlRequested, EditProposed, RequestReceived
 from starloom.engine.leases import Leases
 from starloom.engine.owning import Owning
-from starloom.engine.ports import Overloaded, Reply
+from starloom.engine.ports import Obstacle, Overloaded, Reply
 from starloom_protocol.frames import LeaseRef, Renew
 
 QUEUE_MOST = 10_000
@@ -32,21 +32,21 @@ class EngineInbox:
         self._owning = owning
         self._queue: deque[Entry] = deque()
         self._filled = asyncio.Event()
-        self.refusing: str | None = None
-        self.behind: str | None = None
+        self.refusing: Obstacle | None = None
+        self.behind: Obstacle | None = None
         self.closed = False
 
     @property
-    def waits_for(self) -> str | None:
+    def waits_for(self) -> Obstacle | None:
         """What new work is refused for: the live store (`refusing`) or the history (`behind`); each ends by itself."""
         return self.refusing or self.behind
 
     async def ask(self, item: AnyInput) -> Reply:
         """Queue an input and wait for its answer (see `ports.Inbox`)."""
         if self.closed:
-            raise Overloaded(self.refusing or "the hub is stopping", 1)
+            raise Overloaded(self.refusing.reason if self.refusing else "the hub is stopping", 1)
         if isinstance(item, _NEW_WORK) and (why := self.waits_for) is not None:
-            raise Overloaded(why, 2)
+            raise Overloaded(why.reason, 2, why.code)
         if len(self._queue) >= QUEUE_MOST and not isinstance(item, _ALWAYS):
             raise Overloaded(f"{len(self._queue)} inputs are waiting", 1)
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()

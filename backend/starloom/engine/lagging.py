@@ -7,8 +7,9 @@ so the lag is looked at by the clock too, not only when the history has moved.
 from __future__ import annotations
 
 from starloom.engine.inbox import EngineInbox
-from starloom.engine.ports import Clock
-from starloom.store.port import CommitPort
+from starloom.engine.ports import Clock, Obstacle
+from starloom.store.port import CommitPort, Corrupt, Unavailable
+from starloom_protocol.vocabulary import Code
 
 LAG_MOST_MS = 2_000
 LOOK_MS = 250
@@ -22,9 +23,9 @@ class Lag:
         self._clock = clock
         self._inbox = inbox
 
-    def failed(self) -> None:
+    def failed(self, error: Unavailable) -> None:
         """The history could not be written; `moved` takes it back."""
-        self._inbox.behind = "the history does not answer"
+        self._inbox.behind = obstacle_of(error, "the history does not answer")
 
     def moved(self) -> None:
         """The history has more than it had: it answers, however far behind it is."""
@@ -36,6 +37,21 @@ class Lag:
             await self._clock.wait(LOOK_MS)
             self._inbox.behind = self._too_much() or self._inbox.behind
 
-    def _too_much(self) -> str | None:
+    def _too_much(self) -> Obstacle | None:
+        if damage := self._store.damage:
+            # What is accepted now would be lost with the history that a backup replaces.
+            return Obstacle(damage, Corrupt.code)
         lag_ms = self._store.lag_ms(self._clock.now_ms())
-        return f"the history is {lag_ms} ms behind" if lag_ms > LAG_MOST_MS else None
+        if lag_ms <= LAG_MOST_MS:
+            return None
+        known = self._inbox.behind
+        return (
+            known
+            if known is not None and known.code is not Code.OVERLOADED
+            else Obstacle(f"the history is {lag_ms} ms behind")
+        )
+
+
+def obstacle_of(error: Unavailable, otherwise: str) -> Obstacle:
+    """Return why no new work is taken after a failure of the store; `otherwise` is said of one that has no name."""
+    return Obstacle(otherwise) if type(error) is Unavailable else Obstacle(str(error), error.code)

@@ -39,7 +39,7 @@ from starloom.engine.jobs import sweep_jobs
 from starloom.engine.lagging import Lag
 from starloom.engine.leases import Leases
 from starloom.engine.owning import Owning, gone_with_their_hub
-from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Reply, ValueStore
+from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Obstacle, Reply, ValueStore
 from starloom.engine.pump import Pump
 from starloom.engine.recording import Recording
 from starloom.engine.remote import take_remote
@@ -373,7 +373,7 @@ class Engine:
         log.warning("event=shard_lost term=%d pos=%d reason=%s", self.term, self._pos, reason)
         self.ready = False
         self._owning.lost.set()
-        self.inbox.refusing = reason
+        self.inbox.refusing = Obstacle(reason)
         self._drop(self.inbox.close())
         self._void()
         self.inbox.wake()
@@ -438,7 +438,7 @@ class Engine:
                 self._watermark = max(self._watermark, await self._store.watermark(self._watermark))
             except Unavailable as error:
                 log.warning("event=history_unavailable reason=%s", error)
-                self._lag.failed()
+                self._lag.failed(error)
                 await self._clock.wait(RETRY_MS)
                 continue
             self._lag.moved()

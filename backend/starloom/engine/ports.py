@@ -11,6 +11,7 @@ from starloom.core.inputs import AnyInput
 from starloom_protocol.entities import Fault
 from starloom_protocol.feed import Event
 from starloom_protocol.frames import HubFrame, LeaseRef, Renew
+from starloom_protocol.vocabulary import Code
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,10 +24,18 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 class Overloaded(Exception):
     """New work is not taken now; nothing was accepted. `retry_after_s` is a hint for the asker."""
 
-    def __init__(self, reason: str, retry_after_s: int) -> None:
+    def __init__(self, reason: str, retry_after_s: int, code: Code = Code.OVERLOADED) -> None:
         super().__init__(reason)
+        self.code = code
         self.reason = reason
         self.retry_after_s = retry_after_s
+
+
+class Obstacle(msgspec.Struct, frozen=True):
+    """Why the hub takes no new work for now: in words, and as the code that the asker is told."""
+
+    reason: str
+    code: Code = Code.OVERLOADED
 
 
 class Inbox(Protocol):

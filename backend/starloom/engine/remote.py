@@ -60,8 +60,10 @@ async def _one(
     except msgspec.ValidationError as error:
         reply = Reply(faults=[_fault(Code.BAD_REQUEST, str(error))])
     except Overloaded as error:
-        reply = Reply(faults=[_fault(Code.OVERLOADED, error.reason)])
-    except (Unavailable, Refused, Damaged) as error:
+        reply = Reply(faults=[_fault(error.code, error.reason)])
+    except Unavailable as error:
+        reply = Reply(faults=[_fault(error.code, str(error))])
+    except (Refused, Damaged) as error:
         reply = Reply(faults=[_fault(Code.STORE_UNAVAILABLE, str(error))])
     if reply.faults and leaving():
         return

@@ -153,8 +153,8 @@ class Retiring:
         Who asked about another is told; a report waits, unacknowledged, because its agent has the only other copy.
         """
         log.warning("event=recall_failed reason=%s", error)
-        hint = CODES[Code.STORE_UNAVAILABLE].hint
-        lost = Fault(code=Code.STORE_UNAVAILABLE, reason=f"what it is about could not be read: {error}", hint=hint)
+        code = error.code if isinstance(error, Unavailable) else Code.STORE_UNAVAILABLE
+        lost = Fault(code=code, reason=f"what it is about could not be read: {error}", hint=CODES[code].hint)
         rest: list[Entry] = []
         for item, future in batch:
             if not missing(shard, (item,)):

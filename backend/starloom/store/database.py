@@ -19,7 +19,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
-from starloom.store.port import Unavailable
+from starloom.store.faults import Unreadable, unavailable
+from starloom.store.pages import check_pages
+from starloom.store.port import Corrupt, Unavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,8 +40,12 @@ MIGRATION_LOCK: Final = 0x57A2
 
 
 class Database(Protocol):
-    """Runs functions on a connection, each in a transaction of its own."""
+    """Runs functions on a connection, each in a transaction of its own.
 
+    `damage` tells how the history was found to be corrupt, "" while it is sound.
+    """
+
+    damage: str
     place: str
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -54,6 +60,15 @@ class Database(Protocol):
         """Run `work` in one consistent view.
 
         Raises:
+            Unavailable: the database failed.
+        """
+        ...
+
+    async def check(self, within_s: float | None) -> bool:
+        """Look for corrupt pages without writing; False if the time ran out. PostgreSQL looks after its own.
+
+        Raises:
+            Corrupt: there are some.
             Unavailable: the database failed.
         """
         ...
@@ -89,8 +104,10 @@ class SqliteDatabase:
 
     def __init__(self, url: URL, *, read_only: bool) -> None:
         path = url.database or ":memory:"
+        self.damage = ""
         self.place = f"SQLite {path}"
         memory = path == ":memory:"
+        self._file = None if memory else Path(path)
         plain = url.set(drivername="sqlite", query={})
         if not memory:
             Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -105,6 +122,9 @@ class SqliteDatabase:
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._run(self._reading, self._read_engine, lambda c: work(c, *args, **kwargs))
+
+    async def check(self, within_s: float | None) -> bool:
+        return self._file is None or await asyncio.to_thread(check_pages, self._file, within_s)
 
     async def migrate(self) -> None:
         if await self.write(_is_behind):
@@ -122,20 +142,23 @@ class SqliteDatabase:
 
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, transaction)
-        except (SQLAlchemyError, OSError) as error:
-            raise unavailable(self.place, error) from error
+        except (SQLAlchemyError, OSError, *Unreadable) as error:
+            told = unavailable(self.place, error, None if self._file is None else self._file.parent)
+            self.damage = self.damage or (str(told) if isinstance(told, Corrupt) else "")
+            raise told from error
 
 
 class PostgresDatabase:
     """PostgreSQL by asyncpg; commits wait for its own durability (`synchronous_commit` is left as it is)."""
 
     def __init__(self, url: URL, *, read_only: bool) -> None:
+        self.damage = ""
         self.place = f"PostgreSQL {url.host or url.query.get('host', '')}/{url.database}"
         self._read_only = read_only
         from asyncpg import InterfaceError, PostgresError  # here, for only who has PostgreSQL needs it
 
         # SQLAlchemy does not wrap what is said while a connection is made: that the server is starting, or is full.
-        self._faults = (SQLAlchemyError, OSError, InterfaceError, PostgresError)
+        self._faults = (SQLAlchemyError, OSError, InterfaceError, PostgresError, *Unreadable)
         self._url = url.set(drivername="postgresql+asyncpg")
         self._engine: AsyncEngine = create_async_engine(
             self._url,
@@ -156,6 +179,9 @@ class PostgresDatabase:
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._run("REPEATABLE READ", lambda c: work(c, *args, **kwargs))
+
+    async def check(self, within_s: float | None) -> bool:  # noqa: ARG002 - a server looks after its pages
+        return True
 
     async def migrate(self) -> None:
         if not await self.write(_is_behind):
@@ -181,14 +207,9 @@ class PostgresDatabase:
                 async with connection.begin():
                     return await connection.run_sync(work)
         except self._faults as error:
-            raise unavailable(self.place, error) from error
-
-
-def unavailable(place: str, error: BaseException) -> Unavailable:
-    """Return the error that says which database failed and how, in one line."""
-    cause = getattr(error, "orig", None) or error
-    text = str(cause).strip().splitlines()
-    return Unavailable(f"{place} failed: {type(cause).__name__}: {text[0] if text else 'no detail'}")
+            told = unavailable(self.place, error)
+            self.damage = self.damage or (str(told) if isinstance(told, Corrupt) else "")
+            raise told from error
 
 
 def _sqlite_engine(url: URL, pool: type[StaticPool] | None, *, read_only: bool) -> Engine:

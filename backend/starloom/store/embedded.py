@@ -18,7 +18,8 @@ import psutil
 
 from starloom.parentage import ends_with_parent
 from starloom.sockets import NoPlace, make_private, socket_path
-from starloom.store.port import Unavailable
+from starloom.store.faults import full, has_no_room, is_short
+from starloom.store.port import DiskFull, Unavailable
 
 
 class EmbeddedRedis:
@@ -60,16 +61,32 @@ class EmbeddedRedis:
         """Start it and wait until it answers. An orphan with the same data is ended first; idempotent.
 
         Raises:
+            DiskFull: there is no room for its files.
             Unavailable: it did not come up (the sentence quotes the end of its log), or another hub that is alive has
                 this home.
         """
         if self.alive():
             return
         self._stopping = False
+        try:
+            await self._start()
+        except OSError as error:
+            if not has_no_room(error):
+                raise
+            raise full(self.data_dir.parent) from error
+        except Unavailable as error:
+            # The server says nothing of a disk on which it cannot even write its log.
+            if isinstance(error, DiskFull) or not is_short(self.data_dir):
+                raise
+            raise full(self.data_dir.parent) from error
+
+    async def _start(self) -> None:
         self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         _private_dir(self._socket.parent)
         await self._end_orphan()
         self._socket.unlink(missing_ok=True)
+        # Before the server runs, so that a full disk leaves none behind.
+        self._pid_file.touch()
         self._process = self._spawn()
         self._pid_file.write_text(f"{self._process.pid} {os.getpid()} {_started(os.getpid())}")
         await self._until_ready()

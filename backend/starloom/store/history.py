@@ -33,7 +33,7 @@ from starloom.store.port import Commit, StreamRow
 from starloom.store.scripts import LogEntry
 from starloom.store.spans import decode_numbered, spans_of
 from starloom.store.tables import META_ID, CommitRow, ConstellationDeviceRow, ConstellationRow, MetaRow, SpanRow
-from starloom_protocol.entities import Head
+from starloom_protocol.entities import Head, decode_entity
 from starloom_protocol.feed import Event, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
@@ -377,7 +377,12 @@ def read_headline(connection: Connection, constellation: str) -> tuple[bytes, by
     row = connection.execute(query).first()
     if row is None or row.head is None:
         return None
-    return bytes(row.head), None if row.answer is None else bytes(row.answer)
+    head, answer = bytes(row.head), None if row.answer is None else bytes(row.answer)
+    # Read here, so that bytes which changed where they lie are the history's fault and nobody else's.
+    _head_decoder.decode(head)
+    if answer is not None:
+        decode_entity("answer", answer)
+    return head, answer
 
 
 def read_sent_pos(connection: Connection) -> int:

@@ -351,6 +351,10 @@ class MemoryStore:
     async def watermark(self, after: int) -> int:
         return await self._projector.passed(after)
 
+    @property
+    def damage(self) -> str:
+        return ""
+
     def lag_ms(self, now_ms: int) -> int:
         return self._projector.lag_ms(now_ms)
 

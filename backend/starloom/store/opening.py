@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Final
 
 from starloom.store.database import open_database
+from starloom.store.pages import CHECK_AT_START_S
 from starloom.store.redis import OWNER_TTL_MS, RedisStore
 
+_log = logging.getLogger("starloom.store")
 OPENING_FILE: Final = Path("run") / "opening"
 
 
@@ -27,6 +30,7 @@ async def open_store(
 
     Raises:
         ValueError: for an URL of another kind of database.
+        Corrupt: the history has corrupt pages; nothing is written to it. The look at them is bounded in time.
         Unavailable: the history cannot be opened or migrated. Redis is not touched yet.
     """
     database = open_database(database_url, read_only=not owner)
@@ -36,6 +40,8 @@ async def open_store(
             mark.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             mark.touch()
         if owner:
+            if not await database.check(CHECK_AT_START_S):
+                _log.info("event=history_checked_in_part seconds=%g place=%r", CHECK_AT_START_S, database.place)
             await database.migrate()
     except BaseException:
         await database.close()

@@ -7,12 +7,13 @@ written, its outbox kept - in one script, whole or not at all.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import msgspec
 
 from starloom.store.chain import Kept
 from starloom_protocol.feed import Event
+from starloom_protocol.vocabulary import Code
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +53,24 @@ class Refused(Exception):
 
 
 class Unavailable(Exception):
-    """Redis or SQL does not answer; the fate of a commit in flight is unknown until `position` says it."""
+    """Redis or SQL does not answer; the fate of a commit in flight is unknown until `position` says it.
+
+    `code` is what the asker is told.
+    """
+
+    code: ClassVar[Code] = Code.STORE_UNAVAILABLE
+
+
+class DiskFull(Unavailable):
+    """The disk below Redis or SQL is full; the text names the folder and its free space. Ends when there is room."""
+
+    code = Code.DISK_FULL
+
+
+class Corrupt(Unavailable):
+    """The history has bytes that nobody wrote. Only a backup helps."""
+
+    code = Code.HISTORY_CORRUPT
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +184,11 @@ class CommitPort(Protocol):
         Raises:
             Unavailable: if the projector has failed; it keeps trying and the next call may succeed.
         """
+        ...
+
+    @property
+    def damage(self) -> str:
+        """How the history was found to be corrupt since it was opened, "" while it is sound."""
         ...
 
     def lag_ms(self, now_ms: int) -> int:

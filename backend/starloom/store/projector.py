@@ -56,7 +56,7 @@ class Projector:
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        self._fail("the projector was stopped")
+        self._fail(Unavailable("the projector was stopped"))
 
     def add(self, commit: PastCommit, *, waited_for: bool = True) -> None:
         """Queue a commit that Redis has; positions must follow each other. One that is `waited_for` is written now."""
@@ -122,7 +122,7 @@ class Projector:
             try:
                 await self._write(batch)
             except Unavailable as error:
-                self._fail(f"the history cannot be written: {error}")
+                self._fail(type(error)(f"the history cannot be written: {error}"))
                 await self._sleep(pause)
                 pause = min(pause * 2, PAUSE_MOST_S)
                 continue
@@ -130,7 +130,7 @@ class Projector:
                 # Not a matter of waiting: another owner, or a commit that is not one. Nobody may be told "durable".
                 kind = "" if isinstance(error, Superseded) else f"{type(error).__name__}: "
                 self._ended = f"the projector ended: {kind}{error}"
-                self._fail(self._ended)
+                self._fail(Unavailable(self._ended))
                 return
             pause = PAUSE_S
             for _ in batch:
@@ -155,8 +155,8 @@ class Projector:
             elif not future.done():
                 future.set_result(watermark)
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, why: Unavailable) -> None:
         waiting, self._waiting = self._waiting, []
         for _, future in waiting:
             if not future.done():
-                future.set_exception(Unavailable(why))
+                future.set_exception(type(why)(*why.args))

@@ -17,10 +17,12 @@ from redis.exceptions import NoScriptError, RedisError
 from starloom.store import audit, history, keys
 from starloom.store.chain import Kept
 from starloom.store.database import Database
+from starloom.store.faults import Unreadable, corrupt, full, redis_is_full
 from starloom.store.link import place_of
-from starloom.store.port import ActivityPage, Damaged, StreamRow, Unavailable, Wanted
+from starloom.store.port import ActivityPage, Corrupt, Damaged, StreamRow, Unavailable, Wanted
 from starloom.store.scripts import Arg, Script, decode_entry
 from starloom.store.spans import decode_numbered
+from starloom_protocol.entities import decode_entity
 
 PAGE_EVENTS: Final = 5_000
 PAGE_COMMITS: Final = 200
@@ -55,7 +57,17 @@ class Reads:
         last = await self._database.read(history.read_last_seq, stream)
         if last == 0:
             return None
-        return last, await self.entities_at(stream, last)
+        found = await self.entities_at(stream, last)
+        try:
+            await asyncio.to_thread(_check_records, found)
+        except Unreadable as error:
+            raise self._corrupt(stream, error) from error
+        return last, found
+
+    def _corrupt(self, stream: str, error: Exception) -> Corrupt:
+        told = corrupt(self._database.place, f"a record of {stream} cannot be read ({error})")
+        self._database.damage = self._database.damage or str(told)
+        return told
 
     async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
         found: dict[str, tuple[int, dict[str, bytes]]] = {}
@@ -91,7 +103,10 @@ class Reads:
             page = await self.events(stream, after, min(PAGE_EVENTS, seq - after))
             if not page:
                 raise ValueError(f"stream {stream} ends at {after}; there is no state at {seq}")
-            await asyncio.to_thread(_fold, state, page)
+            try:
+                await asyncio.to_thread(_fold, state, page)
+            except Unreadable as error:
+                raise self._corrupt(stream, error) from error
             after += len(page)
         return state
 
@@ -177,6 +192,8 @@ async def reaching(place: str, what: str) -> AsyncIterator[None]:
     try:
         yield
     except (RedisError, OSError, TimeoutError) as error:
+        if redis_is_full(error):
+            raise full(None, f"Redis at {place}") from error
         raise Unavailable(f"Redis at {place} did not give {what}: {error or type(error).__name__}") from error
 
 
@@ -197,6 +214,15 @@ def _fold(state: dict[str, bytes], events: list[bytes]) -> None:
                 state[key] = bytes(record)
 
 
+def _check_records(state: dict[str, bytes]) -> None:
+    """Raise one of `Unreadable` for a record whose bytes changed where they lie: SQLite has no checksums."""
+    for key, raw in state.items():
+        try:
+            decode_entity(key, raw)
+        except KeyError as error:
+            raise msgspec.DecodeError(f"no record has the key {key!r}") from error
+
+
 def fold_events(events: list[bytes]) -> dict[str, bytes]:
     """Return the entities that a stream's events from the first on make; may take long, run it in a thread."""
     state: dict[str, bytes] = {}
@@ -209,6 +235,7 @@ async def fold_stream(database: Database, stream: str, last: int) -> dict[str, b
 
     Raises:
         Damaged: an event is missing.
+        Corrupt: an event cannot be read.
     """
     bodies: list[bytes] = []
     while len(bodies) < last:
@@ -216,4 +243,7 @@ async def fold_stream(database: Database, stream: str, last: int) -> dict[str, b
         if not page or page[0][0] != len(bodies) + 1 or page[-1][0] != len(bodies) + len(page):
             raise Damaged(f"the history lacks an event of {stream} after {len(bodies)}; restore it from a backup")
         bodies.extend(body for _, body in page)
-    return await asyncio.to_thread(fold_events, bodies)
+    try:
+        return await asyncio.to_thread(fold_events, bodies)
+    except Unreadable as error:
+        raise corrupt(database.place, f"a record of {stream} cannot be read ({error})") from error

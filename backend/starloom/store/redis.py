@@ -8,8 +8,10 @@ old one can still be applied.
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from redis.asyncio import BlockingConnectionPool, Redis
@@ -19,6 +21,7 @@ from redis.backoff import NoBackoff
 from starloom.store import history, keys, scripts
 from starloom.store.ciphertexts import SqlCiphertexts
 from starloom.store.database import Database
+from starloom.store.faults import full, redis_is_full
 from starloom.store.following import RedisLog
 from starloom.store.history import PastCommit, Superseded, past_of
 from starloom.store.inbox import RedisInbox
@@ -226,6 +229,10 @@ class RedisStore(Reads):
     async def watermark(self, after: int) -> int:
         return await self._projector.passed(after)
 
+    @property
+    def damage(self) -> str:
+        return self._database.damage
+
     def lag_ms(self, now_ms: int) -> int:
         return self._projector.lag_ms(now_ms)
 
@@ -279,6 +286,8 @@ class RedisStore(Reads):
         try:
             return await link.run(script, names, args)
         except ReplyError as error:
+            if redis_is_full(error):
+                raise full(await _folder(link), f"Redis at {self._place}") from error
             raise Unavailable(f"Redis at {self._place} refused a script: {error}") from error
 
     async def _outbox(self, sent_pos: int) -> list[tuple[int, bytes]]:
@@ -363,3 +372,13 @@ class RedisStore(Reads):
             rest = [commit for commit in batch if commit.pos > meta.watermark]
             if rest:
                 await self._database.write(history.write_commits, history.rows_of(rest), term)
+
+
+async def _folder(link: Link) -> Path | None:
+    """Return where Redis keeps its append-only file, if that is on this machine and it tells."""
+    try:
+        found = await link.call("CONFIG", "GET", "dir")
+    except (ReplyError, Unavailable):
+        return None
+    folder = Path(os.fsdecode(found[1])) if isinstance(found, list) and len(found) > 1 else None
+    return folder if folder is not None and folder.is_dir() else None
