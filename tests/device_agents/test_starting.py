@@ -19,7 +19,7 @@ from starloom_agent.ledger import Ledger, LedgerCorrupt
 from tests.chaos.small_disk import full, on_small_disk, seen
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, lease
 from tests.store.torn import tear
-from tests.waiting import SLOWER
+from tests.waiting import SLOWER, until
 
 BOUND_S = 60 * SLOWER
 DISK = "2m"
@@ -62,9 +62,7 @@ def spawned(argv: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 async def said(log: Path, words: str) -> None:
-    async with asyncio.timeout(BOUND_S):
-        while words not in log.read_text():  # noqa: ASYNC110, ASYNC240 - another process writes it
-            await asyncio.sleep(0.02)
+    await asyncio.to_thread(until, lambda: words in log.read_text(), f"the agent says {words!r}", BOUND_S)
 
 
 async def test_an_agent_started_on_a_full_disk_waits_for_room(home: AgentHome, hub: HubStandIn, tmp_path: Path) -> None:
