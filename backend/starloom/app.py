@@ -275,7 +275,9 @@ async def _embedded(home: Path, stack: AsyncExitStack) -> str:
 
 
 async def _local_token(settings: Settings, access: AccessView, inbox: Inbox, clock: HubClock) -> str:
-    """Return this machine's own token; a hub that follows asks the owner for it, through a change of owners.
+    """Return this machine's own token, after the engine knows whether its history was restored.
+
+    A hub that follows asks the owner for it, through a change of owners.
 
     Raises:
         Overloaded, Unavailable: no owner has answered for a minute.
@@ -283,6 +285,7 @@ async def _local_token(settings: Settings, access: AccessView, inbox: Inbox, clo
     until_ms = clock.now_ms() + FIRST_ANSWER_MS
     while True:
         try:
+            await first_run.tell_restored(settings.home, inbox)
             return await first_run.ensure_local_token(settings.home, access, inbox, clock.now_ms())
         except (Overloaded, Unavailable) as error:
             if clock.now_ms() >= until_ms:

@@ -268,6 +268,7 @@ class Attention(StrEnum):
     UNDO_FAILED = "undo_failed"
     BUDGET = "budget"
     STALLED = "stalled"
+    HISTORY_RESTORED = "history_restored"
 
 
 class ScheduleState(StrEnum):

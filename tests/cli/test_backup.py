@@ -12,6 +12,7 @@ import tarfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from starloom.cli.backup import MANIFEST, back_up, restore, verify
 from starloom.cli.problems import Problem
 from starloom.settings import Settings
 from starloom.store.database import open_database
+from starloom.store.history import LIVES_APART, read_meta
 from tests.installation import Installation
 from tests.store.test_dump import filled, whole
 from tests.waiting import SLOWER
@@ -60,7 +62,7 @@ async def home(tmp_path: Path) -> Path:
 KEPT = {"keys/hub.key", "blobs/artifacts/ab/cd", "agents/desk/device.key", "run/hub.id", "tunnels/srv.json"}
 
 
-async def history_of(home: Path) -> object:
+async def history_of(home: Path) -> dict[str, Any]:
     database = open_database(f"sqlite:///{home / 'starloom.db'}", read_only=True)
     try:
         return await database.read(whole)
@@ -78,7 +80,7 @@ def test_a_backup_is_restored_whole(home: Path, tmp_path: Path) -> None:
     back_up(settings_of(home), archive)
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
     restore(settings_of(other), archive)
-    assert files_of(other) == KEPT
+    assert files_of(other) == KEPT | {"run/restored"}
     assert stat.S_IMODE((other / "keys/hub.key").stat().st_mode) == 0o600
     assert not [path.name for path in (*tmp_path.iterdir(), *other.iterdir()) if path.name.startswith(".starloom")]
 
@@ -87,7 +89,8 @@ async def test_a_restored_history_is_the_same(home: Path, tmp_path: Path) -> Non
     archive, other = tmp_path / "a.starloom", tmp_path / "other"
     await asyncio.to_thread(back_up, settings_of(home), archive)
     await asyncio.to_thread(restore, settings_of(other), archive)
-    assert await history_of(other) == await history_of(home)
+    then, now = await history_of(home), await history_of(other)
+    assert {**now, "meta": []} == {**then, "meta": []}
 
 
 def test_nothing_is_overwritten(home: Path, tmp_path: Path) -> None:
@@ -159,6 +162,28 @@ def test_an_archive_cannot_name_a_place_outside(home: Path, tmp_path: Path, path
     assert not (tmp_path / "outside").exists()
 
 
+WAITS = """
+starloom: 1
+name: waits for a grant
+tasks:
+  - {id: once, tool: shell.run, args: {argv: [date]}}
+policy: {approval: never}
+"""
+
+
+async def test_a_restored_history_begins_above_its_copy(home: Path, tmp_path: Path) -> None:
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    await asyncio.to_thread(back_up, settings_of(home), archive)
+    await asyncio.to_thread(restore, settings_of(other), archive)
+    lives = []
+    for folder in (home, other):
+        database = open_database(f"sqlite:///{folder / 'starloom.db'}", read_only=True)
+        lives.append((await database.read(read_meta)).incarnation)
+        await database.close()
+    assert lives[1] - lives[0] == LIVES_APART
+    assert int((other / "run" / "restored").read_text()) == verify(archive).made_ms
+
+
 class Service:
     """One installation and its commands."""
 
@@ -190,6 +215,9 @@ def services() -> Iterator[list[Service]]:
 def test_a_hub_goes_on_from_a_backup_in_another_home(services: list[Service], tmp_path: Path) -> None:
     services.append(first := Service(tmp_path / "first"))
     assert first.starloom("submit", "how are my machines", "--wait").returncode == 0
+    waits = tmp_path / "waits.yaml"
+    waits.write_text(WAITS)
+    waiting = json.loads(first.starloom("submit", "-f", str(waits), "--json").stdout)["id"]
     made = json.loads(first.starloom("ls", "--json").stdout)["items"]
     archive = tmp_path / "night.starloom"
     done = first.starloom("backup", str(archive))
@@ -205,6 +233,11 @@ def test_a_hub_goes_on_from_a_backup_in_another_home(services: list[Service], tm
     assert json.loads(done.stdout)["commits"] > 0
     services.append(second := Service(second_home))
     found = json.loads(second.starloom("ls", "--json").stdout)["items"]
-    assert [(item["id"], item["state"]) for item in found] == [(item["id"], item["state"]) for item in made]
+    states = [(item["id"], "paused" if item["id"] == waiting else item["state"]) for item in made]
+    assert [(item["id"], item["state"]) for item in found] == states
+    assert "This history was restored from a backup" in second.starloom("why", waiting).stdout
+    assert second.starloom("resume", waiting).returncode == 0
+    assert "restored" not in second.starloom("why", waiting).stdout
+    assert not (second_home / "run" / "restored").exists()
     assert second.starloom("audit", "verify").returncode == 0
     assert second.starloom("submit", "how are my machines", "--wait").returncode == 0

@@ -225,6 +225,18 @@ def test_a_device_that_is_unknown_names_those_there_are(hub: StubHub) -> None:
     assert "nas" in said
 
 
+def test_why_says_first_what_stops_the_whole_plan(hub: StubHub) -> None:
+    item = {"task": "t", "state": "ready", "sentence": "t is ready.", "candidates": [], "actions": ["resume"]}
+    attention = [
+        {"reason": "history_restored", "sentence": "This history was restored."},
+        {"reason": "missing_grant", "sentence": "A grant is missing."},
+    ]
+    hub.answers["GET", f"/constellations/{SOME_ID}/why"] = (200, {"items": [item], "attention": attention, "more": 0})
+    code, said = starloom(hub, "why", SOME_ID)
+    assert code == 0
+    assert said.splitlines()[:2] == ["This history was restored.", "t is ready."]
+
+
 def test_why_names_every_candidate_and_lines_to_type(hub: StubHub) -> None:
     candidate = {"device": "d-1", "name": "server", "fits": False, "code": "device_away", "reason": "is off"}
     item = {"task": "t", "state": "ready", "sentence": "t waits.", "candidates": [candidate], "actions": ["reassign"]}

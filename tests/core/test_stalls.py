@@ -56,7 +56,7 @@ def test_why_names_the_tasks_of_a_stall() -> None:
     driver.fire(due_moment(driver.now_ms))
     found = driver.shard.constellations["c1"]
     entities = {f"{kind}/{key}".rstrip("/"): encode_entity(record) for kind, key, record in found.records()}
-    told = _explain(shard_of({}, "c1", entities), "c1", None)
+    told = _explain(shard_of({}, "c1", entities), "c1", None, {})
     assert told is not None
     assert ["a, b cannot start" in item["sentence"] for item in told["attention"] if item["reason"] == "stalled"] == [
         True
@@ -66,6 +66,6 @@ def test_why_names_the_tasks_of_a_stall() -> None:
 def test_why_names_a_group_that_waits_for_its_list() -> None:
     driver = Driver("one")
     found = driver.submit(plan(task("l"), task("g", for_each=ForEach(source="l", output="/l"))))
-    told = _explain(driver.shard, found.name, None)
+    told = _explain(driver.shard, found.name, None, {})
     assert told is not None
     assert [item["task"] for item in told["items"]] == ["l", "g"]

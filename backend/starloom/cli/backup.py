@@ -21,12 +21,14 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, TypeVar
 
 import msgspec
+from sqlalchemy import Connection
 
 from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, here, usage
 from starloom.settings import Settings
 from starloom.store.database import DATABASE_FILE, Database, open_database
-from starloom.store.dump import Dump, read_dump, write_dump
+from starloom.store.dump import RESTORED_FILE, Dump, read_dump, write_dump
+from starloom.store.history import begin_new_lives
 from starloom.store.port import Damaged, Unavailable
 
 T = TypeVar("T")
@@ -137,6 +139,7 @@ def restore(settings: Settings, source: Path) -> Manifest:
             _extract(source, manifest, folder)
             asyncio.run(_restore_history(settings, manifest.dump, folder / HISTORY))
             _place_files(settings, manifest, folder)
+            _note_restored(settings.home, manifest.made_ms)
     except (OSError, Unavailable, Damaged) as error:
         raise _failed(f"the backup could not be restored: {error}") from error
     return manifest
@@ -145,17 +148,29 @@ def restore(settings: Settings, source: Path) -> Manifest:
 async def _restore_history(settings: Settings, dump: Dump, folder: Path) -> None:
     """Fill the database; a SQLite file appears at its place only when it is whole."""
     if settings.database_url is not None:
-        await _with_database(settings, lambda database: database.write(read_dump, dump, folder))
+        await _with_database(settings, lambda database: database.write(_fill, dump, folder))
         return
     part = settings.home / f"{DATABASE_FILE}.restoring"
     part.unlink(missing_ok=True)
     database = open_database(f"sqlite:///{part}")
     try:
-        await database.write(read_dump, dump, folder)
+        await database.write(_fill, dump, folder)
         await database.migrate()
     finally:
         await database.close()
     part.replace(settings.home / DATABASE_FILE)
+
+
+def _fill(connection: Connection, dump: Dump, folder: Path) -> None:
+    read_dump(connection, dump, folder)
+    begin_new_lives(connection)
+
+
+def _note_restored(home: Path, made_ms: int) -> None:
+    """Leave the mark by which the hub learns at its first start that work may have run since the backup."""
+    path = home / RESTORED_FILE
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.write_text(str(made_ms))
 
 
 def _places(settings: Settings) -> dict[str, Path]:

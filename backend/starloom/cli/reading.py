@@ -94,6 +94,12 @@ def events(
             return
 
 
+_OF_THE_WHOLE = frozenset(
+    {"budget", "history_restored", "planning_failed", "review_wishes", "rule_refused", "stalled", "undo_failed"}
+)
+"""What asks for a person beside any single task."""
+
+
 def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None) -> None:
     """Say why a task, or the whole constellation, does not move: every candidate with its reason, and the fix."""
     task, identity = _in_order(task, identity)
@@ -102,6 +108,9 @@ def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None)
     if run.as_json:
         run.emit(found)
         return
+    for attention in found.get("attention", []):
+        if attention["reason"] in _OF_THE_WHOLE:
+            say(attention["sentence"])
     for item in found.get("items", [found]):  # one task is the item itself
         say(item["sentence"])
         for candidate in item["candidates"]:

@@ -18,6 +18,7 @@ from starloom.core.inputs import ControlRequested
 from starloom.core.model import Constellation
 from starloom.core.placement import requeue
 from starloom.core.relisting import open_round as next_round
+from starloom.core.restored import let_go_on
 from starloom.core.story import DEADLINE
 from starloom.core.tables import Trigger, Verdict, look_up
 from starloom.core.work import Put, Refusal, Work, change_task, close_question, close_questions, fault, moved, unattend
@@ -93,6 +94,7 @@ def activate(work: Work, constellation: Constellation, kind: str, note: str) -> 
         active = replace(active, deadline_s=0)
     puts: list[Put] = [*timeouts.stood_still(constellation, work.at_ms), ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
+    let_go_on(work, constellation)
     for task in constellation.tasks:
         requeue(work.shard, constellation, task)
         if constellation.specs[task].person is not None:

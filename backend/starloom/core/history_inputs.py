@@ -37,6 +37,12 @@ class UndoRequested(Input, frozen=True, kw_only=True, tag="undo"):
     tasks: list[str] = []
 
 
+class HistoryRestored(Input, frozen=True, kw_only=True, tag="history_restored"):
+    """The hub starts for the first time on a history that was put back from a backup made at `made_ms`."""
+
+    made_ms: int
+
+
 class RefusalNoted(Input, frozen=True, kw_only=True, tag="refusal"):
     """Somebody was refused at a door (`api sign_in connect join`), `times` in a row; `by` whom, if that is known."""
 

@@ -22,6 +22,7 @@ from starloom.core.device_inputs import ReceiptReported as ReceiptReported
 from starloom.core.device_inputs import ResultReported as ResultReported
 from starloom.core.device_inputs import StartedReported as StartedReported
 from starloom.core.history_inputs import ForkRequested as ForkRequested
+from starloom.core.history_inputs import HistoryRestored as HistoryRestored
 from starloom.core.history_inputs import RefusalNoted as RefusalNoted
 from starloom.core.history_inputs import UndoRequested as UndoRequested
 from starloom.core.input_record import CALLER
@@ -384,6 +385,7 @@ AnyInput = (
     | SignInOpened
     | SignInUsed
     | RefusalNoted
+    | HistoryRestored
     | FaultNoted
     | LabFaultAsked
     | LabFaultHealAsked

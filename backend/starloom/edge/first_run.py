@@ -21,6 +21,7 @@ from starloom.core import inputs
 from starloom.edge.own_sockets import OwnPlaces
 from starloom.edge.problems import accepted
 from starloom.engine.ports import Inbox
+from starloom.store.dump import RESTORED_FILE
 from starloom_protocol.vocabulary import Role
 
 LOCAL_FILE = Path("run") / "local.json"
@@ -50,6 +51,22 @@ async def ensure_local_token(home: Path, access: AccessView, inbox: Inbox, now_m
         token = made.text
     write_private(path, {"token": token})
     return token
+
+
+async def tell_restored(home: Path, inbox: Inbox) -> None:
+    """Tell the engine once that its history was put back from a backup, if `starloom restore` left its mark.
+
+    Raises:
+        Overloaded, Unavailable: no owner has answered; the mark stays.
+        OSError: the mark cannot be removed.
+    """
+    path = home / RESTORED_FILE
+    if not path.exists():
+        return
+    made_ms = int(path.read_text())
+    item = inputs.HistoryRestored(by=BY, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
+    accepted(await inbox.ask(item))
+    path.unlink()
 
 
 def write_local(home: Path, url: str, token: str, places: OwnPlaces) -> None:

@@ -40,6 +40,8 @@ _ATTENTION = {
     Attention.MISSING_SECRET: "A secret that the plan names is not set.",
     Attention.UNDO_FAILED: "Something could not be undone; what came before it is left as it is. Look at the task.",
     Attention.BUDGET: "Its budget is used up: nothing more begins. Resume it to allow as much again, or cancel it.",
+    Attention.HISTORY_RESTORED: "This history was restored from a backup, and work may have run since it was made. See "
+    "that the devices are back and what they have done, then resume it or cancel it.",
     Attention.OWNER_ASKED: "A device asks its owner before it does this; the answer is typed there.",
 }
 

@@ -21,6 +21,8 @@ from starloom.store.port import Damaged, Unavailable
 BATCH_ROWS: Final = 500
 BATCH_BYTES_MOST: Final = 256 * 1024 * 1024
 """A batch that claims to be larger is damage: 500 commits of the largest size are far below."""
+RESTORED_FILE: Final = Path("run") / "restored"
+"""The mark of a restore in a hub's home, until its engine was told: when the backup was made, in ms."""
 _LENGTH: Final = struct.Struct(">Q")
 _VERSION_TABLE: Final = "alembic_version"
 

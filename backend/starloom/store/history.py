@@ -295,6 +295,9 @@ def _insert_into(table: Table, dialect: Dialect) -> postgresql.Insert | sqlite.I
     return postgresql.insert(table)
 
 
+LIVES_APART: Final = 1_000
+"""How far a restored history begins above its copy: Redis is not replaced so often between two backups."""
+
 _LAST_SEQ: Final = (
     select(SPANS.c.last_seq).where(SPANS.c.stream == bindparam("of")).order_by(SPANS.c.last_seq.desc()).limit(1)
 )
@@ -325,6 +328,13 @@ def raise_incarnation(connection: Connection, term: int, run_id: str) -> int:
     if done.rowcount != 1:
         raise Superseded(f"term {term} no longer owns the history")
     return read_meta(connection).incarnation
+
+
+def begin_new_lives(connection: Connection) -> None:
+    """Go on far above every incarnation that devices may have seen of this history since it was copied."""
+    connection.execute(
+        update(META).where(META.c.id == META_ID).values(incarnation=META.c.incarnation + LIVES_APART, run_id="")
+    )
 
 
 def read_events(connection: Connection, stream: str, after: int, limit: int) -> tuple[int, list[tuple[int, bytes]]]:

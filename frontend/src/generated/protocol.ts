@@ -98,8 +98,8 @@ export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant
 export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "gate_closed", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
 
 /** Why a constellation asks for a person, beside its state. */
-export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled";
-export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "takes_long", "rule_refused", "planning_failed", "review_wishes", "missing_grant", "missing_secret", "owner_asked", "undo_failed", "budget", "stalled"];
+export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled" | "history_restored";
+export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unknown", "no_capable_device", "waits_long", "takes_long", "rule_refused", "planning_failed", "review_wishes", "missing_grant", "missing_secret", "owner_asked", "undo_failed", "budget", "stalled", "history_restored"];
 
 /** `paused` by a person; `stopped` by the hub, with the reason kept beside it. */
 export type ScheduleState = "active" | "paused" | "stopped";

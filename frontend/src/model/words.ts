@@ -39,6 +39,7 @@ export const ATTENTION: Record<Attention, string> = {
   owner_asked: "A device asks its owner first",
   undo_failed: "Something could not be undone",
   budget: "Its budget is used up: resume it to allow as much again",
+  history_restored: "Restored from a backup: look at what ran since, then resume it",
   stalled: "Nothing in it can go on: a fault of the hub",
 };
 
