@@ -22,6 +22,7 @@ check: environment-dev ## format, lint, types, layers
 	@exec $(HERE) scripts/verify.py check
 
 gen: environment-dev ## write the generated files anew
+	@$(HERE) -m starloom_agent.tools --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tool_results.json
 	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m starloom_protocol.error_pages
 	@$(HERE) -m starloom_agent.tools --table > docs/.tools.part && mv docs/.tools.part docs/tools.md

@@ -17,10 +17,11 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from starloom_agent.dialling import Route
 from starloom_agent.tools.interface import OutputPort, ToolFailed
+from starloom_agent.tools.results import Stored
 from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code
 
@@ -69,7 +70,7 @@ class HubArtifacts:
 
     # -- the two operations
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
         try:
             sha256, size = hash_file(file)
         except OSError as error:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Final
 from starloom_agent.calls import Ended
 from starloom_agent.outcomes import arguments, canonical_value, facts_of
 from starloom_agent.tools.interface import Folders, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.results import Stored
 from starloom_protocol.frames import Dispatch
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
 from starloom_protocol.vocabulary import Code, Outcome
@@ -20,7 +21,7 @@ class _Nothing:
     def fetch(self, sha256: str, into: Path) -> Path:
         raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({sha256}, {into})", effect=False)
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
         raise ToolFailed(Code.TOOL_FAILED, f"a tool inside the agent has no artifacts ({file}, {name}, {media})")
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:

@@ -17,9 +17,11 @@ from typing import Any, Final
 
 import msgspec
 
+from starloom_agent.offers import result_schema
 from starloom_agent.tools.interface import Tool
-from starloom_agent.tools.mcp import ServerFault, Told, talking, tool_of
-from starloom_protocol.values import canonical, name_fault
+from starloom_agent.tools.mcp import McpAnswer, ServerFault, Told, talking, tool_of
+from starloom_protocol.tool_results import SCHEMA_CHARS_MAX
+from starloom_protocol.values import canonical, name_fault, parse
 from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
 
 FILE: Final = "mcp.toml"
@@ -160,8 +162,35 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
             effects=effects,
             repeatability=repeatability,
             grant=f"{MODULE}:{server_name}",
+            returns=_returns(listed.get("outputSchema")),
         )
     )
+
+
+def _returns(output: Any) -> str:
+    """Return the text of the schema of a result: our own fields, and what the server says of its `structured` one.
+
+    A schema that is too large is left out: of that part nothing is known then.
+    """
+    structured = output if isinstance(output, dict) else True
+    text = result_schema(McpAnswer)
+    whole = parse(text)
+    answer = whole["$defs"]["McpAnswer"]["properties"]
+    known = canonical(_moved(structured, "#/$defs/McpAnswer/properties/structured"))
+    answer["structured"] = parse(known) if len(known) <= SCHEMA_CHARS_MAX - len(text) else {}
+    return canonical(whole)
+
+
+def _moved(node: Any, place: str) -> Any:
+    """Return a schema whose references lead to where it stands now."""
+    if isinstance(node, list):
+        return [_moved(item, place) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        name: place + item[1:] if name == "$ref" and isinstance(item, str) and item[:1] == "#" else _moved(item, place)
+        for name, item in node.items()
+    }
 
 
 def _title(listed: Mapping[str, Any]) -> str:

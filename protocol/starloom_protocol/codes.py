@@ -29,6 +29,8 @@ class Code(StrEnum):
     UNKNOWN_DEVICE = "unknown_device"
     UNKNOWN_TOOL = "unknown_tool"
     UNKNOWN_FIELD = "unknown_field"
+    UNKNOWN_OUTPUT = "unknown_output"
+    WRONG_TYPE = "wrong_type"
     UNKNOWN_PARAM = "unknown_param"
     MISSING_PARAM = "missing_param"
     NOT_REPEATABLE = "not_repeatable"
@@ -143,6 +145,15 @@ CODES: dict[Code, CodeInfo] = {
         _P, 422, "No device offers this tool", "See `starloom devices`, or add a device that has it."
     ),
     Code.UNKNOWN_FIELD: CodeInfo(_P, 422, "This field does not exist here", "Remove it or correct its name."),
+    Code.UNKNOWN_OUTPUT: CodeInfo(
+        _P,
+        422,
+        "The result has no such field",
+        "See the fields of the tool's result in docs/tools.md, or `starloom tools show NAME`.",
+    ),
+    Code.WRONG_TYPE: CodeInfo(
+        _P, 422, "The tool takes a value of another type", "See the tool's schema in `starloom tools show NAME`."
+    ),
     Code.UNKNOWN_PARAM: CodeInfo(
         _P, 422, "The recipe has no such parameter", "See `starloom recipe show` for its parameters."
     ),

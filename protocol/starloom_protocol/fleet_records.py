@@ -41,6 +41,7 @@ class Stopping(Record, frozen=True, kw_only=True):
 class ToolOffer(Record, frozen=True, kw_only=True):
     """One tool as a device offers it; `args` is the canonical text of its JSON schema.
 
+    `returns` is that of its result, or the name of one that both ends know (`tool_results`); empty: nobody knows.
     `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects.
     """
 
@@ -50,6 +51,7 @@ class ToolOffer(Record, frozen=True, kw_only=True):
     grant: str | None = None
     name: str
     repeatability: Repeatability = Repeatability.NEVER
+    returns: str = ""
     self_verified: bool = False
     title: str = ""
     unavailable: str | None = None

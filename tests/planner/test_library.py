@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from starloom.planner.catalogue import load_catalogue
+from pathlib import Path
+
+import pytest
+
+from starloom.planner.catalogue import RecipeBroken, built_in_folder, load_catalogue
+from starloom.planner.fleet import FleetView
 from starloom.planner.library import newest, versions_in, with_saved
-from starloom_protocol.entities import RecipeVersion, encode_entity
+from starloom.planner.planning import plan_recipe
+from starloom_agent.offers import returned_by, schema_of
+from starloom_agent.tools.registry import all_tools
+from starloom_protocol.entities import RecipeVersion, ToolOffer, encode_entity
+from starloom_protocol.plan import read_recipe, signatures_of
 
 BUILT_IN = load_catalogue()
 
@@ -41,6 +50,31 @@ def test_what_this_hub_cannot_read_any_more_is_left_out() -> None:
     catalogue = with_saved(BUILT_IN, [version("old", 1, text="starloom_recipe: 0\nname: old\n"), version("mine", 1)])
     assert catalogue.get("old") is None
     assert catalogue.get("mine") is not None
+
+
+def test_built_in_recipes_point_at_what_is_there_and_give_what_is_taken() -> None:
+    offers = [ToolOffer(args=schema_of(t.args), name=t.name, returns=returned_by(t)) for t in all_tools()]
+    known = signatures_of(offers)
+    for path in sorted(built_in_folder().glob("*.yaml")):
+        assert read_recipe(path.read_bytes(), known_signatures=known).faults == [], path.name
+
+
+def test_a_recipe_that_points_at_nothing_is_not_loaded(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "starloom_recipe: 1\nname: mine\ntitle: Mine\nversion: 1\nplan:\n  starloom: 1\n"
+        "  tasks: [{id: look, tool: system.info}]\n  result: [{title: T, from: look, output: /no/such}]\n"
+    )
+    with pytest.raises(RecipeBroken, match=r"plan\.result\[0\]\.output: `system.info` gives no `/no/such`"):
+        load_catalogue(tmp_path)
+    (tmp_path / "mine.yaml").write_text((tmp_path / "mine.yaml").read_text().replace("/no/such", "/cpus"))
+    assert load_catalogue(tmp_path).get("mine") is not None
+
+
+def test_a_recipe_that_was_saved_before_is_listed_and_tells_its_faults() -> None:
+    text = version("mine", 1).text.replace("tool: system.info", "tool: system.info, checks: [{exit_code: 0}]")
+    saved = with_saved(BUILT_IN, [version("mine", 1, text=text)]).get("mine")
+    assert saved is not None
+    assert [fault.place for fault in plan_recipe(saved, {}, FleetView()).faults] == ["plan.tasks[0].checks[0]"]
 
 
 def test_versions_are_found_among_the_fleet() -> None:

@@ -23,6 +23,7 @@ from starloom.cli import (
     secrets,
     service,
     stopping,
+    tools,
 )
 from starloom.cli.mcp import command as mcp
 
@@ -37,7 +38,7 @@ def build() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback()(_about)
-    joining = (service, asking, reading, controls, fleet, pairing)
+    joining = (service, asking, reading, controls, fleet, tools, pairing)
     keeping = (history, approving, people, secrets, stopping, library, clocks, brief, chaos, mcp)
     for module in (*joining, *keeping):
         module.register(app)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from starloom.core.asking import ask
 from starloom.core.authorship import check_edit
 from starloom.core.drafting import close, held_back
+from starloom.core.flows import flow_faults
 from starloom.core.graph import find_cycle, raise_ranks
 from starloom.core.groups import data_edges
 from starloom.core.inputs import EditProposed
@@ -156,8 +157,11 @@ def apply_edit(
     trigger: str,
     base_version: int | None = None,
     also: tuple[Put, ...] = (),
+    proposed: bool = False,
 ) -> int:
     """Apply a batch as one event and return the new version.
+
+    `proposed`: a person or a model wrote it now, so its pointers and arguments are held against what devices offer.
 
     Raises:
         Refusal: with every fault; nothing of the batch is applied then.
@@ -167,6 +171,8 @@ def apply_edit(
         word = type(operation).__struct_config__.tag
         _OPERATIONS[type(operation)](draft, operation, f"operations[{position}].{word}")
     _check_edges(draft)
+    if proposed and not draft.faults:
+        draft.faults.extend(flow_faults(work.shard.fleet, constellation, draft.specs, draft.deps, operations))
     if constellation.drafts:
         sources = [item.source for item in draft.deps.values() if item is not None]
         named = [*draft.changed, *draft.removed, *sources]
@@ -205,6 +211,7 @@ def on_edit(work: Work, item: EditProposed) -> None:
         reason=item.reason,
         trigger=item.trigger,
         base_version=item.base_version,
+        proposed=True,
     )
     check_edit(work.shard.fleet, constellation, before, flows, item.operations, author=work.by, approves=item.approves)
     note_made(work, item.caller, scope, item.idempotency, str(number))

@@ -140,6 +140,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
             base_version=item.base_version,
             reason=reason,
             trigger=job.tasks[-1].rpartition("/")[0],
+            proposed=True,
         )
         fleet = work.shard.fleet
         check_edit(fleet, constellation, before, flows, item.operations, author=MODEL, approves=True)

@@ -82,6 +82,7 @@ def _apply(
         base_version=base_version,
         reason=reason or "the plan was reviewed",
         trigger=trigger,
+        proposed=True,
     )
     fleet = work.shard.fleet
     check_edit(fleet, constellation, before, flows, operations, author=author, approves=True)

@@ -61,12 +61,12 @@ class Controls:
             if undone is not None:
                 return await self._take_back(request, constellation, undone, body.reason)
             large = len(await request.body()) > LARGE_BYTES
-            devices, tools, arguments = known_devices(hub), known_tools(hub), hub.fleet.arguments()
+            devices, tools, signatures = known_devices(hub), known_tools(hub), hub.fleet.signatures()
             faults, operations = await hub.computing.run(
                 request,
                 large,
                 lambda: check_edit(
-                    body.operations, known_devices=devices, known_tools=tools, known_arguments=arguments
+                    body.operations, known_devices=devices, known_tools=tools, known_signatures=signatures
                 ),
             )
             if faults:

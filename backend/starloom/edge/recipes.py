@@ -27,7 +27,7 @@ from starloom.edge.problems import Problem, problem_of_faults
 from starloom.edge.replies import Repeats, json_reply
 from starloom.planner.library import listed, recipe_of, shown
 from starloom_protocol.entities import RecipeVersion
-from starloom_protocol.plan import Recipe, read_recipe
+from starloom_protocol.plan import Recipe, built_in_results, read_recipe, results_alone
 from starloom_protocol.plan.lower import nodes
 from starloom_protocol.vocabulary import Approval, Code
 
@@ -163,7 +163,10 @@ class Recipes:
             Problem: with every fault.
         """
         text = given if isinstance(given, str) else _text_of(given)
-        found = await self._hub.computing.run(request, len(text) > LARGE_BYTES, lambda: read_recipe(text))
+        known = {**built_in_results(), **results_alone(self._hub.fleet.signatures())}
+        found = await self._hub.computing.run(
+            request, len(text) > LARGE_BYTES, lambda: read_recipe(text, known_signatures=known)
+        )
         if found.recipe is None:
             raise problem_of_faults(found.faults)
         return found.recipe, text

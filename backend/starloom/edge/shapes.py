@@ -31,6 +31,7 @@ from starloom_protocol.entities import (
 )
 from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.presentation import presentation
+from starloom_protocol.tool_results import returned_by
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Reason, TaskState
 
@@ -396,6 +397,7 @@ def tools_shape(offer: Offer | None) -> list[dict[str, Any]]:
             "self_verified": tool.self_verified,
             "unavailable": tool.unavailable,
             "args": value_of(tool.args),
+            "returns": value_of(returned_by(tool) or "null"),
         }
         for tool in (offer.tools if offer else [])
     ]

@@ -28,7 +28,7 @@ from starloom.planner.matching import Match, Matched
 from starloom.planner.model.spending import MICROS
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Budget
-from starloom_protocol.plan import Arguments, DocumentRefused, PlanCheck, check_plan, read_document
+from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, FINAL_CONSTELLATION_STATES, Code, ConstellationState, Repeatability
 
@@ -177,9 +177,9 @@ class Submit:
         hub = self._hub
         if body.plan is not None:
             document = body.plan
-            devices, tools, arguments = known_devices(hub), known_tools(hub), hub.fleet.arguments()
+            devices, tools, signatures = known_devices(hub), known_tools(hub), hub.fleet.signatures()
             return await hub.computing.run(
-                request, size > LARGE_BYTES, lambda: _lowered(document, body.params, devices, tools, arguments)
+                request, size > LARGE_BYTES, lambda: _lowered(document, body.params, devices, tools, signatures)
             )
         if body.recipe is not None:
             _planned(hub.planner.plan_recipe(body.recipe, body.params))
@@ -219,14 +219,14 @@ def _lowered(
     params: dict[str, Any],
     devices: Sequence[str],
     tools: Mapping[str, Repeatability] | None,
-    arguments: Mapping[str, Arguments],
+    signatures: Mapping[str, Signature],
 ) -> LoweredPlan:
     try:
         found = read_document(document) if isinstance(document, str) else document
     except DocumentRefused as refused:
         raise problem_of_faults([refused.fault]) from refused
     checked = check_plan(
-        found, params=params or None, known_devices=devices, known_tools=tools, known_arguments=arguments
+        found, params=params or None, known_devices=devices, known_tools=tools, known_signatures=signatures
     )
     if checked.plan is None:
         raise problem_of_faults(checked.faults)

@@ -28,7 +28,7 @@ from starloom_protocol.entities import (
 from starloom_protocol.feed import ACCESS, FLEET, Event
 from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.lab_records import LabFault
-from starloom_protocol.plan import Arguments, taken_by
+from starloom_protocol.plan import Signature, signature_of
 from starloom_protocol.schedule_records import Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState, Repeatability, most_careful
 
@@ -57,12 +57,12 @@ class FleetView:
         self._by_code: dict[str, str] = {}
         self._tools: dict[str, dict[str, ToolOffer]] | None = None
         self._repeatabilities: dict[str, Repeatability] | None = None
-        self._arguments: dict[str, Arguments] | None = None
+        self._signatures: dict[str, Signature] | None = None
 
     def reset(self, seq: int, entities: Mapping[str, bytes]) -> None:
         """Take the whole stream as committed."""
         self.seq = seq
-        self._tools = self._repeatabilities = self._arguments = None
+        self._tools = self._repeatabilities = self._signatures = None
         self.devices.clear()
         self.offers.clear()
         self.enrollments.clear()
@@ -89,7 +89,7 @@ class FleetView:
     def _put(self, key: str, raw: bytes | None) -> None:
         kind, _, identity = key.partition("/")
         if kind in ("device", "offer"):
-            self._tools = self._repeatabilities = self._arguments = None
+            self._tools = self._repeatabilities = self._signatures = None
         if raw is None:
             if kind == "device":
                 self.devices.pop(identity, None)
@@ -171,13 +171,11 @@ class FleetView:
             }
         return self._repeatabilities
 
-    def arguments(self) -> Mapping[str, Arguments]:
-        """Return which arguments every offered tool takes; kept like `tools`."""
-        if self._arguments is None:
-            self._arguments = {
-                tool: taken_by(offer.args for offer in offers.values()) for tool, offers in self.tools().items()
-            }
-        return self._arguments
+    def signatures(self) -> Mapping[str, Signature]:
+        """Return what every offered tool takes and gives; kept like `tools`."""
+        if self._signatures is None:
+            self._signatures = {tool: signature_of(offers.values()) for tool, offers in self.tools().items()}
+        return self._signatures
 
     def _table_of_tools(self) -> dict[str, dict[str, ToolOffer]]:
         table: dict[str, dict[str, ToolOffer]] = {}

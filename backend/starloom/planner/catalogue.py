@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from starloom_protocol.plan import ParamDoc, Recipe, read_recipe
+from starloom_protocol.plan import ParamDoc, Recipe, built_in_results, read_recipe
 
 
 class RecipeBroken(Exception):
@@ -54,7 +54,7 @@ def load_catalogue(folder: Path | None = None) -> Catalogue:
     texts: dict[str, str] = {}
     for path in sorted((folder or built_in_folder()).glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
-        check = read_recipe(text)
+        check = read_recipe(text, known_signatures=built_in_results())
         if check.recipe is None:
             faults = "; ".join(f"{fault.place}: {fault.reason}" for fault in check.faults)
             raise RecipeBroken(f"{path.name}: {faults}")

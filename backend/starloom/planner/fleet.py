@@ -9,7 +9,7 @@ from functools import cached_property
 
 from starloom_protocol.approval_records import Standing
 from starloom_protocol.entities import Device, Offer, Secret, ToolOffer
-from starloom_protocol.plan import Arguments, taken_by
+from starloom_protocol.plan import Signature, signatures_of
 from starloom_protocol.vocabulary import DeviceLink, Profile, Repeatability, most_careful
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -99,13 +99,9 @@ class FleetView:
                 known[offer.name] = most_careful((known.get(offer.name, offer.repeatability), offer.repeatability))
         return known
 
-    def known_arguments(self) -> dict[str, Arguments]:
-        """Return which arguments every offered tool takes."""
-        schemas: dict[str, list[str]] = {}
-        for device in self.devices:
-            for offer in device.tools.values():
-                schemas.setdefault(offer.name, []).append(offer.args)
-        return {tool: taken_by(texts) for tool, texts in schemas.items()}
+    def known_signatures(self) -> dict[str, Signature]:
+        """Return what every offered tool takes and gives."""
+        return signatures_of(offer for device in self.devices for offer in device.tools.values())
 
 
 def _seen(device: Device, offer: Offer | None) -> DeviceSeen:

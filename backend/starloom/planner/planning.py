@@ -6,18 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from starloom.planner.fleet import FleetView
-from starloom_protocol.plan import PlanCheck, Recipe, recipe_plan
+from starloom_protocol.plan import PlanCheck, Recipe, built_in_results, recipe_plan, results_alone
 
 
 def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetView) -> PlanCheck:
     """Return the plan that these values make, or all faults with their places (`params.source`, `plan.tasks[2]` ...).
 
-    The tools are checked against the fleet only for their repeatability: a tool that no device offers yet is a task
-    that waits and says so, not a fault of the recipe.
+    The tools are checked against the fleet only for their repeatability and what they give: a tool that no device
+    offers yet is a task that waits and says so, not a fault of the recipe.
     """
     offered = fleet.known_tools()
     return recipe_plan(
-        recipe, params, known_devices=fleet.known_names() or None, known_tools=_tolerant(offered, recipe)
+        recipe,
+        params,
+        known_devices=fleet.known_names() or None,
+        known_tools=_tolerant(offered, recipe),
+        known_signatures={**built_in_results(), **results_alone(fleet.known_signatures())},
     )
 
 

@@ -1,4 +1,6 @@
-"""`python -m starloom_agent.tools --table`: the table of all tools, as it stands in docs/tools.md."""
+"""What is written down of the tools: with `--table` docs/tools.md, with `--results` the schemas of what they give,
+which the protocol brings along.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,11 @@ from typing import Any
 
 import msgspec
 
+from starloom_agent.offers import returned_by
 from starloom_agent.tools.interface import Tool
 from starloom_agent.tools.registry import all_tools
+from starloom_protocol.tool_results import fields_of
+from starloom_protocol.values import canonical
 
 _HEAD = """# Tools
 
@@ -17,9 +22,19 @@ What a device can do. Made by `python -m starloom_agent.tools --table`; a test f
 
 A tool without a grant is allowed in every profile. *Effect* is what it may do to the world, *repeat* how often it may
 run: `pure` and `idempotent` tools are tried again by themselves, `never` ones only by a person.
+The fields of the results follow below the table.
 
 | tool | does | effect | repeat | grant | arguments |
 |---|---|---|---|---|---|
+"""
+_RESULTS_HEAD = """
+## Results
+
+The fields that a pointer such as `/rows/0/name` may name in a plan; a plan that names another one is refused. A field
+with `?` is not in every result; `{}` says that other fields may be there.
+
+| tool | fields of its result |
+|---|---|
 """
 
 
@@ -39,14 +54,27 @@ def table() -> str:
         grant = f"`{tool.grant}`" if tool.grant else "-"
         title = tool.title + (" (only with `--lab`)" if tool.lab_only else "")
         rows.append(f"| `{tool.name}` | {title} | {effects} | {tool.repeatability} | {grant} | {arguments_of(tool)} |")
-    return _HEAD + "\n".join(rows) + "\n"
+    given = [f"| `{tool.name}` | {_fields(tool)} |" for tool in sorted(all_tools(), key=lambda tool: tool.name)]
+    return _HEAD + "\n".join(rows) + "\n" + _RESULTS_HEAD + "\n".join(given) + "\n"
+
+
+def _fields(tool: Tool) -> str:
+    """Return the fields of a tool's result, those of the entries of its lists in brackets behind them."""
+    return " ".join(field.replace("|", "\\|") for field in fields_of(returned_by(tool)))
+
+
+def results() -> str:
+    """Return the schemas of all results as one JSON document, ending in one line end."""
+    lines = [f"{canonical(tool.name)}: {returned_by(tool)}" for tool in sorted(all_tools(), key=lambda tool: tool.name)]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m starloom_agent.tools", description="The tools of this agent.")
-    parser.add_argument("--table", action="store_true", required=True, help="write docs/tools.md to standard output")
-    parser.parse_args(argv)
-    sys.stdout.write(table())
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--table", action="store_true", help="write docs/tools.md to standard output")
+    what.add_argument("--results", action="store_true", help="write the schemas of the results to standard output")
+    sys.stdout.write(results() if parser.parse_args(argv).results else table())
     return 0
 
 

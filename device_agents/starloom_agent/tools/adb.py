@@ -9,13 +9,14 @@ import re
 import shlex
 import shutil
 from pathlib import PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import Ran, run_program
 from starloom_agent.tools.refs import FileRef, media_of
+from starloom_agent.tools.results import Stored, StoredFrom
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _GRANT = "adb:use"
@@ -59,9 +60,23 @@ def _adb(argv: list[str], *, timeout_s: float = 60, kept_bytes: int = 64 * 1024)
     return run_program(["adb", *argv], timeout_s=timeout_s, kept_bytes=kept_bytes)
 
 
-def devices_from(text: str) -> list[dict[str, str]]:
+class Phone(TypedDict):
+    model: str
+    serial: str
+    state: str
+    way_out: str
+
+
+class Phones(TypedDict):
+    """`ready` counts those that answer."""
+
+    ready: int
+    rows: list[Phone]
+
+
+def devices_from(text: str) -> list[Phone]:
     """Return rows from `adb devices -l`."""
-    rows = []
+    rows: list[Phone] = []
     for line in text.splitlines()[1:]:
         serial, _, rest = line.partition(" ")
         words = rest.split()
@@ -73,7 +88,7 @@ def devices_from(text: str) -> list[dict[str, str]]:
     return rows
 
 
-def _listed() -> list[dict[str, str]]:
+def _listed() -> list[Phone]:
     ran = _adb(["devices", "-l"], timeout_s=20)
     if ran.exit_code:
         raise ToolFailed(Code.TOOL_FAILED, f"adb does not answer: {ran.stderr.strip()[:300]}", effect=False)
@@ -106,12 +121,26 @@ def _chosen(serial: str) -> str:
     raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{which} is plugged into this computer", effect=False)
 
 
-def devices(_context: ToolContext, _args: Devices) -> dict[str, Any]:
+def devices(_context: ToolContext, _args: Devices) -> Phones:
     rows = _listed()
     return {"rows": rows, "ready": sum(row["state"] == _READY for row in rows)}
 
 
-def files(_context: ToolContext, args: Files) -> dict[str, Any]:
+class PhoneFile(TypedDict):
+    bytes: int
+    media: str
+    mtime_s: int
+    name: str
+    path: str
+
+
+class PhoneFiles(TypedDict):
+    complete: bool
+    count: int
+    files: list[PhoneFile]
+
+
+def files(_context: ToolContext, args: Files) -> PhoneFiles:
     if not args.path.startswith("/"):
         # Also because `find` would take a path such as `-delete` for an order.
         raise ToolFailed(
@@ -120,14 +149,15 @@ def files(_context: ToolContext, args: Files) -> dict[str, Any]:
     serial = _chosen(args.serial)
     command = f"find {shlex.quote(args.path)} -type f -exec stat -c '%s|%Y|%n' {{}} +"
     ran = _adb(["-s", serial, "shell", command], timeout_s=120, kept_bytes=_LIST_BYTES)
-    rows: list[dict[str, Any]] = []
+    rows: list[PhoneFile] = []
     for line in ran.stdout.splitlines():
         size, _, rest = line.partition("|")
         changed, _, path = rest.partition("|")
         if size.isdigit() and changed.isdigit() and path:
             name = PurePosixPath(path).name
-            known = {"bytes": int(size), "mtime_s": int(changed), "media": media_of(name)}
-            rows.append({"path": path, "name": name, **known})
+            rows.append(
+                {"path": path, "name": name, "bytes": int(size), "mtime_s": int(changed), "media": media_of(name)}
+            )
     if ran.exit_code and not rows:
         said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-300:]
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} cannot be listed on the phone: {said}", effect=False)
@@ -136,9 +166,18 @@ def files(_context: ToolContext, args: Files) -> dict[str, Any]:
     return {"files": rows[: args.limit], "count": len(rows), "complete": complete}
 
 
-def get(context: ToolContext, args: Get) -> dict[str, Any]:
+class TakenFile(StoredFrom):
+    sha256: str
+
+
+class TakenFiles(TypedDict):
+    bytes: int
+    files: list[TakenFile]
+
+
+def get(context: ToolContext, args: Get) -> TakenFiles:
     serial = _chosen(args.serial)
-    kept: list[dict[str, Any]] = []
+    kept: list[TakenFile] = []
     for number, item in enumerate(args.paths):
         path = item if isinstance(item, str) else item.path
         name = PurePosixPath(path).name
@@ -156,7 +195,11 @@ def get(context: ToolContext, args: Get) -> dict[str, Any]:
     return {"files": kept, "bytes": sum(file["bytes"] for file in kept)}
 
 
-def screen(context: ToolContext, args: Screen) -> dict[str, Any]:
+class PhoneScreen(TypedDict):
+    file: Stored
+
+
+def screen(context: ToolContext, args: Screen) -> PhoneScreen:
     serial = _chosen(args.serial)
     there = "/data/local/tmp/starloom-screen.png"
     local = context.workdir / "screen.png"

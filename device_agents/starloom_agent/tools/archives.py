@@ -11,7 +11,7 @@ import re
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import msgspec
 
@@ -22,6 +22,7 @@ from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.packing import Limits, Listed, Taken, copy_out, members, write_archive
 from starloom_agent.tools.placing import readable_as
 from starloom_agent.tools.refs import FileRef
+from starloom_agent.tools.results import Named, Stored
 from starloom_agent.tools.shift import TRASH, Trash, trash
 from starloom_agent.tools.walking import Found, Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -50,7 +51,29 @@ class Pack(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def pack(context: ToolContext, args: Pack) -> dict[str, Any]:
+class PackedFile(Named, Stored):
+    pass
+
+
+class PackedSummary(Named):
+    files: int
+    folder: str
+    packed_bytes: int
+    unpacked_bytes: int
+    unreadable: int
+
+
+class Packed(TypedDict):
+    archives: list[PackedFile]
+    bytes: int
+    files: int
+    summary: PackedSummary
+    unpacked_bytes: int
+    unreadable: list[str]
+    unreadable_count: int
+
+
+def pack(context: ToolContext, args: Pack) -> Packed:
     real = context.resolve_read(args.path)
     with plain(real, "looking at", effect=False):
         about = context.files.status(real)
@@ -72,7 +95,7 @@ def pack(context: ToolContext, args: Pack) -> dict[str, Any]:
     parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
     name = "-".join(part for part in parts if part) + ".tar.gz"
     kept = context.put(made, name=name, media="application/gzip")
-    named = {"device": args.device_name} if args.device_name else {}
+    named: Named = {"device": args.device_name} if args.device_name else {}
     return {
         "archives": [{**kept, **named}],
         "files": len(listed),
@@ -146,11 +169,37 @@ def _holds_the_same(files: Beneath, folder: Path, written: dict[str, Listed]) ->
     )
 
 
-def unpack(context: ToolContext, args: Unpack) -> dict[str, Any]:
+class UnpackedFile(TypedDict):
+    bytes: int
+    name: str
+    path: str
+    sha256: str
+
+
+class UnpackedArchive(TypedDict):
+    bytes: int
+    files: int
+    folder: str
+    left_out: int
+    left_out_names: list[str]
+    missing: int
+    name: str
+    not_listed: int
+
+
+class Unpacked(TypedDict):
+    bytes: int
+    count: int
+    files: list[UnpackedFile]
+    folders: list[str]
+    summary: list[UnpackedArchive]
+
+
+def unpack(context: ToolContext, args: Unpack) -> Unpacked:
     limits = Limits(bytes=args.most_bytes, files=args.most_files)
-    rows: list[dict[str, Any]] = []
+    rows: list[UnpackedFile] = []
     folders: list[str] = []
-    summary: list[dict[str, Any]] = []
+    summary: list[UnpackedArchive] = []
     for file in args.files:
         taken = Taken()
         wanted = f"{args.under.rstrip('/')}/{_stem(file.shown_name)}"
@@ -218,10 +267,42 @@ class Verify(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def verify(context: ToolContext, args: Verify) -> dict[str, Any]:
+class WrongMember(TypedDict):
+    path: str
+    why: str
+
+
+class _ArchiveSeen(TypedDict):
+    bytes: int
+    files: int
+    listed: bool
+    name: str
+    path: str
+    sha256: str
+    wrong: list[WrongMember]
+
+
+class _ArchiveJudged(_ArchiveSeen):
+    ok: bool
+    why: str
+
+
+class ArchiveRead(Named, _ArchiveJudged):
+    """`listed`: it holds a list of its files to compare with."""
+
+
+class ArchivesRead(TypedDict):
+    archives: list[ArchiveRead]
+    bad: int
+    count: int
+    ok: bool
+    why: str
+
+
+def verify(context: ToolContext, args: Verify) -> ArchivesRead:
     limits = Limits(bytes=args.most_bytes, files=args.most_files)
-    named = {"device": args.device_name} if args.device_name else {}
-    rows = [{**named, **_judged(context, file, limits)} for file in args.files]
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    rows: list[ArchiveRead] = [{**named, **_judged(context, file, limits)} for file in args.files]
     bad = [row for row in rows if not row["ok"]]
     return {
         "ok": not bad,
@@ -232,10 +313,10 @@ def verify(context: ToolContext, args: Verify) -> dict[str, Any]:
     }
 
 
-def _judged(context: ToolContext, file: FileRef, limits: Limits) -> dict[str, Any]:
+def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudged:
     local = _local(context, file)
     digest, size = sha256_of(context.files, local)
-    row: dict[str, Any] = {
+    row: _ArchiveSeen = {
         "name": file.shown_name,
         "path": file.path,
         "bytes": size,
@@ -255,12 +336,12 @@ def _judged(context: ToolContext, file: FileRef, limits: Limits) -> dict[str, An
     except ToolFailed as failure:
         return {**row, "ok": False, "why": failure.detail, "files": len(found)}
     expected = {path: item.sha256 for path, item in (taken.listed or {}).items()}
-    wrong = [
+    wrong: list[WrongMember] = [
         {"path": path, "why": "is missing" if path not in found else "has other contents"}
         for path, wanted in sorted(expected.items())
         if found.get(path) != wanted
     ]
-    row |= {"files": len(found), "listed": taken.listed is not None, "wrong": wrong[:_WRONG_SHOWN]}
+    row["files"], row["listed"], row["wrong"] = len(found), taken.listed is not None, wrong[:_WRONG_SHOWN]
     return {**row, "ok": not wrong, "why": f"{len(wrong)} files are not as they were packed" if wrong else ""}
 
 
@@ -278,9 +359,27 @@ class Rotate(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def rotate(context: ToolContext, args: Rotate) -> dict[str, Any]:
+class RotatedArchive(Named):
+    """`ticket` is empty where it is kept."""
+
+    archive: str
+    bytes: int
+    made_s: int
+    series: str
+    state: str
+    ticket: str
+
+
+class Rotated(TypedDict):
+    kept: int
+    rows: list[RotatedArchive]
+    tickets: list[str]
+    trashed: int
+
+
+def rotate(context: ToolContext, args: Rotate) -> Rotated:
     folder = context.resolve_write(args.under)
-    named = {"device": args.device_name} if args.device_name else {}
+    named: Named = {"device": args.device_name} if args.device_name else {}
     new = {file.shown_name for file in args.files}
     wanted = {found["series"] for name in new if (found := _NAMED.fullmatch(name))}
     series: dict[str, list[tuple[str, Path]]] = {}
@@ -291,7 +390,7 @@ def rotate(context: ToolContext, args: Rotate) -> dict[str, Any]:
             if found is not None and found["series"] in wanted and entry.is_file(follow_symlinks=False):
                 series.setdefault(found["series"], []).append((found["stamp"], folder / entry.name))
                 sizes[folder / entry.name] = entry.stat(follow_symlinks=False).st_size
-    rows: list[dict[str, Any]] = []
+    rows: list[RotatedArchive] = []
     for name, archives in sorted(series.items()):
         archives.sort(key=lambda item: (item[0], item[1].name), reverse=True)
         twin = _twin_before(context.files, [path for _, path in archives], new)

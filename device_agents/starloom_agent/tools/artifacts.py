@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from stat import S_ISREG
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.placing import place
 from starloom_agent.tools.refs import FileRef, media_of
+from starloom_agent.tools.results import StoredFrom
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 
@@ -22,7 +23,19 @@ class Put(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def put(context: ToolContext, args: Put) -> dict[str, Any]:
+class KeptFile(StoredFrom):
+    below: NotRequired[str]
+    device: NotRequired[str]
+    mode: NotRequired[int]
+    sha256: str
+
+
+class StoredFiles(TypedDict):
+    bytes: int
+    files: list[KeptFile]
+
+
+def put(context: ToolContext, args: Put) -> StoredFiles:
     files = [FileRef(path=item) if isinstance(item, str) else item for item in args.paths]
     real = [context.resolve_read(file.path) for file in files]
     total = 0
@@ -33,7 +46,7 @@ def put(context: ToolContext, args: Put) -> dict[str, Any]:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{file.path} is not a file on this device", effect=False)
         total += about.st_size
     done = 0
-    kept: list[dict[str, Any]] = []
+    kept: list[KeptFile] = []
     for file, path in zip(files, real, strict=True):
         name = file.shown_name
         stored = context.put(path, name=name, media=file.media or media_of(name))
@@ -43,9 +56,21 @@ def put(context: ToolContext, args: Put) -> dict[str, Any]:
             )
         done += stored["bytes"]
         context.progress(done_bytes=done, fraction=done / total if total else 1.0, note=name)
-        told = (("below", file.below), ("device", file.device or args.device_name), ("mode", file.mode))
-        known = {name: value for name, value in told if value}
-        kept.append({**stored, "path": file.path, "sha256": stored["artifact"], **known})
+        row: KeptFile = {
+            "artifact": stored["artifact"],
+            "bytes": stored["bytes"],
+            "media": stored["media"],
+            "name": stored["name"],
+            "path": file.path,
+            "sha256": stored["artifact"],
+        }
+        if file.below:
+            row["below"] = file.below
+        if file.device or args.device_name:
+            row["device"] = file.device or args.device_name
+        if file.mode:
+            row["mode"] = file.mode
+        kept.append(row)
     return {"files": kept, "bytes": done}
 
 
@@ -56,7 +81,14 @@ class Get(Args, frozen=True, kw_only=True):
     to: str
 
 
-def get(context: ToolContext, args: Get) -> dict[str, Any]:
+class FetchedFile(TypedDict):
+    bytes: int
+    name: str
+    path: str
+    sha256: str
+
+
+def get(context: ToolContext, args: Get) -> FetchedFile:
     ref = FileRef(artifact=args.artifact) if isinstance(args.artifact, str) else args.artifact
     if not ref.hash:
         raise ToolFailed(

@@ -14,11 +14,12 @@ import shutil
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.results import Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
@@ -123,7 +124,23 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or ["the browser gave no reason"])[0][:300]
 
 
-def _told(tab: Any, blocked: dict[str, None]) -> dict[str, Any]:
+class PageLink(TypedDict):
+    href: str
+    text: str
+
+
+class PageRead(TypedDict):
+    """`blocked_hosts` were asked for by the page and are not allowed."""
+
+    blocked_hosts: list[str]
+    complete: bool
+    links: list[PageLink]
+    text: str
+    title: str
+    url: str
+
+
+def _told(tab: Any, blocked: dict[str, None]) -> PageRead:
     text = tab.inner_text("body")
     links = tab.eval_on_selector_all("a[href]", "all => all.map(a => ({text: a.innerText.trim(), href: a.href}))")
     return {
@@ -136,20 +153,34 @@ def _told(tab: Any, blocked: dict[str, None]) -> dict[str, Any]:
     }
 
 
-def read(context: ToolContext, args: Read) -> dict[str, Any]:
+def read(context: ToolContext, args: Read) -> PageRead:
     with _page(context, args.url, args.within_s) as (tab, blocked):
         return _told(tab, blocked)
 
 
-def capture(context: ToolContext, args: Capture) -> dict[str, Any]:
+class _Shown(TypedDict):
+    blocked_hosts: list[str]
+    title: str
+    url: str
+
+
+class PagePicture(_Shown):
+    picture: Stored
+
+
+def capture(context: ToolContext, args: Capture) -> PagePicture:
     path = context.workdir / "page.png"
     with _page(context, args.url, args.within_s, args.width) as (tab, blocked):
         tab.screenshot(path=str(path), full_page=args.whole)
-        told = {"url": tab.url, "title": tab.title()[:500], "blocked_hosts": list(blocked)[:_BLOCKED_MOST]}
+        told: _Shown = {"url": tab.url, "title": tab.title()[:500], "blocked_hosts": list(blocked)[:_BLOCKED_MOST]}
     return {**told, "picture": context.put(path, name=args.name, media="image/png")}
 
 
-def steps(context: ToolContext, args: Steps) -> dict[str, Any]:
+class PageSteps(PageRead):
+    steps: int
+
+
+def steps(context: ToolContext, args: Steps) -> PageSteps:
     for number, step in enumerate(args.steps, 1):
         given = [value for value in (step.click, step.fill, step.press, step.wait_for) if value is not None]
         if len(given) != 1:

@@ -7,13 +7,14 @@ agent ends. Longer the text stays only where the desktop keeps a clipboard of it
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
 
 from starloom_agent.tools import display, outliving
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import run_program
+from starloom_agent.tools.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _BYTES_MOST = 256 * 1024
@@ -63,14 +64,28 @@ class Write(Args, frozen=True, kw_only=True):
     keep_s: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = 3600
 
 
-def read(_context: ToolContext, args: Read) -> dict[str, Any]:
+class ClipboardText(Named):
+    chars: int
+    complete: bool
+    text: str
+
+
+def read(_context: ToolContext, args: Read) -> ClipboardText:
     program = display.program_for("reading the clipboard", _READERS)
     ran = display.run(_READ[program], kept_bytes=_BYTES_MOST)
-    named = {"device": args.device_name} if args.device_name else {}
+    named: Named = {"device": args.device_name} if args.device_name else {}
     return {**named, "text": ran.stdout, "chars": len(ran.stdout), "complete": not ran.lost_bytes}
 
 
-def write(context: ToolContext, args: Write) -> dict[str, Any]:
+class ClipboardSet(TypedDict):
+    """Where it does not stay, it is kept for `keep_s`."""
+
+    chars: int
+    keep_s: NotRequired[int]
+    stays: bool
+
+
+def write(context: ToolContext, args: Write) -> ClipboardSet:
     program = display.program_for("writing to the clipboard", _WRITERS)
     if program not in _STAYING:
         display.run(_WRITE[program], stdin=args.text.encode())

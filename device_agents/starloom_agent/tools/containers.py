@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import msgspec
 
 from starloom_agent.tools.durations import seconds_of
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import Ran, needed, run_program, said_by
+from starloom_agent.tools.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _RUNTIMES = ("docker", "podman")
@@ -49,7 +50,22 @@ def _run(argv: list[str], kept_bytes: int) -> Ran:
     return ran
 
 
-def row_from(line: str) -> dict[str, Any] | None:
+class ContainerRow(Named):
+    id: str
+    image: str
+    name: str
+    since: str
+    state: str
+
+
+class ContainerList(TypedDict):
+    complete: bool
+    count: int
+    rows: list[ContainerRow]
+    stopped: int
+
+
+def row_from(line: str) -> ContainerRow | None:
     """Return one row from a line of `ps --format '{{json .}}'`; Docker and Podman name some fields differently."""
     try:
         found = msgspec.json.decode(line)
@@ -68,17 +84,31 @@ def row_from(line: str) -> dict[str, Any] | None:
     }
 
 
-def list_containers(_context: ToolContext, args: List) -> dict[str, Any]:
+def list_containers(_context: ToolContext, args: List) -> ContainerList:
     which = [] if args.running else ["--all"]
     ran = _run(["ps", *which, "--no-trunc", "--format", "{{json .}}"], _LIST_BYTES)
-    named = {"device": args.device_name} if args.device_name else {}
-    rows = [{**named, **row} for line in ran.stdout.splitlines() if (row := row_from(line)) is not None]
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    rows: list[ContainerRow] = [
+        {**named, **row} for line in ran.stdout.splitlines() if (row := row_from(line)) is not None
+    ]
     rows.sort(key=lambda row: (row["state"] == "running", row["name"]))
     stopped = sum(row["state"] != "running" for row in rows)
     return {"rows": rows[: args.limit], "count": len(rows), "stopped": stopped, "complete": not ran.lost_bytes}
 
 
-def logs(_context: ToolContext, args: Logs) -> dict[str, Any]:
+class ContainerLine(Named):
+    at: str
+    container: str
+    text: str
+
+
+class ContainerLogs(TypedDict):
+    count: int
+    lost_bytes: int
+    rows: list[ContainerLine]
+
+
+def logs(_context: ToolContext, args: Logs) -> ContainerLogs:
     if not _NAME.fullmatch(args.name):
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.name!r} is not the name of a container", effect=False)
     since_s = seconds_of(args.since)
@@ -86,8 +116,10 @@ def logs(_context: ToolContext, args: Logs) -> dict[str, Any]:
     ran = _run(["logs", "--timestamps", "--tail", str(args.tail), *since, args.name], _LOG_BYTES)
     # Both streams carry the time in front, so that they can be read as one.
     lines = sorted(line for line in (*ran.stdout.splitlines(), *ran.stderr.splitlines()) if args.contains in line)
-    named = {"device": args.device_name} if args.device_name else {}
-    rows = [{**named, "container": args.name, "at": at, "text": text} for at, _, text in map(_split, lines)]
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    rows: list[ContainerLine] = [
+        {**named, "container": args.name, "at": at, "text": text} for at, _, text in map(_split, lines)
+    ]
     return {"rows": rows[-args.tail :], "count": len(rows), "lost_bytes": ran.lost_bytes}
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.refs import Row
+from starloom_agent.tools.results import Stored
 from starloom_protocol.values import MISSING, holds, point
 from starloom_protocol.vocabulary import Code, Op, Repeatability
 
@@ -45,7 +46,12 @@ class Merge(Args, frozen=True, kw_only=True):
     fill: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-def merge(_context: ToolContext, args: Merge) -> dict[str, Any]:
+class Rows(TypedDict):
+    count: int
+    rows: list[Row]
+
+
+def merge(_context: ToolContext, args: Merge) -> Rows:
     lists = [part for part in (args.rows, args.second, args.third, args.fourth, args.fifth, args.sixth) if part]
     if not args.key:
         rows = [row for part in lists for row in part]
@@ -89,7 +95,13 @@ class Filter(Args, frozen=True, kw_only=True):
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
-def filter_rows(_context: ToolContext, args: Filter) -> dict[str, Any]:
+class Kept(Rows):
+    """`count` fit, of which `limit` are shown; `dropped` do not."""
+
+    dropped: int
+
+
+def filter_rows(_context: ToolContext, args: Filter) -> Kept:
     kept = [row for row in args.rows if all(holds(part.op, point(row, part.output), part.value) for part in args.where)]
     shown = kept[: args.limit]
     return {"rows": shown, "count": len(kept), "dropped": len(args.rows) - len(kept)}
@@ -112,7 +124,7 @@ def _order(value: Any) -> tuple[int, Any]:
     return (1, value.casefold()) if isinstance(value, str) else (2, "")
 
 
-def sort_rows(_context: ToolContext, args: Sort) -> dict[str, Any]:
+def sort_rows(_context: ToolContext, args: Sort) -> Rows:
     rows = ordered(args.rows, args.by)
     return {"rows": rows[: args.limit], "count": len(rows)}
 
@@ -185,7 +197,25 @@ def unseen_of(rows: list[Row]) -> str:
     return f"{said[:1].upper()}{said[1:]}{more}."
 
 
-def table(context: ToolContext, args: Table) -> dict[str, Any]:
+class ShownColumn(TypedDict):
+    field: str
+    show: str
+    title: str
+
+
+class _Lead(TypedDict, total=False):
+    lead: str
+
+
+class ShownTable(Rows, _Lead):
+    """`different` rows have `differs`: true; `lead` is there where it was asked for."""
+
+    columns: list[ShownColumn]
+    csv: Stored
+    different: int
+
+
+def table(context: ToolContext, args: Table) -> ShownTable:
     given = ordered(args.rows, args.by)
     fields = [(column.field, column.title or column.field, column.show) for column in args.columns]
     if not fields:
@@ -205,7 +235,7 @@ def table(context: ToolContext, args: Table) -> dict[str, Any]:
     path = context.workdir / "table.csv"
     with plain(path, "writing"):
         path.write_bytes(out.getvalue().encode())
-    lead = {}
+    lead: _Lead = {}
     if args.lead is not None:
         lead["lead"] = " ".join(filter(None, (unseen_of(args.unseen or []), lead_of(given, args.lead))))
     return {

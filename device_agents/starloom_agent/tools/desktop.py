@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 
@@ -54,7 +54,14 @@ class Keys(Args, frozen=True, kw_only=True):
     keys: Annotated[list[str], msgspec.Meta(min_length=1, max_length=50)]
 
 
-def click(_context: ToolContext, args: Click) -> dict[str, Any]:
+class Clicked(TypedDict):
+    button: str
+    times: int
+    x: int
+    y: int
+
+
+def click(_context: ToolContext, args: Click) -> Clicked:
     program = display.program_for("clicking", _POINTERS)
     if program == "cliclick":
         if args.button == "middle":
@@ -67,7 +74,12 @@ def click(_context: ToolContext, args: Click) -> dict[str, Any]:
     return {"x": args.x, "y": args.y, "button": args.button, "times": args.times}
 
 
-def type_text(_context: ToolContext, args: Type) -> dict[str, Any]:
+class Typed(TypedDict):
+    chars: int
+    confirmed: bool
+
+
+def type_text(_context: ToolContext, args: Type) -> Typed:
     _refuse_untypable(args.text)
     program = display.program_for("typing", _KEYBOARDS)
     if program == "xdotool":
@@ -132,7 +144,11 @@ def parts_of(key: str) -> tuple[list[str], str]:
     return modifiers, last
 
 
-def keys(_context: ToolContext, args: Keys) -> dict[str, Any]:
+class Pressed(TypedDict):
+    pressed: list[str]
+
+
+def keys(_context: ToolContext, args: Keys) -> Pressed:
     parsed = [parts_of(key) for key in args.keys]
     program = display.program_for("pressing keys", _KEYBOARDS)
     for modifiers, last in parsed:

@@ -8,9 +8,7 @@ import stat
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
-
-import msgspec
+from typing import Literal, NotRequired, Required, TypedDict
 
 from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.faults import plain
@@ -64,21 +62,72 @@ class Hash(Args, frozen=True, kw_only=True):
     folder: str = ""
 
 
-def _hash_files(context: ToolContext, files: Sequence[FileRef], meter: _Meter) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+class HashedFile(TypedDict):
+    """`same` comes with `compare`; the rest is passed on where the file carries it."""
+
+    below: NotRequired[str]
+    bytes: int
+    device: NotRequired[str]
+    mode: NotRequired[int]
+    name: str
+    path: str
+    same: NotRequired[bool]
+    sha256: str
+    source: NotRequired[str]
+
+
+class HashedFolder(TypedDict):
+    below: NotRequired[str]
+    bytes: int
+    digest: str
+    files: list[HashedFile]
+    path: str
+
+
+class Difference(TypedDict):
+    expected: str
+    found: str
+    path: str
+
+
+class MissingFile(TypedDict):
+    name: str
+    sha256: str
+
+
+class Comparison(TypedDict, total=False):
+    different: list[Difference]
+    equal: bool
+    missing: list[MissingFile]
+
+
+class Hashes(Comparison, total=False):
+    """`files`, or `folders` where folders were given; `duplicates` are positions; `compare` adds the comparison."""
+
+    bytes: int
+    duplicates: list[int]
+    files: list[HashedFile]
+    folders: list[HashedFolder]
+
+
+def _hash_files(context: ToolContext, files: Sequence[FileRef], meter: _Meter) -> list[HashedFile]:
+    rows: list[HashedFile] = []
     for file in files:
         if not file.path:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no path on this device to read", effect=False)
         digest, size = sha256_of(context.files, context.resolve_read(file.path))
         meter.add(size, file.shown_name)
-        row: dict[str, Any] = {"path": file.path, "name": file.shown_name, "sha256": digest, "bytes": size}
-        row.update({name: value for name, value in _kept_fields(file) if value})
+        row: HashedFile = {"path": file.path, "name": file.shown_name, "sha256": digest, "bytes": size}
+        if file.source:
+            row["source"] = file.source
+        if file.below:
+            row["below"] = file.below
+        if file.device:
+            row["device"] = file.device
+        if file.mode:
+            row["mode"] = file.mode
         rows.append(row)
     return rows
-
-
-def _kept_fields(file: FileRef) -> tuple[tuple[str, str | int], ...]:
-    return (("source", file.source), ("below", file.below), ("device", file.device), ("mode", file.mode))
 
 
 def folder_digest(hashes: list[str]) -> str:
@@ -96,37 +145,39 @@ def _positions_of_repeats(values: list[str]) -> list[int]:
     return repeats
 
 
-def hash_files(context: ToolContext, args: Hash) -> dict[str, Any]:
+def hash_files(context: ToolContext, args: Hash) -> Hashes:
     if args.folders:
         return _hash_folders(context, args)
     files = [*args.files, *(FileRef(path=path) for path in args.paths)]
     rows = _hash_files(context, files, _Meter(context, sum(file.bytes for file in files)))
-    result: dict[str, Any] = {"files": rows, "bytes": sum(row["bytes"] for row in rows)}
+    result: Hashes = {"files": rows, "bytes": sum(row["bytes"] for row in rows)}
     if args.find_duplicates:
         result["duplicates"] = _positions_of_repeats([row["sha256"] for row in rows])
     if args.compare:
-        result.update(_compare(args, files, rows))
+        result = {**result, **_compare(args, files, rows)}
     return result
 
 
-def _hash_folders(context: ToolContext, args: Hash) -> dict[str, Any]:
+def _hash_folders(context: ToolContext, args: Hash) -> Hashes:
     meter = _Meter(context, sum(file.bytes for folder in args.folders for file in folder.files))
-    folders: list[dict[str, Any]] = []
+    folders: list[HashedFolder] = []
     for folder in args.folders:
         rows = _hash_files(context, folder.files, meter)
         digest = folder_digest([row["sha256"] for row in rows])
         size = sum(row["bytes"] for row in rows)
-        named = {"below": folder.below} if folder.below else {}
-        folders.append({"path": folder.path, **named, "files": rows, "bytes": size, "digest": digest})
+        made: HashedFolder = {"path": folder.path, "files": rows, "bytes": size, "digest": digest}
+        if folder.below:
+            made["below"] = folder.below
+        folders.append(made)
     # An empty folder equals every other empty one, which says nothing worth acting on.
     marks = [folder["digest"] if folder["files"] else f"empty {position}" for position, folder in enumerate(folders)]
     return {"folders": folders, "duplicates": _positions_of_repeats(marks)}
 
 
-def _compare(args: Hash, files: list[FileRef], rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _compare(args: Hash, files: list[FileRef], rows: list[HashedFile]) -> Comparison:
     for file, row in zip(files, rows, strict=True):
         row["same"] = not file.hash or file.hash == row["sha256"]
-    different = [
+    different: list[Difference] = [
         {"path": row["path"], "expected": file.hash, "found": row["sha256"]}
         for file, row in zip(files, rows, strict=True)
         if file.hash and file.hash != row["sha256"]
@@ -146,8 +197,8 @@ def _compare(args: Hash, files: list[FileRef], rows: list[dict[str, Any]]) -> di
     wanted = Counter(file.hash for folder in expected for file in folder.files)
     found = Counter(row["sha256"] for row in rows)
     names = {file.hash: file.shown_name for folder in expected for file in folder.files}
-    missing = [{"name": names[digest], "sha256": digest} for digest in (wanted - found)]
-    extra = [
+    missing: list[MissingFile] = [{"name": names[digest], "sha256": digest} for digest in (wanted - found)]
+    extra: list[Difference] = [
         {"path": row["path"], "expected": "", "found": row["sha256"]} for row in rows if row["sha256"] not in wanted
     ]
     return {"equal": not (different or missing or extra), "different": different or extra, "missing": missing}
@@ -197,13 +248,40 @@ def place_of(file: FileRef, strip: str) -> str:
     return os.path.basename(clean)  # noqa: PTH119 - a path of another device
 
 
-def verify(context: ToolContext, args: Verify) -> dict[str, Any]:
+class WrongFile(TypedDict):
+    path: str
+    reason: str
+
+
+class FilesToSend(TypedDict):
+    bytes: int
+    files: list[FileRef]
+    path: str
+
+
+class Verified(TypedDict, total=False):
+    """Of a `catalogue` what is wrong; of `folders` what is missing here, as it is to be sent and made."""
+
+    again: list[str]
+    bytes: Required[int]
+    files: int
+    here: int
+    missing: int
+    read_bytes: int
+    same: bool
+    to_make: list[FolderRef]
+    to_send: list[FilesToSend]
+    twice: int
+    wrong: list[WrongFile]
+
+
+def verify(context: ToolContext, args: Verify) -> Verified:
     root = context.resolve_read(args.under)
     hashes = _HashesByPath(context)
     if args.folders:
         return _what_is_missing(context, args, root, hashes)
     wanted: dict[str, str] = {}
-    wrong: list[dict[str, str]] = []
+    wrong: list[WrongFile] = []
     sizes = 0
     for file in args.catalogue:
         real = context.resolve_read(file.path)
@@ -260,8 +338,8 @@ def _copies_beyond_one(
     return again
 
 
-def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _HashesByPath) -> dict[str, Any]:
-    to_send: list[dict[str, Any]] = []
+def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _HashesByPath) -> Verified:
+    to_send: list[FilesToSend] = []
     to_make: list[FolderRef] = []
     here = 0
     total = 0
@@ -277,10 +355,10 @@ def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _Ha
         if missing:
             size = sum(file.bytes for file in missing)
             total += size
-            to_send.append({"path": folder.path, "files": msgspec.to_builtins(missing), "bytes": size})
+            to_send.append({"path": folder.path, "files": missing, "bytes": size})
     return {
         "to_send": to_send,
-        "to_make": msgspec.to_builtins(to_make),
+        "to_make": to_make,
         "here": here,
         "missing": sum(len(part["files"]) for part in to_send),
         "bytes": total,

@@ -11,13 +11,15 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NotRequired
 
 import msgspec
 
 from starloom_agent.tools import filling
 from starloom_agent.tools.faults import plain
+from starloom_agent.tools.filling import Outlook
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed, refused_line
+from starloom_agent.tools.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _ENTRIES_MOST = 2_000_000
@@ -149,10 +151,10 @@ def _now_s() -> int:
     return int(time.time())
 
 
-def _outlook(context: ToolContext, start: Path, total: int, free: int) -> dict[str, Any]:
+def _outlook(context: ToolContext, start: Path, total: int, free: int) -> Outlook | None:
     """Return in how many days the disk is full, from what this device measured before; nothing where it keeps none."""
     if context.notes is None:
-        return {}
+        return None
     try:
         with plain(start, "measuring"):
             disk = str(start.stat().st_dev)
@@ -162,7 +164,32 @@ def _outlook(context: ToolContext, start: Path, total: int, free: int) -> dict[s
         return {"days_left": None, "outlook": "earlier measurements could not be kept"}
 
 
-def usage(context: ToolContext, args: Usage) -> dict[str, Any]:
+class FolderSize(Named):
+    bytes: int
+    disk_free_bytes: int
+    disk_used_percent: int
+    folder: str
+
+
+class DiskUsage(Named):
+    """`rows` and what was measured are there where `top` asks for them, the outlook where measurements are kept."""
+
+    complete: NotRequired[bool]
+    days_left: NotRequired[int | None]
+    enough: bool
+    free_bytes: int
+    measured_bytes: NotRequired[int]
+    need_bytes: int
+    outlook: NotRequired[str]
+    path: str
+    rows: NotRequired[list[FolderSize]]
+    total_bytes: int
+    unreadable: NotRequired[int]
+    used_bytes: int
+    used_percent: int
+
+
+def usage(context: ToolContext, args: Usage) -> DiskUsage:
     asked_for, granted = _measured(context, args.path)
     start = _existing(asked_for)
     with plain(start, "measuring"):
@@ -170,7 +197,7 @@ def usage(context: ToolContext, args: Usage) -> dict[str, Any]:
     asked = args.need_bytes if isinstance(args.need_bytes, int) else sum(args.need_bytes)
     needed = int(asked * args.need_factor)
     percent = round(100 * disk.used / disk.total) if disk.total else 0
-    result: dict[str, Any] = {
+    result: DiskUsage = {
         "path": os.fspath(start),
         "total_bytes": disk.total,
         "used_bytes": disk.used,
@@ -179,7 +206,9 @@ def usage(context: ToolContext, args: Usage) -> dict[str, Any]:
         "need_bytes": needed,
         "enough": disk.free >= needed,
     }
-    result |= _outlook(context, start, disk.total, disk.free)
+    outlook = _outlook(context, start, disk.total, disk.free)
+    if outlook is not None:
+        result["days_left"], result["outlook"] = outlook["days_left"], outlook["outlook"]
     if args.device_name:
         result["device"] = args.device_name
     if args.top:
@@ -192,7 +221,7 @@ def usage(context: ToolContext, args: Usage) -> dict[str, Any]:
         result["complete"] = whole and sizes.seen < _ENTRIES_MOST and not sizes.unreadable
         result["unreadable"] = sizes.unreadable
         biggest = sorted(sizes.by_folder.items(), key=lambda item: (-item[1], item[0]))[: args.top]
-        named = {"device": args.device_name} if args.device_name else {}
+        named: Named = {"device": args.device_name} if args.device_name else {}
         result["rows"] = [
             {**named, "folder": folder, "bytes": size, "disk_used_percent": percent, "disk_free_bytes": disk.free}
             for folder, size in biggest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import msgspec
 
@@ -58,7 +58,14 @@ def _read(path: Path) -> dict[str, _Disk]:
         return {}  # nothing is known yet, or the note is damaged: it begins anew
 
 
-def outlook(samples: list[tuple[int, int]]) -> dict[str, Any]:
+class Outlook(TypedDict):
+    """In how many days a disk is full, null where nothing can be said, and the reason in words."""
+
+    days_left: int | None
+    outlook: str
+
+
+def outlook(samples: list[tuple[int, int]]) -> Outlook:
     """Return `days_left` (null where nothing can be said, or it does not fill up) and the reason in words."""
     first_s, last_s = samples[0][0], samples[-1][0]
     if last_s - first_s < _SPAN_S:

@@ -10,7 +10,7 @@ import time
 import unicodedata
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -18,6 +18,7 @@ from starloom_agent.tools.durations import seconds_of
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.refs import kind_of, media_of, sort_fits
+from starloom_agent.tools.results import Named
 from starloom_agent.tools.shift import TRASH
 from starloom_agent.tools.walking import Found, Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -59,15 +60,31 @@ class List(Args, frozen=True, kw_only=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
 
 
-def list_folder(context: ToolContext, args: List) -> dict[str, Any]:
+class FolderEntry(TypedDict):
+    bytes: int
+    kind: Literal["file", "folder", "link"]
+    mtime_s: int
+    name: str
+
+
+class FolderList(TypedDict):
+    count: int
+    entries: list[FolderEntry]
+    path: str
+    truncated: bool
+
+
+def list_folder(context: ToolContext, args: List) -> FolderList:
     folder = context.resolve_read(args.path)
-    entries: list[dict[str, Any]] = []
+    entries: list[FolderEntry] = []
     with plain(folder, "listing"), context.files.scan(folder) as found:
         for entry in found:
             if not args.hidden and entry.name.startswith("."):
                 continue
             about = entry.stat(follow_symlinks=False)
-            kind = "link" if entry.is_symlink() else "folder" if stat.S_ISDIR(about.st_mode) else "file"
+            kind: Literal["file", "folder", "link"] = (
+                "link" if entry.is_symlink() else "folder" if stat.S_ISDIR(about.st_mode) else "file"
+            )
             entries.append({"name": entry.name, "kind": kind, "bytes": about.st_size, "mtime_s": int(about.st_mtime)})
     entries.sort(key=lambda entry: (entry["kind"] != "folder", entry["name"]))
     return {
@@ -164,6 +181,47 @@ def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
     return [(real, os.fspath(real) if Path(root).expanduser().is_absolute() else os.path.normpath(root))]
 
 
+class FoundFile(Named):
+    """`below` is the path from the folder that was searched on, its name first; `mode` comes with `whole`, `score` with
+    `words`.
+    """
+
+    below: str
+    bytes: int
+    media: str
+    mode: NotRequired[int]
+    mtime_s: int
+    name: str
+    path: str
+    score: NotRequired[int]
+
+
+class FoundFolder(TypedDict):
+    """`below` is said of empty folders."""
+
+    below: NotRequired[str]
+    bytes: int
+    files: list[FoundFile]
+    path: str
+
+
+class LeftOut(TypedDict):
+    path: str
+    why: str
+
+
+class FoundFiles(TypedDict):
+    """`files`, or with `group_by: folder` the `folders` that hold them; `left_out` comes with `whole`."""
+
+    count: int
+    files: NotRequired[list[FoundFile]]
+    folders: NotRequired[list[FoundFolder]]
+    left_out: NotRequired[list[LeftOut]]
+    total_bytes: int
+    truncated: bool
+    unreadable: int
+
+
 def _fits(found: Found, args: Find, now_s: float) -> bool:
     name = found.path.name
     if args.kinds and kind_of(name) not in args.kinds:
@@ -188,12 +246,12 @@ class _Search:
         self._left_out = context.resolve_read(args.not_under) if args.not_under else None
         self._words = search_words(args.words) if args.words else []
         self._now_s = time.time()
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[FoundFile] = []
         self.count = 0
         self.bytes = 0
         self.unreadable = 0
         self.links: list[str] = []
-        self.empty: list[dict[str, Any]] = []
+        self.empty: list[FoundFolder] = []
 
     def look(self, root: Path, shown: str) -> None:
         walk = Walk(self._context.files, root, hidden=self._args.hidden or self._args.whole)
@@ -226,7 +284,7 @@ class _Search:
             self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
         if not self._words and len(self.rows) >= self._args.limit:
             return
-        row: dict[str, Any] = {
+        row: FoundFile = {
             "path": os.path.normpath(f"{shown}/{found.below}"),
             "name": found.path.name,
             "below": f"{root.name}/{found.below}",
@@ -245,7 +303,7 @@ class _Search:
             self.rows = _best(self.rows)[: self._args.limit]
 
 
-def find(context: ToolContext, args: Find) -> dict[str, Any]:
+def find(context: ToolContext, args: Find) -> FoundFiles:
     search = _Search(context, args)
     for root, shown in roots_of(context, args.root):
         with plain(root, "searching"):
@@ -260,7 +318,7 @@ def find(context: ToolContext, args: Find) -> dict[str, Any]:
     if args.same_size:
         search.keep_same_sizes()
     rows = (_best(search.rows) if args.words else search.rows)[: args.limit]
-    result: dict[str, Any] = {
+    result: FoundFiles = {
         "total_bytes": search.bytes,
         "count": search.count,
         "truncated": search.count > len(rows),
@@ -275,12 +333,12 @@ def find(context: ToolContext, args: Find) -> dict[str, Any]:
     return result
 
 
-def _best(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda row: (-row["score"], -row["mtime_s"], row["path"]))
+def _best(rows: list[FoundFile]) -> list[FoundFile]:
+    return sorted(rows, key=lambda row: (-row.get("score", 0), -row["mtime_s"], row["path"]))
 
 
-def _by_folder(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    folders: dict[str, list[dict[str, Any]]] = {}
+def _by_folder(rows: list[FoundFile]) -> list[FoundFolder]:
+    folders: dict[str, list[FoundFile]] = {}
     for row in rows:
         folders.setdefault(os.path.dirname(row["path"]) or ".", []).append(row)  # noqa: PTH120 - a shown path, not one here
     return [

@@ -14,7 +14,7 @@ import tarfile
 import urllib.parse
 from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO, Literal, TypedDict
 
 import msgspec
 
@@ -27,6 +27,7 @@ from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import Ran, quiet_environment, refuse_limit, run_program
 from starloom_agent.tools.refs import FileRef
+from starloom_agent.tools.results import Named, StoredFrom
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _GRANT = "git:run"
@@ -147,11 +148,29 @@ def _repository(context: ToolContext, path: str) -> Path:
     return real
 
 
-def status(context: ToolContext, args: Status) -> dict[str, Any]:
+class BranchState(TypedDict):
+    ahead: int
+    behind: int
+    branch: str
+    commit: str
+
+
+class ChangedFile(TypedDict):
+    path: str
+    state: str
+
+
+class WorkingCopy(Named, BranchState):
+    clean: bool
+    count: int
+    rows: list[ChangedFile]
+
+
+def status(context: ToolContext, args: Status) -> WorkingCopy:
     repository = _repository(context, args.path)
     ran = _git(context, ["-C", str(repository), "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"])
-    found: dict[str, Any] = {"branch": "", "commit": "", "ahead": 0, "behind": 0}
-    rows: list[dict[str, str]] = []
+    found: BranchState = {"branch": "", "commit": "", "ahead": 0, "behind": 0}
+    rows: list[ChangedFile] = []
     parts = iter(ran.stdout.split("\0"))
     for part in parts:
         kind, _, rest = part.partition(" ")
@@ -163,11 +182,11 @@ def status(context: ToolContext, args: Status) -> dict[str, Any]:
             rows.append({"path": rest.split(" ", fields)[-1], "state": _STATES[kind]})
             if kind == "2":
                 next(parts, "")
-    named = {"device": args.device_name} if args.device_name else {}
+    named: Named = {"device": args.device_name} if args.device_name else {}
     return {**named, **found, "clean": not rows, "rows": rows[: args.limit], "count": len(rows)}
 
 
-def _read_branch(line: str, into: dict[str, Any]) -> None:
+def _read_branch(line: str, into: BranchState) -> None:
     name, _, value = line.partition(" ")
     if name == "branch.head":
         into["branch"] = "" if value == "(detached)" else value
@@ -178,20 +197,39 @@ def _read_branch(line: str, into: dict[str, Any]) -> None:
         into["ahead"], into["behind"] = int(ahead), -int(behind)
 
 
-def log(context: ToolContext, args: Log) -> dict[str, Any]:
+class Commit(Named):
+    at: str
+    author: str
+    commit: str
+    short: str
+    subject: str
+
+
+class Commits(TypedDict):
+    count: int
+    rows: list[Commit]
+
+
+def log(context: ToolContext, args: Log) -> Commits:
     repository = _repository(context, args.path)
     below = ["--", args.below] if args.below else ["--"]
     argv = ["-C", str(repository), "log", "-z", f"--format={_FIELDS}", f"--max-count={args.limit}", args.ref, *below]
     ran = _git(context, argv)
-    named = {"device": args.device_name} if args.device_name else {}
-    rows = []
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    rows: list[Commit] = []
     for entry in filter(None, ran.stdout.split("\0")):
         commit, short, author, at, subject = entry.split(_SEPARATOR, 4)
         rows.append({**named, "commit": commit, "short": short, "author": author, "at": at, "subject": subject[:300]})
     return {"rows": rows, "count": len(rows)}
 
 
-def archive(context: ToolContext, args: Archive) -> dict[str, Any]:
+class PackedVersion(TypedDict):
+    commit: str
+    count: int
+    files: list[StoredFrom]
+
+
+def archive(context: ToolContext, args: Archive) -> PackedVersion:
     repository = _repository(context, args.path)
     name = f"{repository.name}.tar"
     made = context.workdir / "git" / "archive.tar"
@@ -267,7 +305,13 @@ def _packed_as(files: Beneath, path: Path, name: str) -> tuple[tarfile.TarInfo |
     return head, data
 
 
-def clone(context: ToolContext, args: Clone) -> dict[str, Any]:
+class Cloned(TypedDict):
+    commit: str
+    path: str
+    state: Literal["kept", "made"]
+
+
+def clone(context: ToolContext, args: Clone) -> Cloned:
     target = context.resolve_write(args.to)
     origin = _origin(context, args)
     wanted = _git(context, ["ls-remote", "--exit-code", str(origin), args.ref or "HEAD"]).stdout.split()[0]

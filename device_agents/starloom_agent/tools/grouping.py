@@ -5,12 +5,13 @@ Pure, as the other `data` tools.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, TypedDict, cast
 
 import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.refs import Row
+from starloom_agent.tools.results import OPEN_ENDED
 from starloom_protocol.vocabulary import Code, Repeatability
 
 _SHOWN_MOST = 20
@@ -32,7 +33,15 @@ class Group(Args, frozen=True, kw_only=True):
     separator: str = ", "
 
 
-def group(_context: ToolContext, args: Group) -> dict[str, Any]:
+class Groups(TypedDict):
+    """With `extra_NAME` for each field in `add`."""
+
+    count: int
+    rest: list[Row]
+    rows: list[Row]
+
+
+def group(_context: ToolContext, args: Group) -> Annotated[Groups, OPEN_ENDED]:
     found: dict[tuple[str, ...], list[Row]] = {}
     for row in args.rows:
         missing = [name for name in args.by if name not in row]
@@ -44,7 +53,8 @@ def group(_context: ToolContext, args: Group) -> dict[str, Any]:
     kept = [members for members in found.values() if len(members) >= args.at_least]
     rows = [_row(members, args) for members in kept]
     totals = {f"extra_{name}": sum(row[f"extra_{name}"] for row in rows) for name in args.add}
-    return {"rows": rows, "count": len(rows), "rest": [row for members in kept for row in members[1:]], **totals}
+    answer: Groups = {"rows": rows, "count": len(rows), "rest": [row for members in kept for row in members[1:]]}
+    return cast(Groups, {**answer, **totals})
 
 
 def _row(members: list[Row], args: Group) -> Row:

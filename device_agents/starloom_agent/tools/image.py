@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -16,6 +16,7 @@ from starloom_agent.tools import headers, png
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.refs import FileRef
+from starloom_agent.tools.results import Stored
 from starloom_agent.tools.scaling import shrink
 from starloom_protocol.vocabulary import Code, Repeatability
 
@@ -43,19 +44,35 @@ def _read(context: ToolContext, path: Path, most: int) -> tuple[bytes, int]:
         return file.read(most), os.fstat(file.fileno()).st_size
 
 
-def info(context: ToolContext, args: Info) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = []
+class PictureInfo(TypedDict):
+    """Of what cannot be read, `reason` says why, and its size is not known."""
+
+    bytes: int
+    height: NotRequired[int]
+    kind: NotRequired[str]
+    name: str
+    readable: bool
+    reason: NotRequired[str]
+    width: NotRequired[int]
+
+
+class PictureInfos(TypedDict):
+    files: list[PictureInfo]
+    unreadable: int
+
+
+def info(context: ToolContext, args: Info) -> PictureInfos:
+    rows: list[PictureInfo] = []
     for file in args.files:
         path = _local(context, file)
         head, size = _read(context, path, headers.HEAD_BYTES)
         measured = headers.measure(head)
-        row: dict[str, Any] = {"name": file.shown_name, "bytes": size}
+        row: PictureInfo = {"name": file.shown_name, "bytes": size, "readable": measured is not None}
         if measured is None:
-            rows.append({**row, "readable": False, "reason": "its size cannot be read: not a PNG, JPEG, GIF or BMP"})
+            row["reason"] = "its size cannot be read: not a PNG, JPEG, GIF or BMP"
         else:
-            rows.append(
-                {**row, "readable": True, "kind": measured.kind, "width": measured.width, "height": measured.height}
-            )
+            row["kind"], row["width"], row["height"] = measured.kind, measured.width, measured.height
+        rows.append(row)
     return {"files": rows, "unreadable": sum(not row["readable"] for row in rows)}
 
 
@@ -94,9 +111,28 @@ def _as_it_is(data: bytes) -> tuple[bytes, str, int, int] | None:
     return None if measured is None else (data, "image/jpeg", measured.width, measured.height)
 
 
+class SmallPicture(Stored):
+    """`source` is the hash of the picture that it was made from."""
+
+    height: int
+    source: str
+    width: int
+
+
+class SkippedPicture(TypedDict):
+    name: str
+    reason: str
+    source: str
+
+
+class SmallPictures(TypedDict):
+    files: list[SmallPicture]
+    skipped: list[SkippedPicture]
+
+
 def _stored(
     context: ToolContext, number: int, file: FileRef, data: bytes, media: str, width: int, height: int
-) -> dict[str, Any]:
+) -> SmallPicture:
     target = context.workdir / f"small-{number}"
     with plain(target, "writing"), context.files.create(target) as out:
         out.write(data)
@@ -104,9 +140,9 @@ def _stored(
     return {**stored, "source": file.hash, "width": width, "height": height}
 
 
-def resize(context: ToolContext, args: Resize) -> dict[str, Any]:
-    made: list[dict[str, Any]] = []
-    skipped: list[dict[str, str]] = []
+def resize(context: ToolContext, args: Resize) -> SmallPictures:
+    made: list[SmallPicture] = []
+    skipped: list[SkippedPicture] = []
     for number, file in enumerate(args.files):
         data, _ = _read(context, _local(context, file), _PICTURE_BYTES_MOST)
         try:

@@ -18,6 +18,7 @@ import msgspec
 
 from starloom_agent.calls import Detached
 from starloom_agent.tools.beneath import Beneath, outermost
+from starloom_agent.tools.results import Stored
 from starloom_protocol.scrubbing import Scrubber
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
@@ -59,7 +60,7 @@ class ArtifactPort(Protocol):
         """Return a local file with these bytes, checked against the hash; resumes what is already in `into`."""
         ...
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
         """Store an open file at the hub, resuming by hash; return `{"artifact", "bytes", "name", "media"}`."""
         ...
 
@@ -220,7 +221,7 @@ class ToolContext:
         """
         return self.artifacts.fetch(sha256, self.workdir)
 
-    def put(self, path: Path, *, name: str | None = None, media: str = "application/octet-stream") -> dict[str, Any]:
+    def put(self, path: Path, *, name: str | None = None, media: str = "application/octet-stream") -> Stored:
         """Store a file at the hub; return its reference `{"artifact": sha256, "bytes", "name", "media"}`.
 
         Resumes where an earlier attempt was cut; bytes that the hub already has are not sent again.
@@ -264,6 +265,7 @@ class Tool:
     arguments that an answer of the owner is bound to (none: all), `never_asks` a tool that asks the person by itself.
     `effects_by` narrows `effects` by the value of one argument: argument -> value -> effects. `schema` is the text of
     the JSON schema where it is not made from `args`; `told` what its module needs to make this tool in its process.
+    Its result is of the type that `run` returns; only of a tool that is told `returns` is the text of the schema.
     """
 
     name: str
@@ -284,6 +286,7 @@ class Tool:
     never_asks: bool = False
     effects_by: Mapping[str, Mapping[str, tuple[Effect, ...]]] = field(default_factory=dict)
     schema: str = ""
+    returns: str = ""
     told: str = ""
 
     @property

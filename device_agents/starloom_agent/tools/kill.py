@@ -11,12 +11,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.processes import find_process
+from starloom_agent.tools.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _LOOK_EVERY_S = 0.05
@@ -56,15 +57,24 @@ def _send(pid: int, number: signal.Signals) -> None:
         ) from error
 
 
+class ProcessEnd(Named):
+    """`ended` says how: it had ended `before`, when it was `asked`, or when it was `forced`."""
+
+    ended: Literal["before", "asked", "forced"]
+    name: str
+    pid: int
+    took_s: float
+
+
 def kill(
     context: ToolContext,
     args: Kill,
     *,
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
-) -> dict[str, Any]:
+) -> ProcessEnd:
     found = find_process(args.pid)
-    named = {"device": args.device_name} if args.device_name else {}
+    named: Named = {"device": args.device_name} if args.device_name else {}
     if found is None:
         return {**named, "pid": args.pid, "name": args.name, "ended": "before", "took_s": 0}
     if found["name"] != args.name:
@@ -79,7 +89,7 @@ def kill(
     mark = found["began"]
     context.log(f"asking process {args.pid} ({args.name}) to end")
     _send(args.pid, signal.SIGTERM)
-    how = "asked"
+    how: Literal["asked", "forced"] = "asked"
     while (now := find_process(args.pid)) is not None and now["began"] == mark and now["state"] != "Z":
         if clock() - begin >= args.grace_s and how == "asked":
             if not args.force:

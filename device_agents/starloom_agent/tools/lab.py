@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext
 from starloom_protocol.vocabulary import Repeatability
@@ -14,7 +14,11 @@ class Echo(Args, frozen=True, kw_only=True):
     value: Annotated[Any, SECRET] = None
 
 
-def echo(_context: ToolContext, args: Echo) -> dict[str, Any]:
+class Echoed(TypedDict):
+    value: Any
+
+
+def echo(_context: ToolContext, args: Echo) -> Echoed:
     return {"value": args.value}
 
 

@@ -11,7 +11,7 @@ import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, BinaryIO, Literal, TypedDict
 
 import msgspec
 
@@ -20,6 +20,7 @@ from starloom_agent.tools.durations import begin_of
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import run_program
+from starloom_agent.tools.results import Finding, Named, Summary
 from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -77,7 +78,29 @@ def shape_of(text: str) -> str:
     return _CHANGING.sub("#", bare)[:200]
 
 
-def _from_journal(args: Search, begin: float) -> tuple[list[dict[str, Any]], bool]:
+class LogLine(TypedDict):
+    at_s: int
+    source: str
+    text: str
+
+
+class LogRow(Named, LogLine):
+    """`shape` is what stays the same when a message comes again."""
+
+    shape: str
+
+
+class LogSearch(TypedDict):
+    count: int
+    findings: list[Finding]
+    rows: list[LogRow]
+    source: str
+    summary: Summary
+    truncated: bool
+    unreadable: int
+
+
+def _from_journal(args: Search, begin: float) -> tuple[list[LogLine], bool]:
     """Return the lines, and whether the journal has messages of others that this user may not see."""
     # Not `--quiet`: that leaves out the hint that messages are hidden.
     argv = ["journalctl", "--no-pager", "--output=short-iso", f"--since=@{int(begin)}", "--lines=20000"]
@@ -89,7 +112,7 @@ def _from_journal(args: Search, begin: float) -> tuple[list[dict[str, Any]], boo
     if ran.exit_code:
         raise ToolFailed(Code.TOOL_FAILED, f"journalctl does not answer: {ran.stderr.strip()[:300]}")
     now = datetime.now(UTC)
-    rows = [
+    rows: list[LogLine] = [
         {"at_s": int(moment_of(line, now) or 0), "source": "journal", "text": line[:_LINE_CHARS]}
         for line in ran.stdout.splitlines()
         if not line.startswith("-- ")
@@ -101,11 +124,11 @@ def _is_log(path: Path) -> bool:
     return path.suffix == ".log" or path.name in ("syslog", "messages", "auth.log")
 
 
-def from_file(file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool) -> list[dict[str, Any]]:
+def from_file(file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool) -> list[LogLine]:
     """Return the fitting lines of a log file's end. A line without a time belongs to the one before it."""
     file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
     lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
-    rows: list[dict[str, Any]] = []
+    rows: list[LogLine] = []
     at: float | None = None
     for line in lines:
         at = moment_of(line, now) or at
@@ -115,9 +138,9 @@ def from_file(file: BinaryIO, name: str, since_s: float, now: datetime, *, only_
     return rows
 
 
-def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> tuple[list[dict[str, Any]], int]:
+def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> tuple[list[LogLine], int]:
     now = datetime.now(UTC)
-    rows: list[dict[str, Any]] = []
+    rows: list[LogLine] = []
     unreadable = 0
     # Links are left out: they may lead anywhere.
     walk = Walk(files, place, hidden=True)
@@ -139,7 +162,7 @@ def _has_journal() -> bool:
     )
 
 
-def search(context: ToolContext, args: Search) -> dict[str, Any]:
+def search(context: ToolContext, args: Search) -> LogSearch:
     begin = begin_of(args.since, datetime.now(UTC))
     if args.service.startswith("-"):
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.service!r} is not the name of a service", effect=False)
@@ -163,13 +186,13 @@ def search(context: ToolContext, args: Search) -> dict[str, Any]:
     rows = [row for row in rows if wanted in row["text"].casefold()]
     rows.sort(key=lambda row: row["at_s"])
     kept = rows[-args.limit :]
-    named = {"device": args.device_name} if args.device_name else {}
+    named: Named = {"device": args.device_name} if args.device_name else {}
     unseen = _unseen(unreadable, hidden=hidden, device=args.device_name)
     why = f"trouble in the log: {_counted(rows)}" if args.level == "error" and rows else ""
-    kept = [{**row, "shape": shape_of(row["text"])} for row in kept]
+    shown: list[LogRow] = [{**named, **row, "shape": shape_of(row["text"])} for row in kept]
     return {
         "source": source,
-        "rows": [{**named, **row} for row in kept],
+        "rows": shown,
         "count": len(rows),
         "truncated": len(rows) > len(kept),
         "unreadable": unreadable,
@@ -186,7 +209,7 @@ def _unseen(unreadable: int, *, hidden: bool, device: str) -> str:
     return f"could not read {unreadable} log{'s' if unreadable != 1 else ''}{on}" if unreadable else ""
 
 
-def _counted(rows: list[dict[str, Any]]) -> str:
+def _counted(rows: list[LogLine]) -> str:
     """Return how many lines, and the last of them, which says most."""
     last = _SYSLOG.sub("", _ISO.sub("", rows[-1]["text"])).strip(" ]")[:120]
     return f"{len(rows)} line{'s' if len(rows) != 1 else ''}, the last: {last}"

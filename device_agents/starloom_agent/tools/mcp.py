@@ -17,12 +17,13 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict
 
 import msgspec
 
 from starloom_agent.tools.interface import Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import quiet_environment
+from starloom_agent.tools.results import Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 PROTOCOL: Final = "2025-06-18"
@@ -35,7 +36,7 @@ _END_S: Final = 1.0
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the process of a call has to know; `schema` is the text of the JSON schema of the arguments."""
+    """All that the process of a call has to know; `schema` and `returns` are JSON schemas, of arguments and result."""
 
     name: str
     remote: str
@@ -46,6 +47,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     effects: list[Effect]
     repeatability: Repeatability
     grant: str
+    returns: str = ""
 
 
 class ServerFault(Exception):
@@ -214,6 +216,7 @@ def tool_of(told: Told) -> Tool:
         repeatability=told.repeatability,
         grant=told.grant,
         schema=told.schema,
+        returns=told.returns,
         told=msgspec.json.encode(told).decode(),
     )
 
@@ -223,8 +226,17 @@ def tool_from(told: str) -> Tool:
     return tool_of(msgspec.json.decode(told, type=Told))
 
 
+class McpAnswer(TypedDict):
+    """`structured` is what the server gives beside its text, of the schema that it tells itself."""
+
+    complete: bool
+    files: list[Stored]
+    structured: NotRequired[Any]
+    text: str
+
+
 def _runner(told: Told) -> Callable[[ToolContext, Any], Any]:
-    def run(context: ToolContext, args: Any) -> dict[str, Any]:
+    def run(context: ToolContext, args: Any) -> McpAnswer:
         given = msgspec.to_builtins(args)
         try:
             with talking(told.argv, told.env, cwd=context.workdir, within_s=_CALL_S) as client:
@@ -236,16 +248,18 @@ def _runner(told: Told) -> Callable[[ToolContext, Any], Any]:
     return run
 
 
-def _value(context: ToolContext, told: Told, result: Mapping[str, Any]) -> dict[str, Any]:
+def _value(context: ToolContext, told: Told, result: Mapping[str, Any]) -> McpAnswer:
     content = result.get("content")
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     text = "\n".join(words for part in parts if (words := _words(part)))
     if result.get("isError"):
         raise ToolFailed(Code.TOOL_FAILED, f"{told.name}: {text[:1000] or 'it failed without words'}")
     files = [_file(context, part, number) for number, part in enumerate(parts) if "data" in part or "blob" in part]
-    shown = {"text": text[:_TEXT_CHARS_MOST], "complete": len(text) <= _TEXT_CHARS_MOST, "files": files}
+    shown: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": len(text) <= _TEXT_CHARS_MOST, "files": files}
     structured = result.get("structuredContent")
-    return {**shown, "structured": structured} if structured is not None else shown
+    if structured is not None:
+        shown["structured"] = structured
+    return shown
 
 
 def _words(part: Mapping[str, Any]) -> str:
@@ -254,7 +268,7 @@ def _words(part: Mapping[str, Any]) -> str:
     return str(found) if found is not None else str(part.get("uri") or "")
 
 
-def _file(context: ToolContext, part: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _file(context: ToolContext, part: Mapping[str, Any], number: int) -> Stored:
     if number >= _FILES_MOST:
         raise ToolFailed(Code.OUTPUT_TOO_BIG, f"more than {_FILES_MOST} files came back")
     media = str(part.get("mimeType") or "application/octet-stream")[:100]

@@ -12,12 +12,13 @@ import ssl
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, NotRequired
 from urllib.parse import urlsplit
 
 import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.results import Finding, Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _HOST = re.compile(r"[A-Za-z0-9._:\-]{1,253}")
@@ -84,14 +85,36 @@ def _target(args: Check) -> _Target:
     return _Target(host, args.at or host, port, tls, path)
 
 
-def _certificate(secure: ssl.SSLSocket, row: dict[str, Any]) -> None:
+class HostAnswer(Named):
+    """What was not asked for, or did not come about, is left out."""
+
+    addresses: NotRequired[list[str]]
+    certificate_days_left: NotRequired[int]
+    certificate_until_s: NotRequired[int]
+    connect_ms: NotRequired[int]
+    host: str
+    page_ms: NotRequired[int]
+    port: int | None
+    reason: str
+    status: NotRequired[int]
+    up: bool
+
+
+class NetCheck(HostAnswer):
+    addresses_text: str
+    findings: list[Finding]
+    severity: int
+    why: str
+
+
+def _certificate(secure: ssl.SSLSocket, row: HostAnswer) -> None:
     certificate = secure.getpeercert() or {}
     not_after = str(certificate.get("notAfter", ""))
     row["certificate_days_left"] = days_left(not_after, datetime.now(UTC))
     row["certificate_until_s"] = int(ssl.cert_time_to_seconds(not_after))
 
 
-def _ask(target: _Target, port: int, timeout_s: float, row: dict[str, Any]) -> None:
+def _ask(target: _Target, port: int, timeout_s: float, row: HostAnswer) -> None:
     """Connect once and ask over that connection: certificate and page are those of the same machine."""
     begin = time.monotonic()
     connection = http.client.HTTPConnection(target.host, port, timeout=timeout_s)
@@ -116,10 +139,10 @@ def _ask(target: _Target, port: int, timeout_s: float, row: dict[str, Any]) -> N
         connection.close()
 
 
-def check(context: ToolContext, args: Check) -> dict[str, Any]:
+def check(context: ToolContext, args: Check) -> NetCheck:
     target = _target(args)
     context.check_host(target.machine)
-    row: dict[str, Any] = {"host": target.host, "port": target.port, "up": False, "reason": ""}
+    row: HostAnswer = {"host": target.host, "port": target.port, "up": False, "reason": ""}
     if args.device_name:
         row["device"] = args.device_name
     try:
@@ -139,14 +162,18 @@ def check(context: ToolContext, args: Check) -> dict[str, Any]:
         row["reason"] = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
     except ValueError as error:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{target.host} cannot be asked: {error}", effect=False) from error
-    row["addresses_text"] = ", ".join(row.get("addresses", []))
-    row["severity"], row["why"] = _judge(target, row, at=args.at)
-    named = {"device": args.device_name} if args.device_name else {}
-    finding = {**named, "looked_at": "network", "severity": row["severity"], "why": row["why"]}
-    return {**row, "findings": [finding] if row["why"] else []}
+    severity, why = _judge(target, row, at=args.at)
+    named: Named = {"device": args.device_name} if args.device_name else {}
+    return {
+        **row,
+        "addresses_text": ", ".join(row.get("addresses", [])),
+        "severity": severity,
+        "why": why,
+        "findings": [{**named, "looked_at": "network", "severity": severity, "why": why}] if why else [],
+    }
 
 
-def _judge(target: _Target, row: dict[str, Any], *, at: str) -> tuple[int, str]:
+def _judge(target: _Target, row: HostAnswer, *, at: str) -> tuple[int, str]:
     """Return how bad it is (as `system.info` counts) and why, in words that name what was asked."""
     what = target.host if target.port is None else f"{target.host} port {target.port}"
     where = f" at {at}" if at and at != target.host else ""

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import run_program
+from starloom_agent.tools.results import Named, Summary
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 
@@ -23,14 +24,36 @@ class Updates(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-Row = dict[str, Any]
 _BREW = re.compile(r"(\S+) \(([^)]*)\) [<!]=? (\S+)")
 _APT = re.compile(r"^([^/\s]+)/(\S+) (\S+) \S+ \[upgradable from: ([^\]]+)\]")
 _WITHIN_S = 20
 _OLD_LIST_S = 14 * 86_400
 
 
-def from_apt(text: str) -> list[Row]:
+class Update(Named):
+    available: str
+    current: str
+    name: str
+    security: bool
+
+
+class UpdateSummary(Summary):
+    updates_as_of_s: NotRequired[int]
+
+
+class PackageUpdates(TypedDict):
+    """`as_of_s` is from when the list is, `note` why there is none."""
+
+    as_of_s: int | None
+    count: int
+    manager: str
+    note: str
+    rows: list[Update]
+    security_count: int
+    summary: UpdateSummary
+
+
+def from_apt(text: str) -> list[Update]:
     """Return rows from `apt list --upgradable`, which takes a third of the time of a simulated upgrade."""
     found = [match for line in text.splitlines() if (match := _APT.match(line))]
     return [
@@ -39,9 +62,9 @@ def from_apt(text: str) -> list[Row]:
     ]
 
 
-def from_dnf(text: str) -> list[Row]:
+def from_dnf(text: str) -> list[Update]:
     """Return rows from `dnf -q --cacheonly check-update`."""
-    rows: list[Row] = []
+    rows: list[Update] = []
     for line in text.splitlines():
         parts = line.split()
         if line.startswith("Obsoleting"):
@@ -58,7 +81,7 @@ def from_dnf(text: str) -> list[Row]:
     return rows
 
 
-def from_pacman(text: str) -> list[Row]:
+def from_pacman(text: str) -> list[Update]:
     """Return rows from `pacman -Qu`: name old -> new."""
     lines = [line.split() for line in text.splitlines()]
     return [
@@ -68,9 +91,9 @@ def from_pacman(text: str) -> list[Row]:
     ]
 
 
-def from_apk(text: str) -> list[Row]:
+def from_apk(text: str) -> list[Update]:
     """Return rows from `apk version -l <`: name-old < new."""
-    rows: list[Row] = []
+    rows: list[Update] = []
     for line in text.splitlines():
         left, sign, right = line.partition("<")
         found = re.match(r"(.+)-(\d[^-]*(?:-r\d+)?)\s*$", left.strip())
@@ -79,7 +102,7 @@ def from_apk(text: str) -> list[Row]:
     return rows
 
 
-def from_brew(text: str) -> list[Row]:
+def from_brew(text: str) -> list[Update]:
     """Return rows from `brew outdated --verbose`: name (old) < new."""
     found = [match for line in text.splitlines() if (match := _BREW.match(line))]
     return [{"name": match[1], "current": match[2], "available": match[3], "security": False} for match in found]
@@ -91,7 +114,7 @@ class _Manager:
 
     program: str
     arguments: tuple[str, ...]
-    parser: Callable[[str], list[Row]]
+    parser: Callable[[str], list[Update]]
     good: tuple[int, ...]
     lists: str = ""
 
@@ -123,15 +146,31 @@ def told(count: int, security: int, as_of_s: int | None, now_s: float) -> str:
     return "; ".join(parts)
 
 
-def updates(_context: ToolContext, args: Updates) -> dict[str, Any]:
-    named = {"device": args.device_name} if args.device_name else {}
+def _summary(device_name: str, severity: int, why: str, *, unseen: str = "") -> UpdateSummary:
+    summary: UpdateSummary = {"severity": severity, "weight": severity, "why": why}
+    if device_name:
+        summary["device"] = device_name
+    if unseen:
+        summary["unseen"] = unseen
+    return summary
+
+
+def updates(_context: ToolContext, args: Updates) -> PackageUpdates:
+    named: Named = {"device": args.device_name} if args.device_name else {}
     manager = next((item for item in _MANAGERS if shutil.which(item.program)), None)
     if manager is None:
         note = f"none of the known package managers is here ({', '.join(item.program for item in _MANAGERS)})"
-        empty = {"manager": "", "rows": [], "count": 0, "security_count": 0, "as_of_s": None, "note": note}
         on = f" on {args.device_name}" if args.device_name else ""
         unseen = f"could not look for updates{on} ({note})"
-        return {**empty, "summary": {**named, "severity": 0, "weight": 0, "why": "", "unseen": unseen}}
+        return {
+            "manager": "",
+            "rows": [],
+            "count": 0,
+            "security_count": 0,
+            "as_of_s": None,
+            "note": note,
+            "summary": _summary(args.device_name, 0, "", unseen=unseen),
+        }
     as_of_s = list_of(Path(manager.lists)) if manager.lists else None
     argv = [manager.program, *manager.arguments]
     try:
@@ -148,7 +187,9 @@ def updates(_context: ToolContext, args: Updates) -> dict[str, Any]:
     security = sum(bool(row["security"]) for row in rows)
     why = told(len(rows), security, as_of_s, time.time())
     severity = 2 if security else 1 if why and not rows else 0
-    summary = {**named, "severity": severity, "weight": severity, "why": why}
+    summary = _summary(args.device_name, severity, why)
+    if as_of_s is not None:
+        summary["updates_as_of_s"] = as_of_s
     return {
         "manager": manager.program,
         "rows": [{**named, **row} for row in rows],
@@ -156,7 +197,7 @@ def updates(_context: ToolContext, args: Updates) -> dict[str, Any]:
         "security_count": security,
         "as_of_s": as_of_s,
         "note": "",
-        "summary": {**summary, **({"updates_as_of_s": as_of_s} if as_of_s is not None else {})},
+        "summary": summary,
     }
 
 

@@ -11,7 +11,7 @@ import shutil
 import sys
 import urllib.parse
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import msgspec
 
@@ -43,7 +43,15 @@ def _notice_argv(title: str, text: str) -> list[str] | None:
     return None
 
 
-def notify(context: ToolContext, args: Notify) -> dict[str, Any]:
+class Notice(TypedDict):
+    """`shown` is the program that showed it; `reason` why none did."""
+
+    reason: str
+    shown: str
+    text: str
+
+
+def notify(context: ToolContext, args: Notify) -> Notice:
     text = args.text if args.count is None else f"{args.text} ({args.count})"
     context.log(f"{args.title}: {text}")
     argv = _notice_argv(args.title, text)
@@ -80,7 +88,11 @@ def _question_argv(args: Ask) -> list[str]:
     return ["zenity", "--entry", "--title=Starloom", f"--text={args.text}"]
 
 
-def ask(_context: ToolContext, args: Ask) -> dict[str, Any]:
+class PersonAnswer(TypedDict):
+    answer: str
+
+
+def ask(_context: ToolContext, args: Ask) -> PersonAnswer:
     ran = run_program(_question_argv(args), timeout_s=args.within_s, environment=display.environment())
     answer = ran.stdout.strip()
     if ran.exit_code or answer == "false" or not answer:
@@ -116,7 +128,11 @@ def _opener() -> str | None:
     return shutil.which(names.get(sys.platform, "xdg-open")) if display.session() else shutil.which("termux-open")
 
 
-def open_target(context: ToolContext, args: Open) -> dict[str, Any]:
+class Opened(TypedDict):
+    opened: str
+
+
+def open_target(context: ToolContext, args: Open) -> Opened:
     if urllib.parse.urlsplit(args.target).scheme in ("http", "https"):
         target = args.target
     else:

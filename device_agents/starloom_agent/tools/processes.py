@@ -7,12 +7,13 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext
 from starloom_agent.tools.programs import run_program
+from starloom_agent.tools.results import Named
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 
@@ -25,7 +26,26 @@ class List(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def from_stat(stat: str, ticks_s: int, page_bytes: int) -> dict[str, Any] | None:
+class ProcessRow(Named):
+    """`state` and `threads` are known on Linux only."""
+
+    cpu_s: int
+    memory_bytes: int
+    name: str
+    pid: int
+    state: NotRequired[str]
+    threads: NotRequired[int]
+
+
+class ProcessList(TypedDict):
+    """`count` fit the name, of `all`."""
+
+    all: int
+    count: int
+    rows: list[ProcessRow]
+
+
+def from_stat(stat: str, ticks_s: int, page_bytes: int) -> ProcessRow | None:
     """Return one row from the text of /proc/PID/stat, or None for what is none."""
     before, _, after = stat.rpartition(")")
     pid, _, name = before.partition("(")
@@ -43,9 +63,9 @@ def from_stat(stat: str, ticks_s: int, page_bytes: int) -> dict[str, Any] | None
     }
 
 
-def _from_proc() -> list[dict[str, Any]]:
+def _from_proc() -> list[ProcessRow]:
     ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-    rows: list[dict[str, Any]] = []
+    rows: list[ProcessRow] = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -68,9 +88,9 @@ def find_process(pid: int) -> dict[str, Any] | None:
     return {**row, "parent": int(fields[1]), "began": fields[19]} if row is not None else None
 
 
-def from_ps(text: str) -> list[dict[str, Any]]:
+def from_ps(text: str) -> list[ProcessRow]:
     """Return rows from `ps -axo pid=,rss=,time=,comm=`."""
-    rows: list[dict[str, Any]] = []
+    rows: list[ProcessRow] = []
     for line in text.splitlines():
         parts = line.split(None, 3)
         if len(parts) == 4 and parts[0].isdigit():
@@ -82,16 +102,16 @@ def from_ps(text: str) -> list[dict[str, Any]]:
     return rows
 
 
-def list_processes(_context: ToolContext, args: List) -> dict[str, Any]:
+def list_processes(_context: ToolContext, args: List) -> ProcessList:
     if sys.platform == "linux":
         rows = _from_proc()
     else:
         rows = from_ps(run_program(["ps", "-axo", "pid=,rss=,time=,comm="], timeout_s=20).stdout)
     wanted = args.name.casefold()
     fitting = [row for row in rows if wanted in row["name"].casefold()]
-    order = "memory_bytes" if args.by == "memory" else "cpu_s"
+    order: Literal["memory_bytes", "cpu_s"] = "memory_bytes" if args.by == "memory" else "cpu_s"
     fitting.sort(key=lambda row: (-row[order], row["pid"]))
-    named = {"device": args.device_name} if args.device_name else {}
+    named: Named = {"device": args.device_name} if args.device_name else {}
     return {"rows": [{**named, **row} for row in fitting[: args.limit]], "count": len(fitting), "all": len(rows)}
 
 

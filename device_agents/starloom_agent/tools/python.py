@@ -22,6 +22,7 @@ from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, Tool
 from starloom_agent.tools.laying_out import names_of
 from starloom_agent.tools.programs import quiet_environment, refuse_limit, run_program
 from starloom_agent.tools.refs import FileRef, media_of
+from starloom_agent.tools.results import Named, Stored
 from starloom_agent.tools.variables import checked
 from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -97,7 +98,7 @@ def _value(context: ToolContext, home: Path) -> Any:
         raise ToolFailed(Code.TOOL_FAILED, f"result.json is not JSON: {error}") from error
 
 
-def _files_out(context: ToolContext, root: Path) -> list[dict[str, Any]]:
+def _files_out(context: ToolContext, root: Path) -> list[Stored]:
     with plain(root, "looking at"):
         if not context.files.is_folder(root):
             return []
@@ -108,7 +109,18 @@ def _files_out(context: ToolContext, root: Path) -> list[dict[str, Any]]:
     return [context.put(path, name=path.relative_to(root).as_posix(), media=media_of(path.name)) for path in found]
 
 
-def run(context: ToolContext, args: Run) -> dict[str, Any]:
+class ProgramResult(Named):
+    """`value` is what the program wrote to `result.json`, `files` what it left in `out/`."""
+
+    exit_code: int
+    files: list[Stored]
+    lost_bytes: int
+    stderr: str
+    stdout: str
+    value: Any
+
+
+def run(context: ToolContext, args: Run) -> ProgramResult:
     home = context.workdir / "program"
     env = checked(args.env)
     _lay_out(context, home, args)
@@ -127,7 +139,7 @@ def run(context: ToolContext, args: Run) -> dict[str, Any]:
     if ran.exit_code and not args.any_exit:
         said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-800:]
         raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}: {said}")
-    row: dict[str, Any] = {
+    row: ProgramResult = {
         "exit_code": ran.exit_code,
         "stdout": ran.stdout,
         "stderr": ran.stderr,

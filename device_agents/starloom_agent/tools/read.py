@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from stat import S_ISDIR
-from typing import Annotated, Any
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -22,7 +22,17 @@ class Read(Args, frozen=True, kw_only=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=1024 * 1024)] = 64 * 1024
 
 
-def read(context: ToolContext, args: Read) -> dict[str, Any]:
+class FileText(TypedDict):
+    """`bytes` is the size of the whole file."""
+
+    bytes: int
+    next_offset: int
+    path: str
+    text: str
+    truncated: bool
+
+
+def read(context: ToolContext, args: Read) -> FileText:
     path = context.resolve_read(args.path)
     with plain(path, "reading"), context.files.open(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -47,8 +57,24 @@ class Stat(Args, frozen=True, kw_only=True):
     paths: list[str]
 
 
-def stat(context: ToolContext, args: Stat) -> dict[str, Any]:
-    rows: list[dict[str, Any]] = []
+class FileStat(TypedDict):
+    """Of a path that does not exist nothing else is said."""
+
+    bytes: NotRequired[int]
+    exists: bool
+    kind: NotRequired[Literal["file", "folder"]]
+    media: NotRequired[str]
+    mtime_s: NotRequired[int]
+    path: str
+
+
+class FileStats(TypedDict):
+    missing: int
+    rows: list[FileStat]
+
+
+def stat(context: ToolContext, args: Stat) -> FileStats:
+    rows: list[FileStat] = []
     for path in args.paths:
         real = context.resolve_read(path)
         with plain(real, "looking at"):

@@ -6,10 +6,9 @@ not offered.
 
 from __future__ import annotations
 
-from typing import Any
-
 from starloom_agent.tools import display
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.results import Named, Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _PROGRAMS = {
@@ -44,7 +43,15 @@ class Capture(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def capture(context: ToolContext, args: Capture) -> dict[str, Any]:
+class ScreenPicture(Named):
+    """`by` is the program that took it."""
+
+    by: str
+    bytes: int
+    picture: Stored
+
+
+def capture(context: ToolContext, args: Capture) -> ScreenPicture:
     program = display.program_for("taking a picture of the screen", _PROGRAMS)
     path = context.workdir / "screen.png"
     if program == "powershell":
@@ -60,7 +67,7 @@ def capture(context: ToolContext, args: Capture) -> dict[str, Any]:
     if not whole or size > _BYTES_MOST:
         what = f"{size} bytes, more than {_BYTES_MOST}" if whole else "no PNG picture"
         raise ToolFailed(Code.TOOL_FAILED, f"{program} gave {what}; may this agent record the screen?", effect=False)
-    named = {"device": args.device_name} if args.device_name else {}
+    named: Named = {"device": args.device_name} if args.device_name else {}
     return {**named, "picture": context.put(path, name=args.name, media="image/png"), "bytes": size, "by": program}
 
 

@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import run_program
+from starloom_agent.tools.results import Finding, Named, Summary
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _NAME = re.compile(r"[A-Za-z0-9@._:-]{1,128}")
@@ -32,9 +33,28 @@ class Status(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def units_from(text: str) -> list[dict[str, Any]]:
+class ServiceRow(Named):
+    detail: str
+    known: bool
+    restarts: int
+    service: str
+    state: str
+    title: str
+
+
+class ServiceStatus(TypedDict):
+    """`down` are the names of those that do not run."""
+
+    down: list[str]
+    findings: list[Finding]
+    note: str
+    rows: list[ServiceRow]
+    summary: Summary
+
+
+def units_from(text: str) -> list[ServiceRow]:
     """Return rows from `systemctl show`: blocks of NAME=VALUE lines."""
-    rows: list[dict[str, Any]] = []
+    rows: list[ServiceRow] = []
     for block in text.strip().split("\n\n"):
         found = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
         if "Id" in found:
@@ -56,9 +76,9 @@ def failed_from(text: str) -> list[str]:
     return [line.split()[0] for line in text.splitlines() if line.split()]
 
 
-def launchd_from(text: str, names: Sequence[str]) -> list[dict[str, Any]]:
+def launchd_from(text: str, names: Sequence[str]) -> list[ServiceRow]:
     """Return rows from `launchctl list`: PID, last exit status, label."""
-    rows: list[dict[str, Any]] = []
+    rows: list[ServiceRow] = []
     for line in text.splitlines()[1:]:
         parts = line.split("\t")
         if len(parts) != 3:
@@ -91,7 +111,7 @@ def _missing() -> str:
     return "" if said in _RUNNING_SYSTEMD else "systemd is installed but does not run here (a container?)"
 
 
-def _systemd(names: list[str]) -> list[dict[str, Any]]:
+def _systemd(names: list[str]) -> list[ServiceRow]:
     if not names:
         listed = run_program(
             ["systemctl", "list-units", "--state=failed", "--plain", "--no-legend", "--no-pager"], timeout_s=20
@@ -112,7 +132,7 @@ def _check_name(name: str) -> None:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{name!r} is not the name of a service", effect=False)
 
 
-def status(_context: ToolContext, args: Status) -> dict[str, Any]:
+def status(_context: ToolContext, args: Status) -> ServiceStatus:
     for name in args.names:
         _check_name(name)
     note = _missing()
@@ -125,7 +145,7 @@ def status(_context: ToolContext, args: Status) -> dict[str, Any]:
     else:
         rows = _systemd(list(args.names))
     down = [row["service"] for row in rows if row["state"] != "active"]
-    named = {"device": args.device_name} if args.device_name else {}
+    named: Named = {"device": args.device_name} if args.device_name else {}
     on = f" on {args.device_name}" if args.device_name else ""
     unseen = f"could not look at the services{on} ({note})" if note else ""
     why = f"not running: {', '.join(down[:5])}{' ...' if len(down) > 5 else ''}" if down else ""
@@ -147,14 +167,22 @@ class Restart(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def _look(name: str) -> dict[str, Any]:
+def _look(name: str) -> ServiceRow:
     """Return the state of one service now; an unknown one has the state `unknown`."""
     if sys.platform == "darwin":
         rows = launchd_from(run_program(["launchctl", "list"], timeout_s=20).stdout, [name])
     else:
         rows = _systemd([name])
     found = next((row for row in rows if row["known"]), None)
-    return found or {"service": name, "state": "unknown", "detail": ""}
+    unknown: ServiceRow = {
+        "service": name,
+        "title": "",
+        "known": False,
+        "state": "unknown",
+        "detail": "",
+        "restarts": 0,
+    }
+    return found or unknown
 
 
 def _restart_argv(name: str) -> list[str]:
@@ -163,13 +191,22 @@ def _restart_argv(name: str) -> list[str]:
     return ["systemctl", "restart", "--", name]
 
 
+class ServiceRestart(Named):
+    """`before` and `after` are states."""
+
+    after: str
+    before: str
+    service: str
+    took_s: float
+
+
 def restart(
     context: ToolContext,
     args: Restart,
     *,
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
-) -> dict[str, Any]:
+) -> ServiceRestart:
     _check_name(args.name)
     note = _missing()
     if note:
@@ -198,7 +235,7 @@ def restart(
         if clock() - begin > args.within_s:
             raise ToolFailed(Code.TIMED_OUT, f"{args.name} is still {now['state']} after {args.within_s:g} s")
         pause(_LOOK_EVERY_S)
-    named = {"device": args.device_name} if args.device_name else {}
+    named: Named = {"device": args.device_name} if args.device_name else {}
     took_s = round(clock() - begin, 1)
     return {**named, "service": args.name, "before": before["state"], "after": now["state"], "took_s": took_s}
 

@@ -11,11 +11,12 @@ import html
 import io
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TypedDict
 
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.refs import FileRef, extension
+from starloom_agent.tools.results import Stored
 from starloom_protocol.vocabulary import Code, Repeatability
 
 _PREVIEW_MEDIA = frozenset({"image/png", "image/jpeg"})
@@ -99,7 +100,16 @@ def catalogue(rows: list[FileRef]) -> str:
     return out.getvalue()
 
 
-def sheet(context: ToolContext, args: Sheet) -> dict[str, Any]:
+class ContactSheet(TypedDict):
+    """`index` is the page, `catalogue` the table."""
+
+    catalogue: Stored
+    count: int
+    index: Stored
+    previews: int
+
+
+def sheet(context: ToolContext, args: Sheet) -> ContactSheet:
     small: dict[str, tuple[str, bytes]] = {}
     for number, thumb in enumerate(args.thumbs):
         if not thumb.artifact:

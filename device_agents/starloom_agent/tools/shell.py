@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import quiet_environment, run_program
+from starloom_agent.tools.results import Named
 from starloom_agent.tools.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -42,7 +43,15 @@ class Script(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def script(context: ToolContext, args: Script) -> dict[str, Any]:
+class CommandResult(Named):
+    argv: list[str]
+    exit_code: int
+    lost_bytes: int
+    stderr: str
+    stdout: str
+
+
+def script(context: ToolContext, args: Script) -> CommandResult:
     if "\x00" in args.text:
         raise ToolFailed(Code.BAD_ARGUMENTS, "a script holds no NUL", effect=False)
     # `-s` reads the script from the input: it is no argument, so nobody who lists processes sees it.
@@ -58,7 +67,7 @@ def script(context: ToolContext, args: Script) -> dict[str, Any]:
     return run(context, whole)
 
 
-def run(context: ToolContext, args: Run) -> dict[str, Any]:
+def run(context: ToolContext, args: Run) -> CommandResult:
     if not args.argv[0] or any("\x00" in part for part in args.argv):
         raise ToolFailed(Code.BAD_ARGUMENTS, "argv begins with a program and holds no NUL", effect=False)
     ran = run_program(
@@ -74,7 +83,7 @@ def run(context: ToolContext, args: Run) -> dict[str, Any]:
     if ran.exit_code and not args.any_exit:
         said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-500:]
         raise ToolFailed(Code.EXIT_CODE, f"{args.argv[0]} ended with {ran.exit_code}: {said}")
-    row: dict[str, Any] = {
+    row: CommandResult = {
         "argv": args.argv,
         "exit_code": ran.exit_code,
         "stdout": ran.stdout,

@@ -11,7 +11,7 @@ import stat
 import time
 import uuid
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -41,7 +41,16 @@ def _inside(path: Path, folder: Path) -> bool:
     return path == folder or folder in path.parents
 
 
-def copy(context: ToolContext, args: Copy) -> dict[str, Any]:
+class Copied(TypedDict):
+    """`kept` files were there with the same contents."""
+
+    bytes: int
+    files: int
+    kept: int
+    path: str
+
+
+def copy(context: ToolContext, args: Copy) -> Copied:
     source, target = context.resolve_read(args.path), context.resolve_write(args.to)
     files = context.files
     with plain(source, "looking at", effect=False):
@@ -87,7 +96,14 @@ class Move(Args, frozen=True, kw_only=True):
     to: str
 
 
-def move(context: ToolContext, args: Move) -> dict[str, Any]:
+class Moved(TypedDict):
+    """Not `moved`: an earlier attempt had done it."""
+
+    moved: bool
+    path: str
+
+
+def move(context: ToolContext, args: Move) -> Moved:
     source, target = context.resolve_write(args.path), context.resolve_write(args.to)
     if source in context.folders.write:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} is a granted folder itself and stays", effect=False)
@@ -116,7 +132,22 @@ def _root_of(context: ToolContext, path: Path) -> Path:
     return max((root for root in context.folders.write if _inside(path, root)), key=lambda root: len(root.parts))
 
 
-def trash(context: ToolContext, args: Trash) -> dict[str, Any]:
+class TrashedItem(TypedDict):
+    device: NotRequired[str]
+    path: str
+    ticket: str
+
+
+class Trashed(TypedDict):
+    """`tickets` bring the items back; `missing` were not there."""
+
+    count: int
+    items: list[TrashedItem]
+    missing: list[str]
+    tickets: list[str]
+
+
+def trash(context: ToolContext, args: Trash) -> Trashed:
     files = [FileRef(path=item) if isinstance(item, str) else item for item in args.paths]
     real = [(file.path, context.resolve_write(file.path)) for file in files]
     for path, at in real:
@@ -124,7 +155,7 @@ def trash(context: ToolContext, args: Trash) -> dict[str, Any]:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} cannot go to the trash: it is a granted folder", effect=False)
         if TRASH in at.parts:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} is in the trash already", effect=False)
-    items: list[dict[str, Any]] = []
+    items: list[TrashedItem] = []
     missing: list[str] = []
     for file, (path, at) in zip(files, real, strict=True):
         with plain(at, "looking at"):
@@ -140,7 +171,10 @@ def trash(context: ToolContext, args: Trash) -> dict[str, Any]:
             with context.files.create(home / _NOTE) as note:
                 note.write(msgspec.json.encode({"path": os.fspath(at)}))
             context.files.rename(at, home / at.name)
-        items.append({"path": path, "ticket": ticket, **({"device": file.device} if file.device else {})})
+        item: TrashedItem = {"path": path, "ticket": ticket}
+        if file.device:
+            item["device"] = file.device
+        items.append(item)
     tickets = [item["ticket"] for item in items]
     return {"items": items, "missing": missing, "count": len(items), "tickets": tickets}
 
@@ -165,8 +199,18 @@ def _home_of(context: ToolContext, ticket: str) -> Path:
     raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
 
 
-def restore(context: ToolContext, args: Restore) -> dict[str, Any]:
-    back: list[dict[str, Any]] = []
+class RestoredItem(TypedDict):
+    path: str
+    ticket: str
+
+
+class Restored(TypedDict):
+    count: int
+    items: list[RestoredItem]
+
+
+def restore(context: ToolContext, args: Restore) -> Restored:
+    back: list[RestoredItem] = []
     for ticket in args.tickets:
         home = _home_of(context, ticket)
         files = context.files

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, TypedDict
 from urllib.parse import quote
 
 import msgspec
@@ -21,6 +21,7 @@ from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.refs import FileRef
+from starloom_agent.tools.results import Named, StoredFrom
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _ROWS_MOST = 1000
@@ -133,7 +134,41 @@ def _plain(value: Any) -> Scalar:
     return value[:_CELL_CHARS] if isinstance(value, str) else value
 
 
-def _ask(database: sqlite3.Connection, args: Query) -> dict[str, Any]:
+class TableRows(TypedDict):
+    rows: int
+    table: str
+
+
+class Examined(TypedDict):
+    """What a database without a question says of itself: its tables and what is wrong with it."""
+
+    count: int
+    more: bool
+    ok: bool
+    problems: list[str]
+    rows: list[TableRows]
+    total_rows: int
+
+
+class FoundRows(TypedDict):
+    columns: list[str]
+    count: int
+    more: bool
+    rows: list[dict[str, Scalar]]
+
+
+class ExaminedDatabase(Named, Examined):
+    database: str
+
+
+class AskedDatabase(Named, FoundRows):
+    database: str
+
+
+DatabaseAnswer = AskedDatabase | ExaminedDatabase
+
+
+def _ask(database: sqlite3.Connection, args: Query) -> FoundRows:
     database.set_authorizer(_only_reads(_PRAGMAS))
     cursor = database.execute(args.sql, args.params)
     if cursor.description is None:
@@ -164,7 +199,7 @@ def _distinct(names: list[str]) -> list[str]:
     return list(found)
 
 
-def _examine(database: sqlite3.Connection) -> dict[str, Any]:
+def _examine(database: sqlite3.Connection) -> Examined:
     database.set_authorizer(_only_reads(_PRAGMAS | _CHECKS))
     problems = [str(row[0]) for row in database.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
     names = [
@@ -173,7 +208,7 @@ def _examine(database: sqlite3.Connection) -> dict[str, Any]:
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
         )
     ]
-    rows = []
+    rows: list[TableRows] = []
     for name in names[:_TABLES_MOST]:
         quoted = name.replace('"', '""')
         (count,) = database.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()  # noqa: S608 - a name it has itself
@@ -188,20 +223,27 @@ def _examine(database: sqlite3.Connection) -> dict[str, Any]:
     }
 
 
-def query(context: ToolContext, args: Query) -> dict[str, Any]:
+def query(context: ToolContext, args: Query) -> DatabaseAnswer:
     if bool(args.path) == bool(args.files):
         raise ToolFailed(Code.BAD_ARGUMENTS, "name the database: by path, or as files", effect=False)
     if args.path:
         shown, real = args.path, context.resolve_read(args.path)
     else:
         shown, real = args.files[0].shown_name, context.fetch(args.files[0].hash)
+    named: Named = {"device": args.device_name} if args.device_name else {}
     with _opened(context.files, real, shown, args.timeout_s) as database:
-        found = _ask(database, args) if args.sql else _examine(database)
-    named = {"device": args.device_name} if args.device_name else {}
-    return {**named, "database": shown, **found}
+        if args.sql:
+            return {**named, "database": shown, **_ask(database, args)}
+        return {**named, "database": shown, **_examine(database)}
 
 
-def copy(context: ToolContext, args: Copy) -> dict[str, Any]:
+class DatabaseCopy(TypedDict):
+    files: list[StoredFrom]
+    ok: bool
+    tables: list[TableRows]
+
+
+def copy(context: ToolContext, args: Copy) -> DatabaseCopy:
     real = context.resolve_read(args.path)
     made = context.workdir / "copy.sqlite"
     deadline = time.monotonic() + args.timeout_s

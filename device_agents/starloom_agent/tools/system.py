@@ -7,10 +7,12 @@ import platform
 import shutil
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext
+from starloom_agent.tools.results import Finding, Named
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 _PROC = Path("/proc")
@@ -80,7 +82,7 @@ def _battery() -> int | None:
     return None
 
 
-def trouble(facts: dict[str, Any]) -> list[tuple[str, int, str]]:
+def trouble(facts: Mapping[str, Any]) -> list[tuple[str, int, str]]:
     """Return what speaks against the health of a machine, from the facts alone: what was looked at, how bad, why.
 
     1 is worth a look, 2 soon, 3 now.
@@ -103,15 +105,44 @@ def trouble(facts: dict[str, Any]) -> list[tuple[str, int, str]]:
     return found
 
 
-def judge(facts: dict[str, Any]) -> tuple[int, list[str]]:
+def judge(facts: Mapping[str, Any]) -> tuple[int, list[str]]:
     """Return how bad the worst of it is (0 is fine) and every reason."""
     found = trouble(facts)
     return max((severity for _, severity, _ in found), default=0), [why for _, _, why in found]
 
 
-def info(_context: ToolContext, args: Info) -> dict[str, Any]:
+class SystemFacts(Named):
+    """Figures that a system does not tell are left out."""
+
+    arch: str
+    battery_percent: NotRequired[int]
+    cpus: int
+    disk_free_bytes: int
+    disk_total_bytes: int
+    disk_used_percent: int
+    hostname: str
+    kernel: str
+    load_5m_percent: NotRequired[int]
+    memory_available_bytes: NotRequired[int]
+    memory_total_bytes: NotRequired[int]
+    python: str
+    reboot_required: NotRequired[bool]
+    system: str
+    uptime_s: NotRequired[int]
+
+
+class SystemInfo(SystemFacts):
+    """The facts, and what speaks against the health of the machine."""
+
+    findings: list[Finding]
+    severity: int
+    weight: int
+    why: str
+
+
+def info(_context: ToolContext, args: Info) -> SystemInfo:
     disk = shutil.disk_usage(Path.home())
-    facts: dict[str, Any] = {
+    facts: SystemFacts = {
         "device": args.device_name or socket.gethostname(),
         "hostname": socket.gethostname(),
         "system": _title(),
@@ -137,7 +168,7 @@ def info(_context: ToolContext, args: Info) -> dict[str, Any]:
     if battery is not None:
         facts["battery_percent"] = battery
     severity, why = judge(facts)
-    findings = [
+    findings: list[Finding] = [
         {"device": facts["device"], "looked_at": looked_at, "severity": bad, "why": said}
         for looked_at, bad, said in trouble(facts)
     ]

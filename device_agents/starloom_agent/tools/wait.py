@@ -7,7 +7,7 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypedDict
 
 import msgspec
 
@@ -83,13 +83,18 @@ def condition(context: ToolContext, args: Until) -> Callable[[], bool]:
     return lambda: 0 < int(check(context, asked).get("status", 0)) < 400
 
 
+class Waited(TypedDict):
+    looks: int
+    waited_s: float
+
+
 def until(
     context: ToolContext,
     args: Until,
     *,
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
-) -> dict[str, Any]:
+) -> Waited:
     is_so = condition(context, args)
     begin = clock()
     looks = 0

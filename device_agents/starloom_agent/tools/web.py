@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import http.client
 import urllib.parse
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
 from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.results import Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _INLINE_BYTES = 256 * 1024
@@ -57,13 +58,29 @@ def _body(args: Request) -> tuple[bytes | None, dict[str, str]]:
     return None, {}
 
 
-def _receive(context: ToolContext, answer: http.client.HTTPResponse) -> dict[str, Any]:
+class WebBody(TypedDict):
+    """A short text, as data where it is JSON; else a file."""
+
+    bytes: int
+    file: NotRequired[Stored]
+    json: NotRequired[Any]
+    json_fault: NotRequired[str]
+    media: str
+    text: NotRequired[str]
+
+
+class WebAnswer(WebBody):
+    headers: dict[str, str]
+    status: int
+
+
+def _receive(context: ToolContext, answer: http.client.HTTPResponse) -> WebBody:
     media = (answer.getheader("content-type") or "application/octet-stream").partition(";")[0].strip()
     textual = media.startswith("text/") or media.endswith(("json", "xml", "javascript"))
     data = answer.read(_INLINE_BYTES + 1)
     if textual and len(data) <= _INLINE_BYTES:
         text = data.decode("utf-8", "replace")
-        value: dict[str, Any] = {"text": text, "bytes": len(data), "media": media}
+        value: WebBody = {"text": text, "bytes": len(data), "media": media}
         if media.endswith("json"):
             try:
                 value["json"] = msgspec.json.decode(data)
@@ -83,7 +100,7 @@ def _receive(context: ToolContext, answer: http.client.HTTPResponse) -> dict[str
     return {"file": context.put(path, name="answer", media=media), "bytes": size, "media": media}
 
 
-def request(context: ToolContext, args: Request) -> dict[str, Any]:
+def request(context: ToolContext, args: Request) -> WebAnswer:
     secure, host, port, target = _parts(args.url)
     context.check_host(host)
     body, own = _body(args)

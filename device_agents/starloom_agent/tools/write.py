@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Literal, NotRequired, TypedDict
 
 from starloom_agent.tools.digest import place_of, sha256_of
 from starloom_agent.tools.faults import os_fault, plain
@@ -91,11 +91,48 @@ def _choose(context: ToolContext, stored: str, file: FileRef, args: Write) -> _P
     raise ToolFailed(Code.TOOL_FAILED, f"{stored} exists in {RENAMES_MOST} versions in {args.under}; clear the folder")
 
 
-def write(context: ToolContext, args: Write) -> dict[str, Any]:
+class WrittenFile(TypedDict):
+    """`source` is its path on the device that it came from."""
+
+    below: NotRequired[str]
+    bytes: int
+    device: NotRequired[str]
+    name: str
+    path: str
+    sha256: str
+    source: NotRequired[str]
+    state: Literal["kept", "written"]
+
+
+class WrittenFolder(TypedDict):
+    path: str
+
+
+class Changed(TypedDict):
+    """What of a file is here not as it was."""
+
+    file: str
+    path: str
+    why: str
+
+
+class Written(TypedDict):
+    """`added` are the paths that are new here."""
+
+    added: list[str]
+    bytes: int
+    changed: list[Changed]
+    files: list[WrittenFile]
+    folders: list[WrittenFolder]
+    kept: int
+    written: int
+
+
+def write(context: ToolContext, args: Write) -> Written:
     if args.text is not None:
         return _write_text(context, args)
-    rows: list[dict[str, Any]] = []
-    changed: list[dict[str, str]] = []
+    rows: list[WrittenFile] = []
+    changed: list[Changed] = []
     added: list[str] = []
     written_bytes = 0
     for file in args.files:
@@ -108,18 +145,19 @@ def write(context: ToolContext, args: Write) -> dict[str, Any]:
         path = readable_as(context, chosen.shown, chosen.real)
         added += [path] if chosen.free else []
         changed += [{"file": wanted, "path": path, "why": why} for why in _changes(context, wanted, chosen, file, args)]
-        rows.append(
-            {
-                "path": path,
-                "name": file.shown_name,
-                "source": file.path,
-                **({"below": file.below} if file.below else {}),
-                **({"device": file.device} if file.device else {}),
-                "sha256": file.hash,
-                "bytes": size,
-                "state": "kept" if chosen.same else "written",
-            }
-        )
+        row: WrittenFile = {
+            "path": path,
+            "name": file.shown_name,
+            "source": file.path,
+            "sha256": file.hash,
+            "bytes": size,
+            "state": "kept" if chosen.same else "written",
+        }
+        if file.below:
+            row["below"] = file.below
+        if file.device:
+            row["device"] = file.device
+        rows.append(row)
     made = [_make_folder(context, folder, args, changed, added) for folder in args.folders if not folder.files]
     return {
         "files": rows,
@@ -171,8 +209,8 @@ def _changes(context: ToolContext, wanted: str, chosen: _Place, file: FileRef, a
 
 
 def _make_folder(
-    context: ToolContext, folder: FolderRef, args: Write, changed: list[dict[str, str]], added: list[str]
-) -> dict[str, str]:
+    context: ToolContext, folder: FolderRef, args: Write, changed: list[Changed], added: list[str]
+) -> WrittenFolder:
     wanted = _inside(place_of(FileRef(path=folder.path, below=folder.below), args.strip), args)
     portable = portable_path(wanted)
     for stored in dict.fromkeys((stored_path(wanted), portable)):
@@ -192,7 +230,7 @@ def _make_folder(
     raise AssertionError("the portable name is the last")
 
 
-def _write_text(context: ToolContext, args: Write) -> dict[str, Any]:
+def _write_text(context: ToolContext, args: Write) -> Written:
     if not args.path or args.files or args.folders:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, "text goes with path, files go with under; give one of the two", effect=False
@@ -205,8 +243,10 @@ def _write_text(context: ToolContext, args: Write) -> dict[str, Any]:
     with plain(real, "looking at"):
         free = context.files.status(real) is None
     size = place(context, half, real)
-    row = {"path": args.path, "name": Path(args.path).name, "sha256": digest, "bytes": size, "state": "written"}
-    return {"files": [row], "added": [args.path] if free else [], "written": 1, "kept": 0, "bytes": size}
+    name = Path(args.path).name
+    row: WrittenFile = {"path": args.path, "name": name, "sha256": digest, "bytes": size, "state": "written"}
+    added = [args.path] if free else []
+    return {"files": [row], "folders": [], "changed": [], "added": added, "written": 1, "kept": 0, "bytes": size}
 
 
 TOOLS = (

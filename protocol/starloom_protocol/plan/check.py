@@ -16,8 +16,8 @@ import msgspec
 
 from starloom_protocol.edits import AddDependency, AddTask, DropItems, EditOperation, LoweredPlan, Supersede
 from starloom_protocol.entities import Condition, Fault, Policy, ResultSpec, RuleRecord
-from starloom_protocol.plan.arguments import Arguments
 from starloom_protocol.plan.document import DOCUMENT_BYTES_MAX
+from starloom_protocol.plan.flow import Flow
 from starloom_protocol.plan.found import Found, joined, kind_word
 from starloom_protocol.plan.graph import Graph
 from starloom_protocol.plan.lower import Known, Lowering
@@ -26,6 +26,7 @@ from starloom_protocol.plan.operations import Operations, operations_text
 from starloom_protocol.plan.params import Params
 from starloom_protocol.plan.reading import Reading
 from starloom_protocol.plan.records import record
+from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of
 from starloom_protocol.vocabulary import Code, Repeatability
 
@@ -47,20 +48,20 @@ def check_plan(
     recipe: str | None = None,
     known_devices: Sequence[str] | None = None,
     known_tools: Mapping[str, Repeatability] | None = None,
-    known_arguments: Mapping[str, Arguments] | None = None,
+    known_signatures: Mapping[str, Signature] | None = None,
     place: str = "",
 ) -> PlanCheck:
     """Check a plan document (as `read_document` gives it) and lower it. Never raises for what a document holds.
 
     `params` maps every parameter there is to its value, None where it was not given; a device is a selector such as
-    `{"name": "demo-phone"}` or a name. `known_devices` are names and ids; None leaves devices, tools or the
-    names of their arguments unchecked. `place` is put before every place.
+    `{"name": "demo-phone"}` or a name. `known_devices` are names and ids; None leaves devices, tools or
+    what tools take and give unchecked. `place` is put before every place.
     """
     found = Found()
     text = _text_of(document, found, place)
     if text is None:
         return PlanCheck(faults=found.faults)
-    known = Known(known_devices, known_tools, known_arguments or {})
+    known = Known(known_devices, known_tools, known_signatures or {})
     plan = _Plan(document, found, _params(params, found, text), known, place).lowered()
     if found.faults:
         return PlanCheck(faults=found.faults)
@@ -76,7 +77,7 @@ def check_edit(
     *,
     known_devices: Sequence[str] | None = None,
     known_tools: Mapping[str, Repeatability] | None = None,
-    known_arguments: Mapping[str, Arguments] | None = None,
+    known_signatures: Mapping[str, Signature] | None = None,
     task_ids: Collection[str] | None = None,
     place: str = "operations",
 ) -> tuple[list[Fault], list[EditOperation]]:
@@ -92,7 +93,7 @@ def check_edit(
     text = _text_of({"operations": operations}, found, place)
     if text is None:
         return found.faults, []
-    lowering = Lowering(found, Known(known_devices, known_tools, known_arguments or {}))
+    lowering = Lowering(found, Known(known_devices, known_tools, known_signatures or {}))
     placed = Operations(found, _params(None, found, text), lowering).lower(operations, place)
     if task_ids is not None:
         _references(placed, set(task_ids), frozenset(), found)
@@ -190,14 +191,20 @@ class _Plan:
         graph = Graph(self._tasks, self._omitted, self._broken, self._found)
         control = self._reading.spread(self._reading.dependencies(self._list("dependencies"), self._at("dependencies")))
         specs, dependencies = graph.link(control, self._reading.mentions)
+        flow = Flow({spec.id: spec for spec in specs}, self._known.signatures, self._found)
+        for placed, spec in zip(self._tasks.values(), specs, strict=True):
+            flow.task(spec, placed.place)
+        for edge in control:
+            if edge.gate.condition is not None:
+                flow.gate(edge.gate, edge.where())
         return record(
             LoweredPlan,
             dependencies=dependencies,
             hash="",
             name=head.name if head else "",
             policy=record(Policy, **head.policy.model_dump()) if head else Policy(),
-            results=self._results(graph),
-            rules=self._rules(graph),
+            results=self._results(graph, flow),
+            rules=self._rules(graph, flow),
             specs=specs,
         )
 
@@ -227,7 +234,7 @@ class _Plan:
         if self._raw.get("tasks") and not self._tasks and not self._found.faults:
             self._found.add(Code.PLAN_INVALID, self._at("tasks"), "every task is left out by its only_if")
 
-    def _results(self, graph: Graph) -> list[ResultSpec]:
+    def _results(self, graph: Graph, flow: Flow) -> list[ResultSpec]:
         made = []
         for at, raw in enumerate(self._list("result")):
             place = self._at("result", at)
@@ -236,10 +243,12 @@ class _Plan:
             if doc is None or self._reading.looks_in(doc.source, where):
                 continue
             if graph.refers(doc.source, where):
-                made.append(self._lowering.result(doc))
+                result = self._lowering.result(doc)
+                flow.result(result, place)
+                made.append(result)
         return made
 
-    def _rules(self, graph: Graph) -> list[RuleRecord]:
+    def _rules(self, graph: Graph, flow: Flow) -> list[RuleRecord]:
         read = []
         lowering = Lowering(self._found, self._known, in_rule=True)
         operations = Operations(self._found, self._params, lowering)
@@ -268,7 +277,9 @@ class _Plan:
             place = self._at("rules", at)
             kept = _references(placed, known, self._omitted, self._found)
             if graph.refers(doc.when.task, joined(place, "when", "task")) and kept:
-                made.append(self._rule(doc, kept, at, joined(place, "when"), lowering))
+                rule = self._rule(doc, kept, at, joined(place, "when"), lowering)
+                flow.rule(doc.when.task, rule.condition, placed, place)
+                made.append(rule)
         return made
 
     def _rule(self, doc: RuleDoc, kept: list[EditOperation], order: int, place: str, lowering: Lowering) -> RuleRecord:

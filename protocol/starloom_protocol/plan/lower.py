@@ -29,7 +29,6 @@ from starloom_protocol.entities import (
     UndoCall,
     VerifyCall,
 )
-from starloom_protocol.plan.arguments import ANY, Arguments
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.models import (
     NAME,
@@ -46,6 +45,7 @@ from starloom_protocol.plan.models import (
     VerifyDoc,
 )
 from starloom_protocol.plan.records import record
+from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.secret_records import SECRET_NAME
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, pointer_fault
 from starloom_protocol.vocabulary import REPEATABLE, Code, Gate, Need, Op, Repeatability
@@ -56,6 +56,7 @@ EXIT_CODE: Final = "/exit_code"
 OFF_AFTER_S: Final = 10
 _CALL: Final = TaskSpec(changed_in=FIRST_VERSION, id="", tool="")
 _SUCCESS: Final = Gate.SUCCESS
+_UNKNOWN: Final = Signature()
 _AS_THEY_ARE: Final = ("optional", "person", "repeatability", "tool")
 _ADD: Final = {"inputs": "Add it, or an input.", "outputs": "Add it, or an output.", None: "Add it."}
 DEFAULT_CHOICES: Final = [
@@ -68,12 +69,12 @@ DEFAULT_CHOICES: Final = [
 class Known:
     """What is known of the fleet when a document is checked; None means: not known, so not checked.
 
-    `devices` holds names and, where there are any, ids (`d-...`). A tool that `arguments` lacks takes any.
+    `devices` holds names and, where there are any, ids (`d-...`). Of a tool that `signatures` lacks nothing is known.
     """
 
     devices: Sequence[str] | None = None
     tools: Mapping[str, Repeatability] | None = None
-    arguments: Mapping[str, Arguments] = field(default_factory=dict)
+    signatures: Mapping[str, Signature] = field(default_factory=dict)
     _devices: frozenset[str] = field(init=False)
     _ids_known: bool = field(init=False)
 
@@ -125,8 +126,8 @@ class Lowering:
             yield spec
 
     def _callable(self, tool: str) -> bool:
-        tools, takes = self.known.tools, self.known.arguments.get(tool, ANY)
-        return NAME.fullmatch(tool) is not None and (tools is None or tool in tools) and not takes.needed
+        tools, known = self.known.tools, self.known.signatures.get(tool, _UNKNOWN)
+        return NAME.fullmatch(tool) is not None and (tools is None or tool in tools) and not known.names.needed
 
     def fields(self, doc: TaskDoc, place: str) -> dict[str, Any]:
         """Return the fields of the spec that the document gives, but its identity, by the name they have there.
@@ -283,9 +284,7 @@ class Lowering:
 
         `drawn` are arguments that come from elsewhere when it runs, in the field `source`.
         """
-        takes = self.known.arguments.get(tool)
-        if takes is None:
-            return
+        takes = self.known.signatures.get(tool, _UNKNOWN).names
         given = {**args, **drawn}
         for name in takes.unknown(given):
             where = joined(place, source if source and name in drawn else "args", name)

@@ -21,6 +21,7 @@ from starloom_protocol.plan.document import DocumentRefused, read_document
 from starloom_protocol.plan.found import Found, joined, kind_word
 from starloom_protocol.plan.models import TASK_ID, Doc, Label, Name, refuse
 from starloom_protocol.plan.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
+from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 RECIPE_FORMAT: Final = 1
@@ -94,7 +95,7 @@ class RecipeCheck(msgspec.Struct, frozen=True, kw_only=True):
     recipe: Recipe | None = None
 
 
-def read_recipe(text: str | bytes) -> RecipeCheck:
+def read_recipe(text: str | bytes, *, known_signatures: Mapping[str, Signature] | None = None) -> RecipeCheck:
     """Read a recipe and check all that can be checked without values. Never raises for what the text holds."""
     try:
         document = read_document(text)
@@ -111,7 +112,10 @@ def read_recipe(text: str | bytes) -> RecipeCheck:
         name: None if param.optional else _stand_in(name, param, default=True) for name, param in recipe.params.items()
     }
     for values in (full, least):
-        for fault in check_plan(recipe.plan, params=values, recipe=recipe.name, place="plan").faults:
+        check = check_plan(
+            recipe.plan, params=values, recipe=recipe.name, known_signatures=known_signatures, place="plan"
+        )
+        for fault in check.faults:
             if fault not in found.faults:
                 found.faults.append(fault)
     return RecipeCheck(faults=found.faults) if found.faults else RecipeCheck(recipe=recipe)
@@ -179,6 +183,7 @@ def recipe_plan(
     *,
     known_devices: Sequence[str] | None = None,
     known_tools: Mapping[str, Repeatability] | None = None,
+    known_signatures: Mapping[str, Signature] | None = None,
 ) -> PlanCheck:
     """Make the plan of a recipe with these values; all faults of the values, else all of the plan."""
     faults, values = recipe_values(recipe, params)
@@ -190,6 +195,7 @@ def recipe_plan(
         recipe=recipe.name,
         known_devices=known_devices,
         known_tools=known_tools,
+        known_signatures=known_signatures,
         place="plan",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,23 +16,25 @@ from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.tools import outliving
 from starloom_agent.tools.interface import Folders, ToolContext
 from starloom_agent.tools.registry import all_tools
+from starloom_agent.tools.results import Stored
 from starloom_protocol.values import canonical, parse
+from tests.device_agents.tools.results import faults
 
 
 @dataclass
 class Store:
     folder: Path
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
         file.seek(0)
         return self.take(file.read(), name=name, media=media)
 
-    def take(self, data: bytes, *, name: str = "file", media: str = "application/octet-stream") -> dict[str, Any]:
+    def take(self, data: bytes, *, name: str = "file", media: str = "application/octet-stream") -> Stored:
         digest = hashlib.sha256(data).hexdigest()
         (self.folder / digest).write_bytes(data)
         return {"artifact": digest, "bytes": len(data), "name": name, "media": media}
 
-    def read(self, ref: dict[str, Any]) -> bytes:
+    def read(self, ref: Mapping[str, Any]) -> bytes:
         return (self.folder / str(ref["artifact"])).read_bytes()
 
     def fetch(self, sha256: str, into: Path) -> Path:
@@ -82,8 +84,9 @@ class Device:
 
     def call(self, name: str, /, *, hosts: tuple[str, ...] = (), granted: Folders | None = None, **args: Any) -> Any:
         tool = self._tools[name]
-        value = tool.run(self.context(hosts=hosts, granted=granted), msgspec.convert(args, tool.args))
-        return parse(canonical(value))
+        value = parse(canonical(tool.run(self.context(hosts=hosts, granted=granted), msgspec.convert(args, tool.args))))
+        assert faults(name, value) == []
+        return value
 
     def write(self, path: str, data: bytes | str) -> Path:
         target = self.folder / path

@@ -24,6 +24,7 @@ from starloom_agent.tools.interface import ToolFailed
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
+from tests.device_agents.tools.results import faults
 from tests.waiting import PATIENCE_S
 
 SANDBOX = levels.find()
@@ -68,7 +69,9 @@ def call(device: Device, request: pytest.FixtureRequest) -> Git:
     def called(name: str, *, hosts: tuple[str, ...] = (), **args: Any) -> Any:
         context = replace(device.context(hosts=hosts), cage=str(layer or ""))
         tool = tools[name]
-        return parse(canonical(tool.run(context, msgspec.convert(args, tool.args))))
+        value = parse(canonical(tool.run(context, msgspec.convert(args, tool.args))))
+        assert faults(name, value) == []
+        return value
 
     return called
 

@@ -9,13 +9,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from jsonschema_rs import Draft202012Validator
 
-from starloom_agent.mcp import FILE, McpFault, find_tools, read_servers
+from starloom_agent.mcp import FILE, McpFault, _returns, find_tools, read_servers
 from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy, decide
 from starloom_agent.toolcall import find_tool
 from starloom_agent.tools import mcp
 from starloom_agent.tools.interface import Tool, ToolFailed
+from starloom_protocol.plan.schemas import shape_of
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.device_agents.tools.conftest import Device
@@ -85,6 +87,31 @@ def test_the_offer_has_the_schema_of_the_server_and_no_command(home: Path) -> No
     said = msgspec.json.encode(offered).decode()
     assert "abc123" not in said
     assert "mcp_server" not in said
+
+
+def test_a_tool_that_says_nothing_of_its_result_may_give_anything(home: Path, device: Device) -> None:
+    found, _ = tools(home)
+    value = msgspec.to_builtins(call(device, found["mcp.notes.echo"], {"text": "x", "class": "y"}))
+    assert Draft202012Validator(parse(found["mcp.notes.echo"].returns)).is_valid(value)
+    shape = shape_of(found["mcp.notes.echo"].returns)
+    assert shape.at("/structured/any/0").words() == "any value"
+    assert shape.at("/files/0/bytes").words() == "a whole number"
+
+
+@pytest.mark.parametrize("form", ["inner", "recursive", "large"])
+def test_the_references_of_an_output_schema_still_lead_to_its_parts(form: str) -> None:
+    output: dict[str, Any] = {
+        "type": "object",
+        "$defs": {"Row": {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}},
+        "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/Row"}}, "up": {"$ref": "#"}},
+        "additionalProperties": False,
+    }
+    if form == "large":
+        output["description"] = "x" * 20_000
+    shape = shape_of(_returns(output))
+    place = "/structured/up/rows/0" if form == "recursive" else "/structured/rows/0"
+    assert (shape.missing(f"{place}/m") is None) is (form == "large")
+    assert shape.at(f"{place}/n").words() == ("any value" if form == "large" else "a whole number")
 
 
 def test_a_call_reaches_the_server_with_its_variables(home: Path, device: Device) -> None:
@@ -211,6 +238,13 @@ def test_a_server_of_the_official_kit_is_understood(home: Path, device: Device) 
     (home / FILE).chmod(0o600)
     (add,) = find_tools(home, home, print)
     assert (add.name, add.title) == ("mcp.sums.add", "Adds two numbers")
-    assert call(device, add, {"a": 2, "b": 3})["text"] == "5"
+    (offered,) = make_offer([add], Policy(), slots=1, folder=home, labels=[]).offer.tools
+    value = call(device, add, {"a": 2, "b": 3})
+    assert value["text"] == "5"
+    assert Draft202012Validator(parse(offered.returns)).is_valid(value)
+    shape = shape_of(offered.returns)
+    assert shape.at("/structured/result").words() == "a whole number"
+    assert shape.at("/structured/more").words() == "any value"
+    assert shape.missing("/sum") is not None
     with pytest.raises(ToolFailed, match="add"):
         call(device, add, {"a": "many"})

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from starloom_agent.tools.registry import all_tools
-from starloom_protocol.plan import Arguments, check_edit, check_plan, taken_by
+from starloom_protocol.plan import Signature, check_edit, check_plan
+from starloom_protocol.plan.arguments import Arguments, taken_by
 from starloom_protocol.values import canonical
 
 
@@ -17,11 +18,11 @@ def schema(*names: str, needed: tuple[str, ...] = (), **more: Any) -> str:
     return canonical({"properties": properties, "required": list(needed), "additionalProperties": False, **more})
 
 
-KNOWN = {"fs.stat": taken_by([schema("paths", "root", needed=("paths",))]), "mcp.any": Arguments()}
+KNOWN = {"fs.stat": Signature(taken_by([schema("paths", "root", needed=("paths",))])), "mcp.any": Signature()}
 
 
 def told(*tasks: dict[str, Any], **more: Any) -> list[tuple[str, str, str]]:
-    found = check_plan({"starloom": 1, "name": "t", "tasks": list(tasks), **more}, known_arguments=KNOWN).faults
+    found = check_plan({"starloom": 1, "name": "t", "tasks": list(tasks), **more}, known_signatures=KNOWN).faults
     return [(str(fault.code), fault.place, fault.hint) for fault in found]
 
 
@@ -89,14 +90,14 @@ def test_the_calls_that_take_back_and_that_look_are_held_to_what_they_take_too()
     ]
     undo = {"tool": "fs.stat", "outputs": {"paths": "/paths"}}
     assert told({"id": "a", "tool": "mcp.any", "undo": undo, "verify": {**verify, "args": {"paths": ["x"]}}}) == []
-    _, operations = check_edit([{"update_task": {"id": "a", "undo": undo}}], known_arguments=KNOWN)
-    faults, _ = check_edit([{"update_task": {"id": "a", "undo": {**undo, "args": {"x": 1}}}}], known_arguments=KNOWN)
+    _, operations = check_edit([{"update_task": {"id": "a", "undo": undo}}], known_signatures=KNOWN)
+    faults, _ = check_edit([{"update_task": {"id": "a", "undo": {**undo, "args": {"x": 1}}}}], known_signatures=KNOWN)
     assert (len(operations), [fault.place for fault in faults]) == (1, ["operations[0].update_task.undo.args.x"])
 
 
 def test_edits_and_rules_are_looked_at_alike() -> None:
     task = {"id": "b", "tool": "fs.stat", "args": {"path": "x", "paths": []}}
-    faults, operations = check_edit([{"add_task": task}], known_arguments=KNOWN)
+    faults, operations = check_edit([{"add_task": task}], known_signatures=KNOWN)
     assert ([fault.place for fault in faults], operations) == (["operations[0].add_task.args.path"], [])
     rule = {"name": "r", "when": {"task": "a", "event": "succeeded"}, "edit": [{"add_task": task}], "reason": "so"}
     assert [place for _, place, _ in told({"id": "a", "tool": "mcp.any"}, rules=[rule])] == [
@@ -105,5 +106,5 @@ def test_edits_and_rules_are_looked_at_alike() -> None:
 
 
 def test_a_part_of_a_task_is_not_held_to_what_the_whole_needs() -> None:
-    faults, _ = check_edit([{"update_task": {"id": "a", "args": {"root": "x"}}}], known_arguments=KNOWN)
+    faults, _ = check_edit([{"update_task": {"id": "a", "args": {"root": "x"}}}], known_signatures=KNOWN)
     assert faults == []

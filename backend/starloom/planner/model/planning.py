@@ -116,7 +116,7 @@ class Conversation:
             {**read.document, "policy": reviewed},
             known_devices=self._fleet.known_names(),
             known_tools=tools,
-            known_arguments=self._fleet.known_arguments(),
+            known_signatures=self._fleet.known_signatures(),
             place="plan",
         )
         faults = [*check.faults, *_beyond_a_model(read.document, check.plan)]

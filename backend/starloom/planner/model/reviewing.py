@@ -140,7 +140,7 @@ class ReviewTalk:
             operations,
             known_devices=self._fleet.known_names(),
             known_tools=self._fleet.known_tools(),
-            known_arguments=self._fleet.known_arguments(),
+            known_signatures=self._fleet.known_signatures(),
             task_ids=self._ids,
         )
 

@@ -18,11 +18,12 @@ export function makeOffer(
   facts: Record<string, string>,
 ): OfferFrame {
   const offered = tools.map((tool) => ({
-    args: schemaOf(tool),
+    args: schemaOf(tool.args, "input"),
     effects: [...tool.effects],
     grant: CAPABILITIES[tool.capability].grant,
     name: tool.name,
     repeatability: tool.repeatability,
+    returns: schemaOf(tool.gives, "output"),
     title: tool.title,
     unavailable: tool.probe(around) ?? (policy[tool.capability] ? null : switchedOff(tool.capability)),
   }));
@@ -38,8 +39,8 @@ export function makeOffer(
   };
 }
 
-function schemaOf(tool: Tool): string {
-  const { $schema: _, ...schema } = z.toJSONSchema(tool.args, { io: "input", unrepresentable: "any" });
+function schemaOf(kind: z.ZodType, io: "input" | "output"): string {
+  const { $schema: _, ...schema } = z.toJSONSchema(kind, { io, unrepresentable: "any" });
   return canonical(schema);
 }
 

@@ -12,6 +12,7 @@ export const ask = tool({
   title: "Ask the person at the device",
   capability: "ask",
   args,
+  gives: z.strictObject({ answer: z.string() }),
   // A card on the tab's own page takes no control of the device, unlike a window of a desktop.
   effects: ["read"],
   repeatability: "never",

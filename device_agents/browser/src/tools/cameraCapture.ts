@@ -1,6 +1,6 @@
 /** `camera.capture`: one picture, seen before it is taken and taken by the person's own tap. */
 import { z } from "zod";
-import { type LocalFile, tool } from "./interface.ts";
+import { type LocalFile, storedFile, tool } from "./interface.ts";
 import { takenFiles } from "./taking.ts";
 
 const args = z.strictObject({
@@ -13,6 +13,7 @@ export const cameraCapture = tool({
   title: "Take a picture with the device's camera",
   capability: "camera",
   args,
+  gives: z.strictObject({ file: storedFile, files: z.array(storedFile) }),
   effects: ["control"],
   repeatability: "never",
   resumes: true,

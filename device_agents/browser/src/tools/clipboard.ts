@@ -16,6 +16,7 @@ export const clipboard = tool({
   title: "Read or write the device's clipboard",
   capability: "clipboard",
   args,
+  gives: z.strictObject({ copied: z.int().optional(), text: z.string().optional() }),
   effects: ["control"],
   repeatability: "never",
   resumes: true,

@@ -1,6 +1,6 @@
 /** `file.pick`: the person picks files of this device; they go to the hub as artifacts, by hash. */
 import { z } from "zod";
-import { type LocalFile, tool } from "./interface.ts";
+import { type LocalFile, storedFile, tool } from "./interface.ts";
 import { takenFiles } from "./taking.ts";
 
 const args = z.strictObject({
@@ -16,6 +16,7 @@ export const filePick = tool({
   title: "Let the person pick files",
   capability: "files",
   args,
+  gives: z.strictObject({ files: z.array(storedFile), count: z.int() }),
   effects: ["read"],
   repeatability: "never",
   resumes: true,

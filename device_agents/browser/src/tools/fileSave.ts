@@ -17,6 +17,7 @@ export const fileSave = tool({
   title: "Save files on the device",
   capability: "files",
   args,
+  gives: z.strictObject({ saved: z.array(z.string()), count: z.int() }),
   effects: ["write"],
   repeatability: "never",
   resumes: true,

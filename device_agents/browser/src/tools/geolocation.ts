@@ -12,6 +12,7 @@ export const geolocation = tool({
   title: "Tell where the device is",
   capability: "location",
   args,
+  gives: z.strictObject({ latitude: z.number(), longitude: z.number(), accuracy_m: z.int(), at: z.string() }),
   effects: ["control"],
   repeatability: "never",
   resumes: true,

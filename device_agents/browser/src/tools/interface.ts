@@ -4,7 +4,7 @@
  * A call that was begun in an earlier life of the tab runs again from its top; `step` gives what was taken already, so
  * nothing is asked twice and nothing has its effect twice. `touch` comes before the first effect.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import type { Code, Effect, Repeatability } from "../generated/protocol.ts";
 
 /** An expected failure; `detail` is a sentence for people: what, where, what was tried, the way out. */
@@ -26,6 +26,14 @@ export interface FileRef {
   name: string;
   media: string;
 }
+
+/** A file at the hub, as it stands in a result. */
+export const storedFile = z.strictObject({
+  artifact: z.string(),
+  bytes: z.int(),
+  media: z.string(),
+  name: z.string(),
+});
 
 /** A file that a person gave or a program made, before it is at the hub. */
 export interface LocalFile {
@@ -83,6 +91,8 @@ export interface Tool<Args extends z.ZodType = z.ZodType> {
   readonly title: string;
   readonly capability: Capability;
   readonly args: Args;
+  /** What it returns: the hub judges plans by it, so a field that is not in it does not exist. */
+  readonly gives: z.ZodType;
   readonly effects: readonly Effect[];
   /** What waits for a person is `never`: such an attempt is waited for while the phone sleeps, not given away. */
   readonly repeatability: Repeatability;

@@ -13,6 +13,7 @@ export const notify = tool({
   title: "Show a notice on the device",
   capability: "notify",
   args,
+  gives: z.strictObject({ text: z.string(), shown: z.enum(["page", "system"]), reason: z.string() }),
   effects: ["write"],
   repeatability: "idempotent",
   resumes: true,

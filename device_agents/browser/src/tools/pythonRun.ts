@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { canonical } from "../protocol/values.ts";
 import { PythonFault, type Ran, runProgram } from "../python/runner.ts";
-import { type Call, ToolFailed, tool } from "./interface.ts";
+import { type Call, storedFile, ToolFailed, tool } from "./interface.ts";
 import { namesOf } from "./layingOut.ts";
 
 const SHOWN_CHARS = 12 * 1024;
@@ -36,6 +36,15 @@ export const pythonRun = tool({
   title: "Run a Python program",
   capability: "python",
   args,
+  gives: z.strictObject({
+    exit_code: z.int(),
+    stdout: z.string(),
+    stderr: z.string(),
+    lost_bytes: z.int(),
+    value: z.unknown(),
+    files: z.array(storedFile),
+    device: z.string().optional(),
+  }),
   effects: ["read", "write"],
   // It reaches nothing outside its worker, so running it again has no more effect than once.
   repeatability: "idempotent",

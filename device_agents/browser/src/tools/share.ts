@@ -18,6 +18,7 @@ export const share = tool({
   title: "Share with another app of the device",
   capability: "share",
   args,
+  gives: z.strictObject({ shared: z.string(), files: z.array(z.string()) }),
   effects: ["reach"],
   repeatability: "never",
   resumes: true,

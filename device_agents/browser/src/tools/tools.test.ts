@@ -1,12 +1,12 @@
 /** Every tool of the tab: its schema, its switch, why it is not offered where it cannot work, what it makes of files. */
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Bench } from "../../dev/bench.ts";
 import { dispatch } from "../../dev/fakeHub.ts";
 import { makeOffer } from "../agent/offer.ts";
 import { CAPABILITIES, decide, FIRST_POLICY, policyOf } from "../agent/policy.ts";
 import { AGENT_SHAPES } from "../generated/shapes.ts";
 import { decode, encode } from "../protocol/codec.ts";
-import type { Surroundings } from "./interface.ts";
+import type { Call, Surroundings } from "./interface.ts";
 import { TOOLS } from "./registry.ts";
 import { takenFiles } from "./taking.ts";
 
@@ -21,6 +21,7 @@ describe("the offer", () => {
       expect(frame.offer.tools?.map((tool) => tool.name)).toEqual(TOOLS.map((tool) => tool.name));
       for (const tool of frame.offer.tools ?? []) {
         expect(JSON.parse(tool.args ?? "")).toMatchObject({ type: "object", additionalProperties: false });
+        expect(JSON.parse(tool.returns ?? "")).toMatchObject({ type: "object", additionalProperties: false });
       }
     }
     expect(Object.keys(AGENT_SHAPES)).toContain("offer");
@@ -58,6 +59,55 @@ describe("files that a person gave", () => {
     const given = [file("a.txt"), file("a.txt"), file("../x"), file("\u0000\u202e"), file("a.txt")];
     const names = (await takenFiles(given)).map(({ name }) => name);
     expect(names).toEqual(["a.txt", "a-2.txt", ".._x", "__", "a-3.txt"]);
+  });
+});
+
+describe("the result of a tool", () => {
+  const stored = { artifact: "0".repeat(64), bytes: 1, media: "text/plain", name: "a.txt" };
+  const picture = [{ name: "a.png", media: "image/png", blob: new Blob(["x"]) }];
+  /** What a person and the hub give to one call; a tap is taken as done, its act is not carried out. */
+  const call = (answer: unknown): Call => ({
+    signal: new AbortController().signal,
+    step: (_name, take) => take(),
+    touch: async () => {},
+    ask: async () => answer,
+    put: async () => stored,
+    fetch: async () => new Blob(["x"]),
+    show: () => {},
+    log: () => {},
+    progress: () => {},
+  });
+  const place = { latitude: 1.5, longitude: 2.5, accuracy_m: 3, at: "2026-01-01T00:00:00Z" };
+  const calls: Record<string, [unknown, unknown][]> = {
+    ask: [["yes", { text: "Go on?" }]],
+    notify: [[null, { text: "Done" }]],
+    "file.pick": [[picture, {}]],
+    "file.save": [[true, { files: [stored] }]],
+    "camera.capture": [[picture, {}]],
+    geolocation: [[place, {}]],
+    clipboard: [
+      ["text", {}],
+      [true, { copy: "text" }],
+    ],
+    share: [[true, { text: "Look", files: [stored] }]],
+  };
+
+  it.each(Object.keys(calls))("is what it declares: %s", async (name) => {
+    const tool = TOOLS.find((one) => one.name === name);
+    vi.stubGlobal("navigator", {});
+    for (const [answer, args] of calls[name] ?? []) {
+      const value = await tool?.run(call(answer), tool.args.parse(args));
+      expect(tool?.gives.parse(value)).toEqual(value);
+      expect(tool?.gives.safeParse({ ...(value as object), surely_not_there: 1 }).success).toBe(false);
+    }
+  });
+
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  it("is declared and shown here for every tool but programs, which need their worker", () => {
+    expect(TOOLS.map((tool) => tool.name).sort()).toEqual([...Object.keys(calls), "python.run"].sort());
   });
 });
 

@@ -1,0 +1,52 @@
+"""What the results of several tools have in common. A tool's own result type stands beside the tool.
+
+The type that a tool's function returns is the truth about its result: the schema that the hub judges plans by is made
+from it, so a field that is not in it does not exist.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NotRequired, TypedDict
+
+import msgspec
+
+OPEN_ENDED: Final = msgspec.Meta(extra={"open_ended": True})
+"""Marks the result type of a tool that names some of its fields after its arguments."""
+
+
+class Named(TypedDict, total=False):
+    """`device` is there where the task gave `device_name`."""
+
+    device: str
+
+
+class Stored(TypedDict):
+    """A file in the hub's store; `artifact` is its SHA-256."""
+
+    artifact: str
+    bytes: int
+    media: str
+    name: str
+
+
+class StoredFrom(Stored):
+    """`path` is where it was on this device, or its name."""
+
+    path: str
+
+
+class Finding(Named):
+    """One thing that speaks against a machine, as recipes put those of several tools in one order."""
+
+    looked_at: str
+    severity: int
+    why: str
+
+
+class Summary(Named):
+    """How bad all that was found is; `unseen` says what could not be looked at."""
+
+    severity: int
+    unseen: NotRequired[str]
+    weight: int
+    why: str

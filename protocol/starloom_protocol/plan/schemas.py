@@ -1,0 +1,356 @@
+"""What a JSON schema says of a value: where a pointer leads in it, and whether a value may stand where another is due.
+
+Pure, and no validator: of each keyword only what decides these two questions is read. Where a schema says more than
+that, the answer is the wider one, so a plan is refused only for what cannot be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+from starloom_protocol.values import MISSING, equal, parse, point
+
+_SCHEMAS_KEPT: Final = 1024
+_DEPTH_MAX: Final = 32
+_FORMS_MAX: Final = 64
+_STEPS_MAX: Final = 2_000
+_WORDS_MAX: Final = 4
+_NAMES_MAX: Final = 12
+_WORDS: Final = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "null": "nothing",
+    "number": "a number",
+    "object": "a map",
+    "string": "a text",
+}
+_PLURALS: Final = {
+    "array": "lists",
+    "integer": "whole numbers",
+    "number": "numbers",
+    "object": "maps",
+    "string": "texts",
+}
+_NUMBERS: Final = frozenset({"integer", "number"})
+
+
+class Form:
+    """One form of a value: a schema without alternatives, and the document in which its references are found."""
+
+    __slots__ = ("node", "root")
+
+    def __init__(self, node: Mapping[str, Any], root: Any) -> None:
+        self.node = node
+        self.root = root
+
+    @property
+    def kind(self) -> str | None:
+        """The JSON type of the values, None for any."""
+        if "const" in self.node:
+            return _kind_of(self.node["const"])
+        kind = self.node.get("type")
+        return kind if isinstance(kind, str) and kind in _WORDS else None
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        """What is said of names."""
+        found = self.node.get("properties")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def required(self) -> list[str]:
+        """The names that no such map lacks."""
+        found = self.node.get("required")
+        return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+    @property
+    def first(self) -> list[Any]:
+        """What is said of single positions of a list, from its beginning on."""
+        found = self.node.get("prefixItems")
+        return found if isinstance(found, list) else []
+
+    def inner(self, node: Any) -> Shape:
+        """Return what a schema inside this one says."""
+        return _shape(node, self.root)
+
+    def at(self, token: str) -> Shape:
+        """Return what one step of a pointer finds; without forms where it can find nothing."""
+        node, kind = self.node, self.kind
+        if "const" in node:
+            found = point(node["const"], "/" + escaped(token))
+            return NOWHERE if found is MISSING else of_value(found)
+        forms: list[Form] = []
+        if kind in (None, "object"):
+            forms += self.field(token).forms
+        if kind in (None, "array") and token.isdecimal() and (token == "0" or token[0] != "0"):
+            forms += self.entry(int(token)).forms
+        return Shape(forms)
+
+    def field(self, name: str) -> Shape:
+        """Return what a map has under a name."""
+        if name in self.properties:
+            return self.inner(self.properties[name])
+        if "patternProperties" in self.node:
+            return OPEN
+        return self.inner(self.node.get("additionalProperties", True))
+
+    def entry(self, position: int) -> Shape:
+        """Return what a list has at a position."""
+        if position < len(self.first):
+            return self.inner(self.first[position])
+        most = self.node.get("maxItems")
+        if isinstance(most, int) and position >= most:
+            return NOWHERE
+        return self.inner(self.node.get("items", True))
+
+    def entries(self) -> Shape:
+        """Return what any entry of a list may be."""
+        return either([*map(self.inner, self.first), self.entry(len(self.first))])
+
+
+class Shape:
+    """Every form that a value may have. Without forms no value is possible; an empty schema allows any."""
+
+    __slots__ = ("forms",)
+
+    def __init__(self, forms: Iterable[Form]) -> None:
+        self.forms = tuple(forms)
+
+    def at(self, pointer: str) -> Shape:
+        """Return what a JSON pointer finds; without forms where it can find nothing."""
+        found = self
+        for step in pointer.split("/")[1:]:
+            token = step.replace("~1", "/").replace("~0", "~")
+            found = either(form.at(token) for form in found.forms)
+        return found
+
+    def missing(self, pointer: str) -> tuple[str, str, Shape] | None:
+        """Return where a pointer leaves the shape: as far as it leads, the step that fails, and what is there."""
+        found, way = self, ""
+        for step in pointer.split("/")[1:]:
+            following = found.at("/" + step)
+            if not following.forms:
+                return way, step.replace("~1", "/").replace("~0", "~"), found
+            found, way = following, f"{way}/{step}"
+        return None
+
+    def entries(self) -> Shape:
+        """Return what the entries of a list are; without forms where the value is no list."""
+        return either(form.entries() for form in self._unfolded() if form.kind in (None, "array"))
+
+    def names(self) -> list[str]:
+        """Return the names that a map is known to have, sorted."""
+        return sorted({name for form in self._unfolded() for name in form.properties})
+
+    def kinds(self) -> list[str | None]:
+        """Return the JSON types of the forms, each once; None stands for any."""
+        return list(dict.fromkeys(form.kind for form in self.forms))
+
+    def words(self) -> str:
+        """Return what the value is, in words of a plan."""
+        if None in self.kinds():
+            return "any value"
+        shown = dict.fromkeys(map(_word, self.forms))
+        return " or ".join(list(shown)[:_WORDS_MAX]) or "no value"
+
+    def lacking(self, due: Shape) -> str:
+        """Return what would make a value of this shape one that is due, where one sentence says it; else nothing."""
+        words = [repr(form.node["const"]) for form in due.forms if isinstance(form.node.get("const"), str)]
+        if words and len(words) == len(due.forms) and len(words) <= _NAMES_MAX:
+            return f"It takes one of {', '.join(words)}."
+        lacked = [
+            name
+            for form in (due.forms if len(due.forms) == 1 else ())
+            for name in form.required
+            if self.kinds() == ["object"] and not self.at("/" + escaped(name)).forms
+        ]
+        return f"It lacks {', '.join(lacked[:_NAMES_MAX])}." if lacked else ""
+
+    def _unfolded(self) -> Iterator[Form]:
+        """Yield the forms, constants as schemas that say the same."""
+        for form in self.forms:
+            yield from _unfolded(form)
+
+    def may_be(self, due: Shape) -> bool:
+        """Whether a value of this shape can stand where `due` is asked for: some form of it fits some form there."""
+        return _Fitting().may_be(self, due, _DEPTH_MAX)
+
+
+OPEN: Final = Shape([Form({}, {})])
+NOWHERE: Final = Shape([])
+NULL: Final = Shape([Form({"type": "null"}, {})])
+TEXT: Final = Shape([Form({"type": "string"}, {})])
+
+
+@lru_cache(_SCHEMAS_KEPT)
+def shape_of(text: str) -> Shape:
+    """Return what the text of a JSON schema allows; no text allows any value."""
+    try:
+        schema = parse(text) if text else True
+    except ValueError:
+        return OPEN
+    return _shape(schema, schema)
+
+
+def either(shapes: Iterable[Shape]) -> Shape:
+    """Return the shape of a value that has one of these shapes."""
+    forms: list[Form] = []
+    for shape in shapes:
+        forms += shape.forms
+        if shape is OPEN or len(forms) > _FORMS_MAX:
+            return OPEN
+    return Shape(forms)
+
+
+def listed(shape: Shape) -> Shape:
+    """Return the shape of a list of such values."""
+    return Shape([Form({"type": "array", "items": shape}, {})])
+
+
+def map_of(fields: Mapping[str, Shape], *, open_ended: bool = False) -> Shape:
+    """Return the shape of a map that has these fields, and with `open_ended` maybe others."""
+    node = {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": open_ended,
+    }
+    return Shape([Form(node, {})])
+
+
+def of_value(value: Any, hole: Callable[[str, Any], Shape | None] = lambda *_: None) -> Shape:
+    """Return the shape of one value. `hole` may say what stands for a map with a single name, such as `{each: /x}`."""
+    if isinstance(value, dict):
+        if len(value) == 1:
+            found = hole(*next(iter(value.items())))
+            if found is not None:
+                return found
+        return map_of({name: of_value(item, hole) for name, item in value.items()})
+    if isinstance(value, list):
+        entries = [of_value(item, hole) for item in value]
+        return Shape([Form({"type": "array", "prefixItems": entries, "maxItems": len(entries)}, {})])
+    return Shape([Form({"const": value}, {})])
+
+
+def misfit(given: Shape, due: Shape, steps: tuple[str | int, ...] = ()) -> tuple[tuple[str | int, ...], Shape, Shape]:
+    """Return where in a value it cannot be what is due, with both shapes there. To be asked only of what cannot."""
+    for form in given.forms if len(given.forms) == 1 else ():
+        for name, inner in form.properties.items():
+            wanted = due.at("/" + escaped(name))
+            if isinstance(inner, Shape) and wanted.forms and not inner.may_be(wanted):
+                return misfit(inner, wanted, (*steps, name))
+        for at, inner in enumerate(form.first):
+            wanted = due.at(f"/{at}")
+            if isinstance(inner, Shape) and wanted.forms and not inner.may_be(wanted):
+                return misfit(inner, wanted, (*steps, at))
+    return steps, given, due
+
+
+def escaped(token: str) -> str:
+    """Return a name as one step of a JSON pointer."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "array"
+    return "integer" if isinstance(value, int) or value.is_integer() else "number"
+
+
+def _word(form: Form) -> str:
+    kinds = form.entries().kinds() if form.kind == "array" and "const" not in form.node else []
+    plural = _PLURALS.get(kinds[0] or "") if len(kinds) == 1 else None
+    return _WORDS[form.kind or ""] + (f" of {plural}" if plural else "")
+
+
+def _shape(node: Any, root: Any) -> Shape:
+    """Return what a schema says; one with more forms than anybody means allows any value."""
+    forms = list(islice(_forms(node, root), _FORMS_MAX + 1))
+    return Shape(forms) if len(forms) <= _FORMS_MAX else OPEN
+
+
+def _forms(node: Any, root: Any, seen: tuple[str, ...] = ()) -> Iterator[Form]:
+    """Yield the forms of a schema; one that is left out of account (`allOf`, a reference that leads nowhere) is any."""
+    if isinstance(node, Shape):
+        yield from node.forms
+    elif node is False:
+        return
+    elif not isinstance(node, dict):
+        yield Form({}, {})
+    elif "$ref" in node:
+        name = node["$ref"]
+        found = point(root, name[1:]) if isinstance(name, str) and name[:1] == "#" and name not in seen else True
+        yield from _forms(True if found is MISSING else found, root, (*seen, str(name)))
+    elif isinstance(parts := node.get("anyOf", node.get("oneOf")), list):
+        for part in parts if len(seen) < _DEPTH_MAX else [True]:
+            yield from _forms(part, root, (*seen, ""))
+    elif "allOf" in node:
+        parts = node["allOf"]
+        alone = isinstance(parts, list) and len(parts) == 1 and len(seen) < _DEPTH_MAX
+        yield from _forms(parts[0] if alone else True, root, (*seen, ""))
+    elif "const" in node:
+        yield Form({"const": node["const"]}, root)
+    elif isinstance(values := node.get("enum"), list):
+        yield from (Form({"const": value}, root) for value in values)
+    elif isinstance(kinds := node.get("type"), list):
+        yield from (Form({**node, "type": kind}, root) for kind in kinds)
+    else:
+        yield Form(node, root)
+
+
+def _unfolded(form: Form) -> Iterator[Form]:
+    value = form.node.get("const")
+    yield from of_value(value).forms if isinstance(value, dict | list) else (form,)
+
+
+class _Fitting:
+    """One question whether a value fits. Schemas come from devices: after so many steps the answer is yes."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def may_be(self, given: Shape, due: Shape, depth: int) -> bool:
+        self._steps += 1
+        if depth == 0 or self._steps > _STEPS_MAX:
+            return True
+        return any(self._fits(form, other, depth - 1) for form in given.forms for other in due.forms)
+
+    def _fits(self, form: Form, due: Form, depth: int) -> bool:
+        kind, wanted = form.kind, due.kind
+        if kind is None or wanted is None:
+            return True
+        if kind != wanted and not {kind, wanted} <= _NUMBERS:
+            return False
+        if "const" in form.node and "const" in due.node:
+            return equal(form.node["const"], due.node["const"])
+        look = {"array": self._lists_fit, "object": self._maps_fit}.get(kind)
+        return look is None or all(look(one, other, depth) for one in _unfolded(form) for other in _unfolded(due))
+
+    def _lists_fit(self, form: Form, due: Form, depth: int) -> bool:
+        count = len(form.first)
+        if not all(self.may_be(form.entry(at), due.entry(at), depth) for at in range(count)):
+            return False
+        rest, wanted = form.entry(count), due.entries()
+        # Behind entries that are told one by one nothing need follow.
+        return count > 0 or not rest.forms or not wanted.forms or self.may_be(rest, wanted, depth)
+
+    def _maps_fit(self, form: Form, due: Form, depth: int) -> bool:
+        needed = {*form.required, *due.required}
+        for name in dict.fromkeys([*form.properties, *due.required]):
+            given, wanted = form.field(name), due.field(name)
+            both = given.forms and wanted.forms
+            if (both or name in needed) and not self.may_be(given, wanted, depth):
+                return False
+        return True

@@ -1,0 +1,52 @@
+"""What a tool takes and gives, read off the JSON schemas that devices offer for it.
+
+Versions of a tool are taken together: which device gets the task is not settled when a plan is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from types import MappingProxyType
+
+import msgspec
+
+from starloom_protocol.fleet_records import ToolOffer
+from starloom_protocol.plan.arguments import ANY, Arguments, taken_by
+from starloom_protocol.plan.schemas import OPEN, Shape, either, shape_of
+from starloom_protocol.tool_results import built_in, returned_by
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """The names a tool takes, what their values may be (`args`), and what its result is (`gives`)."""
+
+    names: Arguments = ANY
+    args: Shape = OPEN
+    gives: Shape = OPEN
+
+
+def signature_of(offers: Iterable[ToolOffer]) -> Signature:
+    """Return the signature of a tool that devices offer so: what any version takes or gives is allowed."""
+    offered = list(offers)
+    args = dict.fromkeys(offer.args for offer in offered)
+    gives = dict.fromkeys(map(returned_by, offered))
+    return Signature(taken_by(args), either(map(shape_of, args)), either(map(shape_of, gives)))
+
+
+def signatures_of(offers: Iterable[ToolOffer]) -> dict[str, Signature]:
+    """Return the signature of each tool among the offers of many devices."""
+    by_tool: dict[str, list[ToolOffer]] = {}
+    for offer in offers:
+        by_tool.setdefault(offer.name, []).append(offer)
+    return {tool: signature_of(found) for tool, found in by_tool.items()}
+
+
+@cache
+def built_in_results() -> Mapping[str, Signature]:
+    """Return what the built-in tools give, and nothing of what they take: a device may have another version."""
+    return MappingProxyType({tool: Signature(gives=shape_of(schema)) for tool, schema in built_in().items()})
+
+
+def results_alone(signatures: Mapping[str, Signature]) -> dict[str, Signature]:
+    """Return signatures without what the tools take."""
+    return {tool: Signature(gives=signature.gives) for tool, signature in signatures.items()}
