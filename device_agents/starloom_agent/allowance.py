@@ -30,7 +30,6 @@ class Allowance:
         sandbox: Sandbox,
         *,
         slots: int,
-        labels: tuple[str, ...],
         say: Callable[[str], None],
     ) -> None:
         self.policy = Policy()
@@ -38,7 +37,6 @@ class Allowance:
         self._home = home
         self._tools = tuple(tools)
         self._slots = slots
-        self._labels = list(labels)
         self._say = say
         self._asks = Asks(home.asks)
         self._answered = ""
@@ -77,7 +75,6 @@ class Allowance:
             self.policy,
             slots=self._slots,
             folder=self._home.root,
-            labels=self._labels,
             sandbox=self.sandbox,
             answered=self._answered,
         )

@@ -73,7 +73,6 @@ def run(options: argparse.Namespace) -> int:
             settings=Settings(
                 slots=options.slots,
                 lab=options.lab,
-                labels=tuple(joined.labels) + tuple(options.label or ()),
                 reconnect_most_s=options.reconnect_most_s,
             ),
             say=say,
@@ -251,7 +250,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("url")
     command.add_argument("code", help=f"the code that the hub showed; - takes it from {JOIN_CODE}")
     command.add_argument("--name", help="what the device is called (default: the computer's name)")
-    command.add_argument("--label", action="append", help="a label to select the device by; may be repeated")
+    command.add_argument("--label", action="append", help="a label that plans select by, if it is approved; repeatable")
     command.add_argument(
         "--profile", nargs="+", metavar=("PROFILE", "DIR"), help=f"{', '.join(Profile)}; then the folders it may use"
     )
@@ -263,7 +262,6 @@ def parser() -> argparse.ArgumentParser:
     command = add("run", run, "run the agent in the foreground")
     command.add_argument("--hub", metavar="URL", help="reach the same hub by another address")
     command.add_argument("--lab", action="store_true", help="offer the lab's tools too")
-    command.add_argument("--label", action="append")
     command.add_argument(
         "--slots", type=_slots, default=DEFAULT_SLOTS, help="how many calls run at once (default %(default)s)"
     )

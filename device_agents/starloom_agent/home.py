@@ -17,6 +17,7 @@ class Joined(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The hub that this device has joined; `hub_key` (raw public key, base64) is pinned from then on.
 
     `pin` is the public key of its certificate, `via` where a tunnel to it ends here (see `dialling`); both may be "".
+    `labels` stand in the files of older versions; the hub keeps them.
     """
 
     hub: str

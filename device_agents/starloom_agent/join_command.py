@@ -11,11 +11,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
-
 from starloom_agent import background, joining, service
 from starloom_agent.dialling import Route
-from starloom_agent.home import AgentHome, Joined
+from starloom_agent.home import AgentHome
 from starloom_agent.identity import load_or_make
 from starloom_agent.platforms import processes
 from starloom_agent.policy import ANSWERS_HUB, PROFILE_WORDS, Policy
@@ -97,9 +95,10 @@ def join(options: argparse.Namespace) -> int:
     home.make()
     identity = load_or_make(home.key)
     name = options.name or platform.node().split(".")[0] or "device"
-    asked = joining.Asked(code=code, name=name, os=processes.os_name(), profile=policy.profile)
+    labels = tuple(options.label or ())
+    asked = joining.Asked(code=code, name=name, os=processes.os_name(), profile=policy.profile, labels=labels)
     record = joining.join(route, asked, identity, say=show)
-    home.join(replace_labels(record, options.label))
+    home.join(record)
     write_policy(home.policy, policy)
     show(f"This device has joined {hub} as {record.name}, profile {policy.profile}.")
     if options.start:
@@ -130,7 +129,3 @@ def typed(home: AgentHome, command: str) -> str:
     program = shutil.which("starloom-agent") or str(Path(sys.executable).with_name("starloom-agent"))
     usual = home.root == AgentHome.at(None).root
     return shlex.join([program, command, *([] if usual else ["--home", str(home.root)])])
-
-
-def replace_labels(record: Joined, labels: list[str] | None) -> Joined:
-    return msgspec.structs.replace(record, labels=list(labels or []))

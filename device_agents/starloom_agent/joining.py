@@ -38,6 +38,7 @@ class Asked:
     name: str
     os: str
     profile: Profile
+    labels: tuple[str, ...] = ()
 
 
 def hub_address(url: str) -> str:
@@ -107,13 +108,15 @@ def join(
     Raises:
         JoinRefused: denied, expired, a bad code, words that differ, or no hub.
     """
-    body = {
+    body: dict[str, Any] = {
         "code": asked.code,
         "key": identity.key,
         "name": asked.name,
         "os": asked.os,
         "profile": asked.profile.value,
     }
+    if asked.labels:  # a hub of an older version knows no such field
+        body["labels"] = list(asked.labels)
     hub = route.hub
     answer = request(route, "POST", "/agent/join", body)
     hub_key = str(answer.get("hub_key", ""))
@@ -135,4 +138,8 @@ def join(
             f"{hub} did not let this device in: {answer.get('reason') or answer.get('state') or 'no reason'}"
         )
     name = str(answer.get("name") or asked.name)
+    labels = [str(label) for label in answer.get("labels") or []]
+    missing = [label for label in asked.labels if label not in labels]
+    if missing:
+        say(f"Without the labels {', '.join(missing)}: nobody saw them. At the hub: starloom device label {name} LABEL")
     return Joined(hub=hub, hub_key=hub_key, name=name, pin=route.pin, via=route.via)

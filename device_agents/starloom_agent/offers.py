@@ -114,7 +114,6 @@ def make_offer(
     *,
     slots: int,
     folder: Path,
-    labels: list[str],
     sandbox: Sandbox = NOT_TRIED,
     answered: str = "",
 ) -> OfferFrame:
@@ -138,7 +137,7 @@ def make_offer(
         )
         for tool in tools
     ]
-    said = {**facts(folder, sandbox), **({"labels": ",".join(labels)} if labels else {})}
+    said = facts(folder, sandbox)
     if answered:
         said["answered"] = answered
     plain = Offer(digest="", facts=said, grants=sorted(policy.allowed), slots=slots, tools=offered)

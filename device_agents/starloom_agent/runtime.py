@@ -73,7 +73,6 @@ class Settings:
 
     slots: int = 4
     lab: bool = False
-    labels: tuple[str, ...] = ()
     reconnect_most_s: float = RECONNECT_MOST_S
 
 
@@ -116,9 +115,7 @@ class Agent:
         self._modules = modules
         self._settings = settings
         self._say = say
-        self.allowance = Allowance(
-            home, self._tools.values(), sandbox, slots=settings.slots, labels=settings.labels, say=say
-        )
+        self.allowance = Allowance(home, self._tools.values(), sandbox, slots=settings.slots, say=say)
         self._clock = clock
         self._conditions = Conditions(clock, home.root)
         self._leftovers = Leftovers(home.run / "detached.json")

@@ -111,6 +111,7 @@ class Enrollment(Record, frozen=True, kw_only=True):
     """One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is never the code.
 
     `replaces` is the device whose name and labels this one takes when it is let in, and which is revoked then.
+    `labels` are those that the device asks for; a person who approves it gives them to it.
     """
 
     attempts: int = 0
@@ -122,6 +123,7 @@ class Enrollment(Record, frozen=True, kw_only=True):
     id: str
     key: str | None = None
     label: str = ""
+    labels: list[str] = []
     name: str = ""
     os: str = ""
     owner: str

@@ -24,7 +24,7 @@ from tests.arch.running import Installation, installation
 from tests.waiting import SLOWER
 
 SKIPS = {
-    "starts-the-service": "`make run` stays until Ctrl-C; `make demo-check` runs the same and asserts it",
+    "starts-the-service": "`make run` stays until Ctrl-C; tests/arch/test_first_minutes.py walks it",
     "runs-this-test": "`make test` runs this file",
     "runs-for-a-while": "tests/chaos/test_scenarios.py runs every scenario by the same command",
     "needs-another-machine": "there is no second machine with a login here",

@@ -38,7 +38,7 @@ class _Idle:
 
     def welcomed(self, welcome: Welcome, proved_at: float) -> list[Frame]:
         self.online.set()
-        return [make_offer((), Policy(), slots=4, folder=self._folder, labels=[])]
+        return [make_offer((), Policy(), slots=4, folder=self._folder)]
 
     def received(self, frames: list[Frame]) -> None:
         """Orders cannot come: nothing is offered."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.cli.test_commands import StubHub, hub, starloom
 
 __all__ = ["hub"]
@@ -92,6 +94,23 @@ def test_what_needs_an_approval_is_shown_with_the_hash_to_give(hub: StubHub) -> 
     hub.answers["POST", "/schedules"] = (201, shown())
     assert starloom(hub, "schedule", "add", "restart it", "--cron", "@daily", "--approve", "abc")[0] == 0
     assert hub.asked[-1][2]["plan_hash"] == "abc"
+
+
+@pytest.mark.parametrize(("approve", "expected"), [((), 4), (("--approve", "abc"), 0), (("--approve", "other"), 4)])
+def test_a_preview_of_a_clock_ends_as_its_saving(hub: StubHub, approve: tuple[str, ...], expected: int) -> None:
+    plan = {
+        "asks_approval": True,
+        "effects": ["change"],
+        "missing_grants": [],
+        "name": "Restart",
+        "plan_hash": "abc",
+        "tasks": [],
+        "understood": {"outcome": "exact"},
+        "warnings": [],
+    }
+    shown_plan = {"plan": plan, "in_words": "Daily", "zone": "UTC", "next": []}
+    hub.answers["POST", "/schedule-preview"] = (200, shown_plan)
+    assert starloom(hub, "schedule", "add", "restart it", "--cron", "@daily", "--preview", *approve)[0] == expected
 
 
 def test_the_list_tells_what_stopped_and_what_is_new(hub: StubHub) -> None:

@@ -310,6 +310,30 @@ def test_stop_all_shows_who_confirmed_and_names_who_is_away(hub: StubHub) -> Non
     assert (code, said.strip()) == (0, "Nothing runs.")
 
 
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+@pytest.mark.parametrize(
+    ("asks", "approve", "expected"),
+    [(True, (), 4), (False, (), 0), (True, ("--approve", "abc"), 0), (True, ("--approve", "of another"), 4)],
+)
+def test_a_preview_of_what_needs_an_approval_ends_with_4(
+    hub: StubHub, asks: bool, approve: tuple[str, ...], expected: int, as_json: tuple[str, ...]
+) -> None:
+    task = {"device": "srv", "devices": [], "effects": ["change"], "id": "go", "tool": "x", "why": "named"}
+    found = {
+        "asks_approval": asks,
+        "effects": ["change"],
+        "missing_grants": [],
+        "name": "Restart",
+        "plan_hash": "abc",
+        "tasks": [task],
+        "understood": {"outcome": "exact"},
+        "warnings": [],
+    }
+    hub.answers[("POST", "/constellations/preview")] = (200, found)
+    code, said = starloom(hub, "submit", "restart nginx on srv", "--preview", *approve, *as_json)
+    assert (code, "abc" in said) == (expected, True)
+
+
 @pytest.mark.parametrize(
     ("understood", "expected"),
     [

@@ -55,7 +55,7 @@ def home(tmp_path: Path) -> AgentHome:
 
 @pytest.fixture
 def call(home: AgentHome) -> Callable[..., Decision]:
-    allowance = Allowance(home, (), NOT_TRIED, slots=1, labels=(), say=lambda _text: None)
+    allowance = Allowance(home, (), NOT_TRIED, slots=1, say=lambda _text: None)
 
     def judged(task: str = "c1/restart", **args: object) -> Decision:
         allowance.read_again()
@@ -173,7 +173,7 @@ def test_a_broken_file_is_no_answer(home: AgentHome, call: Callable[..., Decisio
 
 
 def test_an_answer_is_noticed_as_a_change_of_what_is_offered(home: AgentHome, call: Callable[..., Decision]) -> None:
-    allowance = Allowance(home, (), NOT_TRIED, slots=1, labels=(), say=lambda _text: None)
+    allowance = Allowance(home, (), NOT_TRIED, slots=1, say=lambda _text: None)
     allowance.read_again()
     before = allowance.offer().offer.digest
     call()
@@ -275,7 +275,7 @@ def test_a_quiet_folder_is_not_read_again_and_a_changed_one_is(tmp_path: Path) -
 
 def frames_of(home: AgentHome, **policy: Any) -> tuple[Allowance, OwnerAsk]:
     write_policy(home.policy, operate(**policy))
-    allowance = Allowance(home, (), NOT_TRIED, slots=1, labels=(), say=lambda _text: None)
+    allowance = Allowance(home, (), NOT_TRIED, slots=1, say=lambda _text: None)
     allowance.read_again()
     allowance.decide(RESTART, {**NGINX, "name": "hunter2"}, writes=None, task="c1/restart", hide=["hunter2"])
     (ask,) = allowance.asks().open

@@ -34,7 +34,7 @@ def test_every_tool_that_needs_a_process_says_why_it_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    offer = make_offer(all_tools(), Policy(profile=Profile.OPERATE), slots=1, folder=tmp_path, labels=[]).offer
+    offer = make_offer(all_tools(), Policy(profile=Profile.OPERATE), slots=1, folder=tmp_path).offer
     told = {tool.name: tool.unavailable for tool in offer.tools}
     assert told.pop("lab.echo") is None
     assert all(reason is not None and "use WSL 2" in reason for reason in told.values())

@@ -17,7 +17,7 @@ from typing import Any
 
 from starloom.cli.agents import LocalAgent, computer_name, join
 from starloom.lab.ports import free_port
-from starloom.lab.sample import WORDS, Places
+from starloom.lab.sample import Places, words_for
 from starloom_protocol.vocabulary import Profile
 from tests.installation import Installation, end_process, kill
 from tests.waiting import until
@@ -193,7 +193,7 @@ class Stack(Installation):
         for schedule in now.schedules - before.schedules:
             self.client.delete(f"/schedules/{schedule}")
         for row in self.client.get("/constellations")["items"]:
-            if row["state"] not in ENDED and row["request"] != WORDS:
+            if row["state"] not in ENDED and row["request"] != words_for(PHONE, SERVER, self.desktop):
                 self.client.post(f"/constellations/{row['id']}/cancel")
                 self.until_state(row["id"], *ENDED)
         for device in now.devices - before.devices:

@@ -94,7 +94,7 @@ def test_home_and_the_list_of_all(page: Page, screens: Screens, sample: Seen, wi
     expect(page.locator('a[href^="/constellations/c-"]').first).to_be_visible()
     screens.shoot(page, "constellations", "all", width)
     # Whatever else was asked for since: a person who knows a word of it finds it.
-    page.get_by_role("textbox", name="Search constellations").fill("back up the pictures of my phone")
+    page.get_by_role("textbox", name="Search constellations").fill("back up the pictures of demo-phone")
     found = page.locator(f'a[href="/constellations/{sample.constellation}"]')
     expect(found).to_be_visible()
     expect(found).to_contain_text("Photo backup is done")

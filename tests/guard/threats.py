@@ -188,6 +188,16 @@ THREATS = (
         part="what a tool may do is the device's own word: a device that calls a tool harmless is believed",
     ),
     Threat(
+        "T48",
+        "a device gives itself the labels that plans select by",
+        "labels asked for at joining are shown and given by the person who approves; no offer or later request counts",
+        (
+            "tests/edge/test_joined_labels.py::test_t48_a_device_gives_itself_no_labels",
+            "tests/edge/test_joined_labels.py::test_t48_a_second_request_changes_no_labels",
+            "tests/edge/test_joined_labels.py::test_t48_the_place_of_a_device_keeps_its_labels",
+        ),
+    ),
+    Threat(
         "T43",
         "a device fetches what no attempt of it names",
         "rights by attempt; an upload of known bytes has to show all of them",

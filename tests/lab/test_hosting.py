@@ -39,9 +39,6 @@ class Hub:
             self.orders[str(item["order"])] = item
             self._changed.notify_all()
 
-    def get(self, path: str) -> Any:
-        return {"items": [{"name": "toy", "id": "d-toy", "revoked": False}]}
-
     def post(self, path: str, body: Any, *, params: Any = None) -> Any:
         with self._changed:
             if self.away:
@@ -92,7 +89,7 @@ class Bench:
     def __init__(self) -> None:
         self.hub, self.toy, self.said = Hub(), Toy(), list[str]()
         client = cast(Client, self.hub)
-        self.host = Host({"toy": cast(DemoDevice, self.toy)}, client, client, self.said.append)
+        self.host = Host({"d-toy": cast(DemoDevice, self.toy)}, client, client, self.said.append)
 
     async def over(self, fault: str, task: asyncio.Task[None]) -> None:
         async with asyncio.timeout(WITHIN_S):

@@ -91,14 +91,19 @@ def read_corpus(folder: Path = FOLDER) -> Corpus:
 
 
 def _fleet(described: list[dict[str, Any]]) -> FleetView:
-    """Return a fleet whose phones have a camera besides the tools of every agent."""
-    devices = [device(**item) for item in described]
+    """Return a fleet whose phones have a camera besides the tools of every agent; `tools` are all that a device has."""
+    devices = [device(**{key: value for key, value in item.items() if key != "tools"}) for item in described]
     everyone = offer()
     capture = ToolOffer(
         name="camera.capture", title="Take a picture", effects=[Effect.CONTROL], repeatability=Repeatability.NEVER
     )
     phone = msgspec.structs.replace(everyone, tools=[*everyone.tools, capture])
-    return fleet(*devices, offers={item.name: phone if "phone" in item.labels else everyone for item in devices})
+    offers = {item.name: phone if "phone" in item.labels else everyone for item in devices}
+    for item in described:
+        if only := item.get("tools"):
+            tools = [tool for tool in phone.tools if tool.name in only]
+            offers[item["name"]] = msgspec.structs.replace(phone, tools=tools)
+    return fleet(*devices, offers=offers)
 
 
 def _load(path: Path) -> Any:

@@ -1,6 +1,7 @@
 """Agents of this machine: joins one by a code that the owner's own hub made, and says how to run it.
 
-A home whose device the hub no longer knows is made anew, because a revoked key never comes back.
+A home remembers its device by id: names belong to the hub, and a person may give them to other devices. A home whose
+device the hub no longer knows is made anew, because a revoked key never comes back.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from starloom.cli.client import Client
-from starloom.cli.problems import Problem, unreachable
+from starloom.cli.exits import Exit
+from starloom.cli.problems import Problem, here
 from starloom.cli.processes import Program
 from starloom_protocol.vocabulary import Profile
 
@@ -50,12 +53,29 @@ def computer_name() -> str:
     return plain[:48] or "this-computer"
 
 
-def is_joined(client: Client, agent: LocalAgent) -> bool:
-    """Return whether the home belongs to a device that the hub still knows under this name."""
-    if not (agent.home / MARKER).exists():
-        return False
-    items = client.get("/devices")["items"]
-    return any(item["name"] == agent.name and not item.get("revoked") for item in items)
+@dataclass(frozen=True)
+class OwnDevice:
+    """The device that a home of this machine is at the hub, under its present name."""
+
+    id: str
+    name: str
+
+
+def own_device(client: Client, agent: LocalAgent) -> OwnDevice | None:
+    """Return the device that the home has joined as, None where the hub has none or has revoked it."""
+    marker = agent.home / MARKER
+    if not marker.exists():
+        return None
+    kept = marker.read_text().strip()
+    items = [item for item in client.get("/devices")["items"] if not item.get("revoked")]
+    # Homes of the first versions remember the name that they joined with.
+    found = next((item for key in ("id", "name") for item in items if item[key] == kept), None)
+    if found is None:
+        return None
+    device = OwnDevice(str(found["id"]), str(found["name"]))
+    if kept != device.id:
+        marker.write_text(device.id)
+    return device
 
 
 def point_at(agent: LocalAgent) -> None:
@@ -70,15 +90,16 @@ def point_at(agent: LocalAgent) -> None:
         part.replace(path)
 
 
-async def join(client: Client, agent: LocalAgent) -> None:
-    """Join the agent if it has not yet.
+async def join(client: Client, agent: LocalAgent) -> OwnDevice:
+    """Join the agent if it has not yet, and return its device; another may have the name already, so look at it.
 
     Raises:
         Problem: it could not join; the agent's own words are quoted.
     """
-    if await asyncio.to_thread(is_joined, client, agent):
+    before = await asyncio.to_thread(own_device, client, agent)
+    if before is not None:
         point_at(agent)
-        return
+        return before
     shutil.rmtree(agent.home, ignore_errors=True)
     for folder in agent.folders:
         folder.mkdir(parents=True, exist_ok=True)
@@ -110,27 +131,43 @@ async def join(client: Client, agent: LocalAgent) -> None:
         raise _refused(agent, f"it did not finish within {JOIN_S:g} s") from error
     if process.returncode != 0:
         raise _refused(agent, said.decode(errors="replace").strip()[-1000:])
-    (agent.home / MARKER).write_text(agent.name)
+    joined = await asyncio.to_thread(client.get, f"/enrollments/{made['id']}")
+    (agent.home / MARKER).write_text(str(joined["device"]))
+    return OwnDevice(str(joined["device"]), str(joined["name"]))
 
 
 async def until_online(client: Client, names: Sequence[str], *, within_s: float = 30.0) -> None:
-    """Wait until every one of these devices is online.
+    """Wait until every one of these devices, by name or id, is online.
 
     Raises:
-        Problem: one is not, in time.
+        Problem: one is not, in time; it says which and why.
     """
-    missing = set(names)
     deadline = asyncio.get_running_loop().time() + within_s
     while True:
-        items = await asyncio.to_thread(client.get, "/devices")
-        missing = set(names) - {item["name"] for item in items["items"] if item["link"] == "online" and item["tools"]}
+        items = (await asyncio.to_thread(client.get, "/devices"))["items"]
+        there = [item for item in items if item["link"] == "online" and item["tools"]]
+        missing = set(names) - {item[key] for item in there for key in ("id", "name")}
         if not missing:
             return
         if asyncio.get_running_loop().time() > deadline:
-            who = ", ".join(sorted(missing))
-            raise unreachable(f"{who} did not come online within {within_s:g} s", "See its log in the data folder.")
+            known = {item[key]: item for item in items for key in ("name", "id")}
+            reasons = [_absence(name, known.get(name)) for name in sorted(missing)]
+            raise device_missing(f"{'; '.join(reasons)}, after {within_s:g} s", "Read the log of its agent.")
         await asyncio.sleep(0.05)
 
 
+def _absence(name: str, item: dict[str, Any] | None) -> str:
+    if item is None:
+        return f"{name} is not in the fleet"
+    if item.get("revoked"):
+        return f"{item['name']} was revoked"
+    return f"{item['name']} has told no tools yet" if item["link"] == "online" else f"{item['name']} is {item['link']}"
+
+
+def device_missing(reason: str, hint: str) -> Problem:
+    """Return the problem of a device that the hub is without, while the hub itself is there."""
+    return here("device_missing", "A device is missing", reason, hint, Exit.FAILED)
+
+
 def _refused(agent: LocalAgent, said: str) -> Problem:
-    return unreachable(f"the agent {agent.name} could not join: {said}", "Run `starloom doctor`, then start again.")
+    return device_missing(f"the agent {agent.name} could not join: {said}", "Run `starloom doctor`, then start again.")

@@ -96,6 +96,7 @@ def submit(
         )
     body = what_runs(request, file, recipe, param)
     if preview:
+        from starloom.cli.exits import exit_of_preview
         from starloom.cli.preview_text import preview_text
 
         found = run.client.post("/constellations/preview", body)
@@ -103,9 +104,7 @@ def submit(
             run.emit(found)
         else:
             _print(preview_text(found))
-        understood = found.get("understood") or {}
-        if not found.get("tasks") and understood.get("outcome") != "exact" and not understood.get("by_model"):
-            raise typer.Exit(int(Exit.USAGE))
+        finish(exit_of_preview(found, approved=approve or ""))
         return
     if approve:
         body["plan_hash"] = approve

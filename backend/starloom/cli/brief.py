@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from starloom.cli.asking import read_plan
-from starloom.cli.exits import Exit
+from starloom.cli.exits import Exit, exit_of_preview
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import Problem, usage
 from starloom.cli.typed import say
@@ -91,6 +91,7 @@ def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) 
         return
     if run.as_json:
         run.emit(found)
+        finish(exit_of_preview(found))
         return
     from starloom.cli.preview_text import preview_text
     from starloom.cli.style import console
@@ -103,3 +104,4 @@ def _back(run: Invocation, answer: str, save: Path | None, approve: str | None) 
     else:
         again = f"starloom brief --answer {shlex.quote(answer)} --approve {found['plan_hash']}"
         say(f"Nothing has started. Start it: {again}")
+    finish(exit_of_preview(found))

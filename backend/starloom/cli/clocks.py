@@ -11,7 +11,8 @@ import typer
 from tzlocal import get_localzone_name
 
 from starloom.cli.asking import ParamOption, what_runs
-from starloom.cli.invocation import Invocation, hub_command
+from starloom.cli.exits import exit_of_preview
+from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import Problem, usage
 from starloom.cli.typed import say
 from starloom.cli.values import duration_s
@@ -71,10 +72,11 @@ def add(
         found = run.client.post("/schedule-preview", body)
         if run.as_json:
             run.emit(found)
-            return
-        _print_plan(found["plan"])
-        print(f"{found['in_words']}, {found['zone']}. The next firings:")
-        _print_times(found["next"])
+        else:
+            _print_plan(found["plan"])
+            print(f"{found['in_words']}, {found['zone']}. The next firings:")
+            _print_times(found["next"])
+        finish(exit_of_preview(found["plan"], approved=approve or ""))
         return
     body |= {"catch_up": catch_up.value, "name": name, "notify": notify.value, "overlap": overlap.value}
     if notify_on:

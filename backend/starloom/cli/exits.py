@@ -5,7 +5,9 @@ A watch that is cut never ends in `SUCCEEDED`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
+from typing import Any
 
 from starloom_protocol.vocabulary import Code, ConstellationState
 
@@ -47,3 +49,16 @@ def exit_of_refusal(status: int, code: str) -> Exit:
     if status in (400, 401, 403, 404, 405, 413, 415, 422):
         return Exit.USAGE
     return Exit.FAILED
+
+
+def exit_of_preview(found: Mapping[str, Any], *, approved: str = "") -> Exit:
+    """Return how what a preview shows would begin if it was submitted, `approved` being the hash given with it.
+
+    Words that no recipe fits and no model may plan are a mistake in the call; a plan that waits for an approval needs a
+    person.
+    """
+    understood = found.get("understood") or {}
+    if not found.get("tasks") and understood.get("outcome") != "exact" and not understood.get("by_model"):
+        return Exit.USAGE
+    waits = bool(found.get("asks_approval")) and approved != found.get("plan_hash")
+    return Exit.ATTENTION if waits else Exit.SUCCEEDED

@@ -1,4 +1,4 @@
-"""The fleet: `devices`, `device show|drain|resume|revoke|rename|seen`."""
+"""The fleet: `devices`, `device show|drain|resume|revoke|rename|label|seen`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def register(app: typer.Typer) -> None:
     hub_command(device, "resume")(resume_device)
     hub_command(device, "revoke")(revoke)
     hub_command(device, "rename")(rename)
+    hub_command(device, "label")(label)
     hub_command(device, "seen")(seen)
     app.add_typer(device, name="device")
 
@@ -87,6 +88,8 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
     print(f"{found['name']}  {found['id']}  {found['link']}  profile {found['profile']}")
     for line in _standing(found):
         say(f"  {line}")
+    if found.get("labels"):
+        print(f"  labels: {', '.join(found['labels'])}")
     offer = found.get("offer") or found
     for name, value in sorted((offer.get("facts") or {}).items()):
         print(f"  {name}: {value}")
@@ -170,3 +173,21 @@ def rename(run: Invocation, device: DeviceArgument, name: Annotated[str, typer.A
         run.emit(made)
     else:
         print(f"{found['name']} is now called {name}")
+
+
+def label(
+    run: Invocation,
+    device: DeviceArgument,
+    labels: Annotated[list[str] | None, typer.Argument(metavar="[LABEL]...", help="All of its labels.")] = None,
+) -> None:
+    """Give a device these labels in place of those it has; without any it has none."""
+    found = resolve(run, device)
+    made = run.client.patch(f"/devices/{found['id']}", {"labels": labels or []})
+    if run.as_json:
+        run.emit(made)
+    else:
+        print(
+            f"{found['name']} has the labels {', '.join(made['labels'])}"
+            if made["labels"]
+            else f"{found['name']} has no labels"
+        )

@@ -198,18 +198,18 @@ class Service:
         address = read_local(self._home)
         if address is None:
             raise unreachable(f"the hub left no address in {self._home}", f"See {self._log('hub')}.")
-        client = Client(address)
+        client, desktop = Client(address), ""
         try:
             if self._wishes.agent:
                 async with self._step("this computer's agent"):
-                    await self._start_agent(client, address)
+                    desktop = await self._start_agent(client, address)
             link = (await asyncio.to_thread(client.create, "/sign-in-links", {}))["url"]
             lan = await asyncio.to_thread(client.get, "/lan")
         finally:
             client.close()
         if self._wishes.demo:
             self._say(f"\nWatch it live (the link signs you in once):\n  {link}\n")
-            return await self._keep(self._demo_program(address), restart=False)
+            return await self._keep(self._demo_program(address, desktop), restart=False)
         self._say(_welcome(self._settings, link, lan))
         return None
 
@@ -246,7 +246,8 @@ class Service:
             found |= {"STARLOOM_LEASE_TTL_S": "6", "STARLOOM_LEASE_GRACE_S": "2", "STARLOOM_ALIVE_INTERVAL_S": "2"}
         return found
 
-    async def _start_agent(self, client: Client, address: HubAddress) -> None:
+    async def _start_agent(self, client: Client, address: HubAddress) -> str:
+        """Start this computer's agent, and return its device; without one the rest goes on, and it is said why."""
         name = computer_name()
         demo_folder = self._home / "demo" / "desktop"
         agent = LocalAgent(
@@ -258,13 +259,18 @@ class Service:
             folders=(demo_folder,) if self._wishes.demo else (),
             lab=self._settings.lab,
         )
-        await join(client, agent)
+        try:
+            device = await join(client, agent)
+        except Problem as problem:
+            self._say(f"  {problem}\n  {problem.hint} Everything else goes on without it.")
+            return ""
         await self._keep(agent.program(self._log("agent-" + name)))
+        return device.id
 
-    def _demo_program(self, address: HubAddress) -> Program:
+    def _demo_program(self, address: HubAddress, desktop: str) -> Program:
         wishes = self._wishes
         argv = [sys.executable, "-m", "starloom.lab.demo", "--home", str(self._home), "--url", address.url]
-        argv += ["--desktop", computer_name()] if wishes.agent else []
+        argv += ["--desktop", desktop] if desktop else []
         argv += [*(["--once"] if wishes.once else []), *([] if wishes.fault else ["--no-fault"])]
         argv += ["--report", str(wishes.report)] if wishes.report else []
         return Program("sample", argv)

@@ -229,6 +229,8 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
             asked = True
             print(f"\n{found['name']} ({found['os']}) asks to join. Both screens must show the same words:")
             print(f"\n    {found['words']}\n")
+            if found.get("labels"):
+                print(f"It asks for the labels {', '.join(found['labels'])}, by which plans choose devices.\n")
             allow = typer.confirm("Are they the same, and may it join?", default=False)
             body = {} if allow else {"reason": "refused at the command line"}
             run.client.post(f"/enrollments/{enrollment}/{'approve' if allow else 'deny'}", body)

@@ -88,6 +88,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         state="asking",
         device=item.device,
         key=item.key,
+        labels=before.labels if before is not None else _labels(item.labels),
         name=before.name if before is not None else _free_name(work, enrollment.label or item.name),
         os=item.os,
         words=item.words,
@@ -95,7 +96,8 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     )
     work.emit(shard.fleet, "enrollment_asked", enrollment.id, [("enrollment", enrollment.id, asking)])
     if enrollment.preapproved:
-        _approve(work, asking, item.profile)
+        # Nobody sees what it asks for, so it gets no labels but those of the device whose place it takes.
+        _approve(work, asking if before is not None else replace(asking, labels=[]), item.profile)
     work.answer(
         {"device": item.device, "name": asking.name, "state": "approved" if enrollment.preapproved else "asking"}
     )
@@ -125,7 +127,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         id=enrollment.device or "",
         joined_ms=work.at_ms,
         key=enrollment.key or "",
-        labels=before.labels if before is not None else [],
+        labels=enrollment.labels,
         link_since_ms=work.at_ms,
         name=_free_name(work, enrollment.name),
         os=enrollment.os,
@@ -297,7 +299,7 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
     elif item.action == "resume":
         draining.resume(work, device, item)
     elif item.action == "label":
-        labels = _labels(item.value)
+        labels = _labels_of(item.value)
         _put_device(work, "device_labelled", replace(device, labels=labels))
     elif item.action == "seen":
         if device.remembers:
@@ -309,12 +311,16 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
     work.answer({"id": device.id})
 
 
-def _labels(value: str) -> list[str]:
-    """Return labels from canonical text: a list of short names."""
+def _labels_of(value: str) -> list[str]:
+    """Return labels from canonical text."""
     try:
-        found = parse(value)
+        return _labels(parse(value))
     except ValueError as error:
         raise Refusal(fault(Code.BAD_REQUEST, str(error), "labels")) from error
+
+
+def _labels(found: Any) -> list[str]:
+    """Return labels, a list of short names, each once and in order."""
     if not isinstance(found, list) or len(found) > 32:
         raise Refusal(fault(Code.BAD_REQUEST, "labels are a list of at most 32 names", "labels"))
     for position, label in enumerate(found):

@@ -189,6 +189,7 @@ class EnrollmentAsked(Input, frozen=True, kw_only=True, tag="enrollment_asked"):
     device: str
     enrollment: str
     key: str
+    labels: list[str] = []
     name: str
     os: str
     profile: Profile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from starloom_protocol.lab_faults import FAULT_MAX_S
 from starloom_protocol.values import name_fault
@@ -153,22 +153,23 @@ class TriedModel(SetModel):
     model: Annotated[str, Field(max_length=200)] = ""
 
 
+def _label(value: str) -> str:
+    if "," in _clean(value):
+        raise ValueError("a label has no comma")
+    return value
+
+
+Labels = Annotated[list[Annotated[Name, AfterValidator(_label)]], Field(max_length=32)]
+
+
 class PatchDevice(Body):
     name: Name | None = None
-    labels: Annotated[list[Name], Field(max_length=32)] | None = None
+    labels: Labels | None = None
 
     @field_validator("name")
     @classmethod
     def _name(cls, value: str | None) -> str | None:
         return None if value is None else _clean(value)
-
-    @field_validator("labels")
-    @classmethod
-    def _labels(cls, value: list[str] | None) -> list[str] | None:
-        for label in value or []:
-            if "," in _clean(label):
-                raise ValueError("a label has no comma")
-        return value
 
 
 class DeviceControl(Reasoned):
@@ -193,13 +194,17 @@ class Enroll(Body):
 
 
 class Join(Body):
-    """A device redeems a join code with its own public key (base64 of 32 bytes)."""
+    """A device redeems a join code with its own public key (base64 of 32 bytes).
+
+    `labels` are a wish: the person who approves the device sees them and gives them to it.
+    """
 
     code: Annotated[str, StringConstraints(max_length=64)]
     key: Annotated[str, StringConstraints(max_length=64)]
     name: Name
     os: Annotated[str, StringConstraints(max_length=64)] = ""
     profile: Profile = Profile.OBSERVE
+    labels: Labels = []
 
     @field_validator("name")
     @classmethod

@@ -408,6 +408,7 @@ def enrollment_shape(enrollment: Enrollment) -> dict[str, Any]:
         "id": enrollment.id,
         "state": enrollment.state,
         "label": enrollment.label,
+        "labels": enrollment.labels,
         "name": enrollment.name,
         "os": enrollment.os,
         "device": enrollment.device,

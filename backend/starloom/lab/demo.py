@@ -18,19 +18,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from starloom.cli.agents import LocalAgent, join, until_online
+from starloom.cli.agents import LocalAgent, OwnDevice, device_missing, join, until_online
 from starloom.cli.client import Client
 from starloom.cli.discovery import HubAddress, hub_option, read_local
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import show_problem
-from starloom.cli.problems import Problem, unreachable
+from starloom.cli.problems import Problem, here, unreachable
 from starloom.cli.view import View
 from starloom.cli.watching import outcome
 from starloom.lab.demo_device import DemoDevice
 from starloom.lab.demo_screen import DemoScreen
 from starloom.lab.hosting import Host
 from starloom.lab.proxy import FaultProxy
-from starloom.lab.sample import CUT_TASK, WORDS, Places, evidence, figures_of, sleeps_in, upload_of
+from starloom.lab.sample import CUT_TASK, Places, evidence, figures_of, sleeps_in, upload_of, words_for
 from starloom_protocol.feed import Event
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Profile, TaskState
 
@@ -42,7 +42,7 @@ POLL_S = 10.0
 
 @dataclass(frozen=True)
 class Choices:
-    """What the sample was asked for."""
+    """What the sample was asked for. `desktop` is the id of this computer's device, empty if it has none."""
 
     home: Path
     url: str
@@ -61,10 +61,13 @@ class Sample:
         self._client = Client(address)
         self._listener = Client(address)
         self._devices: dict[str, DemoDevice] = {}
+        self._joined: dict[str, OwnDevice] = {}
+        self._words = ""
         self._screen = DemoScreen(self._names)
         self._orders = Client(address)
         self._reports = Client(address)
-        self._host = Host(self._devices, self._orders, self._reports, self._screen.say)
+        self._hosted: dict[str, DemoDevice] = {}
+        self._host = Host(self._hosted, self._orders, self._reports, self._screen.say)
         self._hosting: asyncio.Task[None] | None = None
         self._view: View | None = None
         self._events: list[Event] = []
@@ -80,10 +83,10 @@ class Sample:
         """
         await self._prepare()
         # What words mean is looked at first; its hash says that this very plan is approved.
-        preview = await asyncio.to_thread(self._client.post, "/constellations/preview", {"request": WORDS})
+        preview = await asyncio.to_thread(self._client.post, "/constellations/preview", {"request": self._words})
         if not preview["plan_hash"]:
-            raise unreachable(f"the words were not understood: {preview['understood']}", "See `starloom recipes`.")
-        asked = {"request": WORDS, "plan_hash": preview["plan_hash"]}
+            raise _stopped(f"the words were not understood: {preview['understood']['said']}", "See `starloom recipes`.")
+        asked = {"request": self._words, "plan_hash": preview["plan_hash"]}
         made = await asyncio.to_thread(self._client.create, "/constellations", asked)
         view = self._view = View(str(made["id"]))
         with self._screen.showing(view, fault=self._choices.fault):
@@ -121,12 +124,19 @@ class Sample:
         with self._screen.step("drawing 24 pictures on the demo phone"):
             await self._draw()
         with self._screen.step("two demo devices join"):
-            for device in self._devices.values():
-                await join(self._client, device.agent)
+            for name, device in self._devices.items():
+                self._joined[name] = joined = await join(self._client, device.agent)
+                self._hosted[joined.id] = device
                 await device.start()
             self._hosting = asyncio.create_task(self._host.run(), name="lab")
-            await until_online(self._client, [SERVER, PHONE, self._choices.desktop])
-        self._screen.introduce(WORDS, fault=self._choices.fault)
+            if not self._choices.desktop:
+                raise device_missing("this computer's agent has not started", "The reason stands above.")
+            ids = [device.id for device in self._joined.values()]
+            await until_online(self._client, [*ids, self._choices.desktop])
+        names = await asyncio.to_thread(self._names)
+        phone, server = names[self._joined[PHONE].id], names[self._joined[SERVER].id]
+        self._words = words_for(phone, server, names[self._choices.desktop])
+        self._screen.introduce(self._words, fault=self._choices.fault)
 
     async def _start_link(self, name: str) -> FaultProxy:
         """Listen on the port of the last time where it is free, so that the device finds its hub again by itself."""
@@ -169,11 +179,16 @@ class Sample:
             if view.final:
                 return
             if stuck and not fresh:
-                raise unreachable(
-                    "the sample waits for a person, which it should not",
-                    f"See why: starloom why - it is {view.constellation}.",
+                raise _stopped(
+                    f"it waits for a person: {await asyncio.to_thread(self._why, view.constellation)}",
+                    f"It goes on when that is mended (starloom why {view.constellation}).",
                 )
             stuck = view.needs_person()
+
+    def _why(self, constellation: str) -> str:
+        items = self._client.get(f"/constellations/{constellation}/why")["items"]
+        waiting = [str(item["sentence"]) for item in items if item["state"] == "ready"]
+        return " ".join(dict.fromkeys(waiting)) or "see the page"
 
     async def _break(self, view: View) -> None:
         """Ask the lab, as anyone may, to kill the phone's agent for two seconds, in the middle of `send.3`."""
@@ -188,7 +203,7 @@ class Sample:
             f"the demo phone's link was cut after {passed} of {upload.total} bytes of {CUT_TASK} "
             f"and its agent killed (SIGKILL); it starts again after {PHONE_OFF_S:g} s"
         )
-        wish = {"target": "device", "device": PHONE, "kind": "kill", "for_s": PHONE_OFF_S}
+        wish = {"target": "device", "device": self._joined[PHONE].id, "kind": "kill", "for_s": PHONE_OFF_S}
         asked = await asyncio.to_thread(self._client.create, "/lab/faults", wish)
         await self._host.over(str(asked["id"]))
 
@@ -218,12 +233,22 @@ class Sample:
 
     async def _tell(self, view: View) -> int:
         figures = figures_of(view, self._events, sleeps_in(view))
-        link = (await asyncio.to_thread(self._client.create, "/sign-in-links", {}))["url"]
-        told = (self._choices.url, str(link), self._choices.once, hub_option(self._choices.home))
-        await asyncio.to_thread(self._screen.finish, view, figures, *told)
+        await asyncio.to_thread(self._screen.finish, view, figures)
+        if not self._choices.once:
+            await self.tell_next()
         if self._choices.report is not None:
             self._choices.report.write_text(json.dumps(evidence(view, self._events, figures), indent=1))
         return int(outcome(view))
+
+    async def tell_next(self) -> None:
+        """Say where the page is and what to try; the service goes on, also where the sample could not."""
+        link = (await asyncio.to_thread(self._client.create, "/sign-in-links", {}))["url"]
+        told = (self._choices.url, str(link), hub_option(self._choices.home))
+        await asyncio.to_thread(self._screen.tell_next, *told)
+
+
+def _stopped(reason: str, hint: str) -> Problem:
+    return here("sample_stopped", "The sample cannot go on", reason, hint, Exit.FAILED)
 
 
 async def carry_out(choices: Choices) -> int:
@@ -247,6 +272,8 @@ async def carry_out(choices: Choices) -> int:
         except Problem as problem:
             show_problem(problem, as_json=False)
             code = int(problem.exit_code)
+            if not choices.once and problem.exit_code is not Exit.UNREACHABLE:
+                await sample.tell_next()
         if not choices.once:
             await stopping
         return code
@@ -262,7 +289,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The sample of `make run`; started by `starloom up --demo`.")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--url", required=True)
-    parser.add_argument("--desktop", required=True)
+    parser.add_argument("--desktop", default="")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--no-fault", action="store_true")
     parser.add_argument("--report", type=Path)

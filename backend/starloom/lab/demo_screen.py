@@ -103,8 +103,8 @@ class DemoScreen:
         )
         return Group(*parts)
 
-    def finish(self, view: View, figures: Figures, url: str, link: str, once: bool, hub: str) -> None:
-        """Print the answer, the times, the address and what to try; `hub` is the option that names this one."""
+    def finish(self, view: View, figures: Figures) -> None:
+        """Print the answer and the times."""
         out = self._console
         out.print()
         if view.answer is not None:
@@ -114,8 +114,10 @@ class DemoScreen:
             f"{seconds(round(figures.wall_s * 1000))} on the clock; {figures.versions} versions of the plan; "
             f"{figures.attempts_repeated} task repeated after {figures.fault_injected} fault."
         )
-        if once:
-            return
+
+    def tell_next(self, url: str, link: str, hub: str) -> None:
+        """Print the address and what to try; `hub` is the option that names this one."""
+        out = self._console
         out.print(f"\nThe page is at {url}. This link signs you in once:\n  {link}\n", soft_wrap=True)
         out.print(
             typed(

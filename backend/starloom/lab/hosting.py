@@ -23,7 +23,7 @@ SEEN_MOST: Final = 100
 
 
 class Host:
-    """Holds devices for the hub from `run` to its end. `orders` is used from one thread at a time, `reports` too."""
+    """Holds devices, by id, for the hub from `run` to its end. `orders` and `reports` are used from one thread each."""
 
     def __init__(
         self, devices: Mapping[str, DemoDevice], orders: Client, reports: Client, say: Callable[[str], None]
@@ -40,19 +40,17 @@ class Host:
 
     async def run(self) -> None:
         """Take orders until cancelled; a hub that is away is asked again."""
-        ids: dict[str, DemoDevice] = {}
         try:
             while True:
                 try:
-                    ids = ids or await self._ids()
-                    held = {identity: device.can for identity, device in ids.items()}
+                    held = {identity: device.can for identity, device in self._devices.items()}
                     body = {"devices": held, "seen": list(self._seen)[-SEEN_MOST:]}
                     got = await asyncio.to_thread(self._orders.post, "/lab/orders", body, params={"wait_s": WAIT_S})
                 except Problem:
                     await asyncio.sleep(AWAY_S)
                     continue
                 for order in got["items"]:
-                    self._take(order, ids[order["device"]])
+                    self._take(order, self._devices[order["device"]])
         finally:
             tasks = list(self._under_way.values())
             for task in tasks:
@@ -62,11 +60,6 @@ class Host:
     async def over(self, fault: str) -> None:
         """Wait until a fault is over or has failed, as far as this program is concerned."""
         await self._over.setdefault(fault, asyncio.Event()).wait()
-
-    async def _ids(self) -> dict[str, DemoDevice]:
-        items = (await asyncio.to_thread(self._orders.get, "/devices"))["items"]
-        known = {str(item["name"]): str(item["id"]) for item in items if not item["revoked"]}
-        return {known[name]: device for name, device in self._devices.items() if name in known}
 
     def _take(self, order: dict[str, Any], device: DemoDevice) -> None:
         fault = str(order["id"])

@@ -13,10 +13,14 @@ from starloom_protocol.entities import Attempt, Item
 from starloom_protocol.feed import Event
 from starloom_protocol.values import parse
 
-WORDS = "Back up the pictures of my phone to the server, check every copy, and put a contact sheet on my desktop."
 CUT_TASK = "send.3"
 CUT_FAMILY, CUT_KEY = "send", "3"
 ARTIFACTS_PATH = "/aip/v1/artifacts/"
+
+
+def words_for(phone: str, server: str, desktop: str) -> str:
+    """Return the request, which names its devices: a fleet may have other phones and servers."""
+    return f"Back up the pictures of {phone} to {server}, check every copy, and put a contact sheet on {desktop}."
 
 
 @dataclass(frozen=True)

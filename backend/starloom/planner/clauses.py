@@ -27,6 +27,11 @@ _PRONOUNS: Final = word_set(
     "i we you he she it they them him us this these those someone somebody anyone anybody everyone everybody something"
     " anything nothing everything everywhere here there all any each both some stuff things thing"
 )
+MANNERS: Final = word_set(
+    "advance background black bulk case color colour detail details full general grayscale greyscale parallel private"
+    " public secret sequence short time total turn"
+)
+"""Words that with *in* before them say how: *in colour*, *in full*."""
 PERSONS: Final = word_set("i we you he she they me us him her them your their")
 """Words that a sentence has and no command."""
 _VERBS: Final = word_set(

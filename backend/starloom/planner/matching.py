@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from starloom.planner.catalogue import param_title
+from starloom.planner.clauses import MANNERS
 from starloom.planner.fleet import FleetView
 from starloom.planner.mentions import mentioned
 from starloom.planner.phrases import (
@@ -213,6 +214,18 @@ def _is_of_a_phrase(kind: str, taken: Taken, telling: Collection[str]) -> bool:
     return kind == "path" and taken.trust is Trust.PLAIN and str(taken.value) in telling
 
 
+def _may_be_a_manner(kind: str, taken: Taken, phrase: Phrase, name: str) -> bool:
+    """Say whether words after *in* may be how or when rather than where: *in colour*, *in PDF*, *in an hour*.
+
+    Written as a name - `Receipts`, `./receipts`, *the folder receipts* - they are a folder, and before the rest of a
+    phrase most words are one: *find duplicates in music on nas*.
+    """
+    if kind != "path" or taken.trust is not Trust.PLAIN or phrase.before(name) != "in":
+        return False
+    first = str(taken.value).split()[0]
+    return first.casefold() in MANNERS or (phrase.parts[-1] == (name, True) and (first.islower() or first.isupper()))
+
+
 def _fit(
     recipe: Recipe,
     phrase: Phrase,
@@ -229,7 +242,10 @@ def _fit(
     enough = len(phrase.telling) >= _TELLS_ENOUGH or phrase.says + sure >= _SAYS_ENOUGH
     least = Trust.PLAIN if enough else Trust.SURE
     trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(
-        _is_of_a_phrase(recipe.params[name].type, item, telling) for name, item in said.items() if item.filled
+        _is_of_a_phrase(recipe.params[name].type, item, telling)
+        or _may_be_a_manner(recipe.params[name].type, item, phrase, name)
+        for name, item in said.items()
+        if item.filled
     )
     unsaid = all(not item.reason for item in candidate.missing)
     return _Fit(candidate, len(phrase.literals), order, trusted and not candidate.missing, trusted and unsaid)

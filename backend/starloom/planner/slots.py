@@ -46,6 +46,7 @@ _KINDS: dict[str, frozenset[str]] = {
     "laptop": frozenset({"macbook", "thinkpad"}),
     "mac": frozenset({"macbook", "imac"}),
 }
+_FOLDERS = ("folder", "directory")
 _PATH_WORDS_MOST = 5
 _FILE_WORDS_MOST = 6
 _TEXT_WORDS_MOST = 12
@@ -150,13 +151,13 @@ def _few_enough(taken: Taken, param: ParamDoc) -> Taken:
 def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     """Return `{name}` for one device, `{any: [{name}, ...]}` for several named together."""
     text = _unquoted(text)
-    parts = [part for part in _BETWEEN.split(text.strip()) if part]
-    if 1 < len(parts) <= _DEVICES_NAMED_MOST:
-        return _together([take_device(part, param, fleet) for part in parts])
     words = [word for word in text.casefold().split() if word not in _ARTICLES]
     named = fleet.by_name.get(text.casefold()) or fleet.by_name.get(" ".join(words))
     if named is not None:
-        return Taken({"name": named.name})
+        return _named(named, param, fleet)
+    parts = [part for part in _BETWEEN.split(text.strip()) if part]
+    if 1 < len(parts) <= _DEVICES_NAMED_MOST:
+        return _together([take_device(part, param, fleet) for part in parts])
     if not words:
         return Taken(reason="it names no device")
     if len(words) > _DEVICE_WORDS_MOST:
@@ -183,9 +184,22 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
         return Taken(reason=f"{text} may be {' or '.join(names)}", choices=names)
     unable = [device for device in _of_class(kind, fleet.devices, guess=False) if device not in able]
     if len(unable) == 1:
-        lacks = " and ".join(tool for tool in param.needs if tool not in unable[0].tools)
-        return Taken(reason=f"{unable[0].name} does not offer {lacks}", choices=tuple(device.name for device in able))
+        return _unable(unable[0], param, able)
     return _unknown(text, kind, able)
+
+
+def _named(named: DeviceSeen, param: ParamDoc, fleet: FleetView) -> Taken:
+    """Return the device that has this very name; where it lacks the tools and its kind has them, a person chooses."""
+    able = fleet.able(param.needs)
+    alike = [] if named in able else _of_class(singular(named.name.casefold()), able, guess=False)
+    if not alike:
+        return Taken({"name": named.name})
+    return _unable(named, param, [*alike, *(device for device in able if device not in alike)])
+
+
+def _unable(device: DeviceSeen, param: ParamDoc, able: Sequence[DeviceSeen]) -> Taken:
+    lacks = " and ".join(tool for tool in param.needs if tool not in device.tools)
+    return Taken(reason=f"{device.name} does not offer {lacks}", choices=tuple(one.name for one in able))
 
 
 def _unknown(text: str, kind: str, able: Sequence[DeviceSeen]) -> Taken:
@@ -285,14 +299,15 @@ def _take_text(text: str, fleet: FleetView) -> Taken:
 
 
 def _take_path(text: str, fleet: FleetView) -> Taken:
-    words = _without_articles(text, "folder", "directory")
+    words = _without_articles(text, *_FOLDERS)
     reason = _refusal(words, fleet, "a path")
     if reason:
         return Taken(reason=reason)
     marked = any(_PATH_MARK.search(word) for word in words)
     if not marked and (len(words) > _PATH_WORDS_MOST or names_nothing(words) or not _PREPOSITIONS.isdisjoint(words)):
         return Taken(reason=f"{text!r} does not look like a path; quote it if it is one")
-    return Taken(" ".join(words), trust=Trust.SURE if marked else Trust.PLAIN)
+    called = len(words) < len(_without_articles(text))
+    return Taken(" ".join(words), trust=Trust.SURE if marked or called else Trust.PLAIN)
 
 
 def _take_file(text: str, fleet: FleetView) -> Taken:

@@ -1,6 +1,7 @@
 """`fs.copy`, `fs.move`, `fs.trash`, `fs.restore`: files changing places inside the granted folders of one device.
 
-Nothing is deleted: what goes lies in the trash of its granted folder (`.starloom-trash`) until it is restored.
+Nothing is deleted: what goes lies in the trash of its granted folder (`.starloom-trash`) until it is restored. A
+restored ticket stays known, so that an undo may be repeated.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 TRASH = ".starloom-trash"
 _NOTE = "from.json"
+_RESTORED = ".restored"
+"""Notes of the tickets that were restored; no ticket begins with a dot."""
+RESTORED_MOST = 1000
 _CHUNK_BYTES = 1024 * 1024
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 
@@ -180,7 +184,10 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
 
 
 class Restore(Args, frozen=True, kw_only=True):
-    """Bring back what `fs.trash` took, by its tickets; a place that is taken meanwhile is an error."""
+    """Bring back what `fs.trash` took, by its tickets; a place that is taken meanwhile is an error.
+
+    A ticket that was restored before succeeds again and changes nothing (`moved` is false).
+    """
 
     tickets: list[str]
 
@@ -189,13 +196,19 @@ class _Origin(msgspec.Struct, frozen=True):
     path: str
 
 
-def _home_of(context: ToolContext, ticket: str) -> Path:
-    """Return where the trash keeps what a ticket stands for."""
-    if "/" not in ticket and "\0" not in ticket and not ticket.startswith("."):
+def _note_of(context: ToolContext, ticket: str) -> tuple[Path, Path]:
+    """Return the trash that knows a ticket, and the note on it there.
+
+    Raises:
+        ToolFailed: no trash knows it.
+    """
+    if ticket and "/" not in ticket and "\0" not in ticket and not ticket.startswith("."):
         for root in context.folders.write:
-            with plain(root / TRASH, "looking into the trash"):
-                if context.files.is_folder(root / TRASH / ticket):
-                    return root / TRASH / ticket
+            trash_of_root = root / TRASH
+            with plain(trash_of_root, "looking into the trash"):
+                for note in (trash_of_root / ticket / _NOTE, trash_of_root / _RESTORED / ticket):
+                    if context.files.is_file(note):
+                        return trash_of_root, note
     raise ToolFailed(Code.FILE_NOT_FOUND, f"the trash has no ticket {ticket}")
 
 
@@ -212,20 +225,36 @@ class Restored(TypedDict):
 def restore(context: ToolContext, args: Restore) -> Restored:
     back: list[RestoredItem] = []
     for ticket in args.tickets:
-        home = _home_of(context, ticket)
+        trash_of_root, at = _note_of(context, ticket)
         files = context.files
+        home, moved = trash_of_root / ticket, False
         with plain(home, "restoring"):
-            with files.open(home / _NOTE) as note:
-                target = context.resolve_write(msgspec.json.decode(note.read(), type=_Origin).path)
+            with files.open(at) as note:
+                origin = note.read()
+            target = context.resolve_write(msgspec.json.decode(origin, type=_Origin).path)
             kept = home / target.name
             if files.exists(kept):
                 if files.exists(target):
                     raise ToolFailed(Code.TOOL_FAILED, f"{target} exists again; move it away first")
                 files.make_folder(target.parent)
                 files.rename(kept, target)
+                moved = True
+            if at.parent == home:
+                _keep_note(context, at, trash_of_root / _RESTORED)
             files.remove_tree(home)
-        back.append({"path": os.fspath(target), "ticket": ticket})
+        back.append({"path": os.fspath(target), "ticket": ticket, "moved": moved})
     return {"items": back, "count": len(back)}
+
+
+def _keep_note(context: ToolContext, note: Path, folder: Path) -> None:
+    """Keep what a restored ticket stood for; of the newest tickets only, so that this stays small."""
+    files = context.files
+    files.make_folder(folder)
+    files.rename(note, folder / note.parent.name)
+    with files.scan(folder) as entries:
+        known = sorted(entry.name for entry in entries)
+    for name in known[:-RESTORED_MOST]:
+        files.remove(folder / name)
 
 
 def _writes(name: str, title: str, args: type[Args], run: Any, repeatability: Repeatability) -> Tool:
@@ -245,5 +274,5 @@ TOOLS = (
     _writes("fs.copy", "Copy a file or folder", Copy, copy, Repeatability.IDEMPOTENT),
     _writes("fs.move", "Move a file or folder", Move, move, Repeatability.IDEMPOTENT),
     _writes("fs.trash", "Put files into the trash", Trash, trash, Repeatability.IDEMPOTENT),
-    _writes("fs.restore", "Bring files back from the trash", Restore, restore, Repeatability.COMPENSABLE),
+    _writes("fs.restore", "Bring files back from the trash", Restore, restore, Repeatability.IDEMPOTENT),
 )

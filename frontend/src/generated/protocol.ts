@@ -509,6 +509,7 @@ export interface Enrollment {
   id: string;
   key?: string | null;
   label?: string;
+  labels?: string[];
   name?: string;
   os?: string;
   owner: string;

@@ -123,6 +123,12 @@ export function AddDevice({ enrollment, onClose }: { enrollment: string; onClose
               <p className="small dim">
                 {[record.os, record.profile_most ? `at most ${record.profile_most}` : ""].filter(Boolean).join(", ")}
               </p>
+              {!!record.labels?.length && (
+                <p>
+                  It asks for the labels <b className="strong">{record.labels.join(", ")}</b>, by which plans choose
+                  devices.
+                </p>
+              )}
               <div className="row">
                 <Button large kind="primary" className="grow" onClick={() => void decide(true)}>
                   Same, approve

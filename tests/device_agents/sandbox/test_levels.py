@@ -99,7 +99,7 @@ def test_the_unconfined_grant_alone_allows_no_python() -> None:
 
 
 def offered(policy: Policy, sandbox: Sandbox, folder: Path) -> ToolOffer:
-    offer = make_offer([PYTHON], policy, slots=1, folder=folder, labels=[], sandbox=sandbox).offer
+    offer = make_offer([PYTHON], policy, slots=1, folder=folder, sandbox=sandbox).offer
     assert offer.facts["sandbox"] == sandbox.level
     return offer.tools[0]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.tools import shift
 from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.interface import ToolFailed
 from starloom_agent.tools.naming import portable_name
@@ -174,7 +175,38 @@ def test_the_trash_gives_back_what_it_took(device: Device) -> None:
     assert taken["missing"] == ["a/none.txt"]
     device.call("fs.restore", tickets=[taken["items"][0]["ticket"]])
     assert (device.folder / "a/b.txt").read_bytes() == b"b"
-    assert not list((device.folder / ".starloom-trash").iterdir())
+    assert [path.name for path in (device.folder / ".starloom-trash").iterdir()] == [".restored"]
+
+
+def test_a_restore_may_be_repeated(device: Device) -> None:
+    device.write("a/b.txt", b"b")
+    device.write("c.txt", b"c")
+    tickets = device.call("fs.trash", paths=["a/b.txt", "c.txt"])["tickets"]
+    device.write("c.txt", b"in its place")
+    with pytest.raises(ToolFailed, match="exists again"):
+        device.call("fs.restore", tickets=tickets)
+    (device.folder / "c.txt").unlink()
+    again = device.call("fs.restore", tickets=tickets)
+    assert [item["moved"] for item in again["items"]] == [False, True]
+    device.write("a/b.txt", b"changed since")
+    (device.folder / "c.txt").rename(device.folder / "d.txt")
+    last = device.call("fs.restore", tickets=tickets)
+    assert [item["moved"] for item in last["items"]] == [False, False]
+    assert (device.folder / "a/b.txt").read_bytes() == b"changed since"
+    assert not (device.folder / "c.txt").exists()
+
+
+def test_restored_tickets_are_remembered_up_to_a_limit(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shift, "RESTORED_MOST", 2)
+    # A ticket begins with its second; these are as old as their order.
+    tickets = []
+    for second in range(4):
+        device.write(f"{second}.txt", b"x")
+        monkeypatch.setattr(shift.time, "time", lambda second=second: 1_700_000_000 + second)
+        tickets += device.call("fs.trash", paths=[f"{second}.txt"])["tickets"]
+    device.call("fs.restore", tickets=tickets)
+    kept = device.folder / ".starloom-trash" / ".restored"
+    assert sorted(path.name for path in kept.iterdir()) == tickets[2:]
 
 
 @pytest.mark.parametrize("ticket", ["../../etc", "", ".", "none"])

@@ -80,7 +80,7 @@ def test_the_owner_says_what_they_may_do(home: Path) -> None:
 
 def test_the_offer_has_the_schema_of_the_server_and_no_command(home: Path) -> None:
     found, _ = tools(home, more='env = {TOKEN = "abc123"}\n')
-    offered = make_offer(found.values(), Policy(), slots=1, folder=home, labels=[]).offer
+    offered = make_offer(found.values(), Policy(), slots=1, folder=home).offer
     (echo,) = [tool for tool in offered.tools if tool.name == "mcp.notes.echo"]
     assert parse(echo.args)["required"] == ["text"]
     assert "starloom-agent grant mcp:notes" in str(echo.unavailable)
