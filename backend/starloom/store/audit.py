@@ -25,7 +25,7 @@ LOOKED_AT_MOST: Final = 20_000
 COMMITS_AT_ONCE: Final = 50
 
 
-def kept_of(commit: PastCommit, link: bytes) -> Kept:
+def kept_of(commit: PastCommit, link: bytes, pruning: int = 0) -> Kept:
     """Return a commit of a history that is not in SQL as `read_kept` returns those that are."""
     return Kept(
         at_ms=commit.at_ms,
@@ -34,6 +34,7 @@ def kept_of(commit: PastCommit, link: bytes) -> Kept:
         incarnation=commit.incarnation,
         inputs=list(commit.inputs),
         pos=commit.pos,
+        pruning=pruning,
         spans=spans_of(map(decode_event, commit.events)),
         term=commit.term,
     )
@@ -56,6 +57,7 @@ def read_kept(connection: Connection, after: int, limit: int) -> list[Kept]:
             incarnation=row.incarnation,
             inputs=_listed(row.inputs),
             pos=row.pos,
+            pruning=row.pruning or 0,
             spans=spans[row.pos],
             term=row.term,
         )
