@@ -200,3 +200,19 @@ class PrunedContract:
         walk.take(await store.kept(0, 9))
         walk.ended(4)
         assert walk.breaks == list[Break]()
+
+    async def test_a_redis_that_forgot_that_one_left_has_it_no_more(self, world: World) -> None:
+        store = await world.store()
+        own = await store.take("a", 1)
+        await finish(store, own, "c1", first=1, ended_ms=5)
+        await store.commit(commit(own, 4, [("c4", 1, {"head": head("c4")})], sent_pos=3))
+        await store.watermark(3)
+        mark = await world.mark()
+        await store.retire([("c1", 3)])
+        await store.prune(await store.ended((0, ""), 9), 500, WHY)
+        await store.close()
+        await world.restart_redis(mark)
+        new = await world.store()
+        assert set((await new.take("b", 2)).heads) == {"access", "c4"}
+        assert set((await new.load()).heads) == {"access", "c4"}
+        assert await new.entities("c1") is None

@@ -406,6 +406,11 @@ def read_live_streams(connection: Connection, keep: Collection[str]) -> list[tup
     return list(read_last_seqs(connection, [*live, *keep]).items())
 
 
+def read_pruned(connection: Connection, streams: Collection[str]) -> set[str]:
+    """Return those of the streams that were pruned."""
+    return set(connection.execute(select(PRUNED.c.id).where(PRUNED.c.id.in_(streams))).scalars())
+
+
 def read_last_seqs(connection: Connection, streams: Collection[str]) -> dict[str, int]:
     """Return the number of the last event of each stream that has any, in the order given."""
     found = {stream: read_last_seq(connection, stream) for stream in dict.fromkeys(streams)}

@@ -226,6 +226,9 @@ class MemoryStore:
         for stream in keep:
             if stream not in redis.heads and stream in history.streams:
                 redis.put(history.whole(stream))
+        for stream in [stream for stream in redis.heads if stream in history.gone]:
+            # Redis has forgotten that it had left before it was pruned.
+            redis.put(Gone(stream))
         redis.hold(incarnation=history.meta.incarnation)
         self._own = Ownership(
             heads=dict(redis.heads),

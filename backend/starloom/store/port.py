@@ -268,6 +268,10 @@ class PruningPort(Protocol):
         ...
 
 
+class OwnerStore(CommitPort, PruningPort, Protocol):
+    """What the engine, which owns the shard, does with the store."""
+
+
 class ReadPort(Protocol):
     """What anyone may read: committed state and history."""
 
