@@ -193,6 +193,7 @@ class PrunedContract:
         assert (done.constellations, done.commits) == (["c1"], 1)
         assert [item.pos for item in await store.kept(0, 9)] == [2, 3]
         assert await store.entities("c1") is None
+        assert await store.position_of("c1", 0) is None
         await store.commit(commit(own, 4, [("fleet", 1, {"device/d": b"{}"})], sent_pos=4))
         await store.watermark(3)
         assert (await store.prune([], 600, WHY)).commits == 2

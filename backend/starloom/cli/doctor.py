@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from starloom.cli.style import size
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom.store.database import DATABASE_FILE, Database, newest_revision, open_database, schema_of
 from starloom.store.embedded import find_server
-from starloom.store.port import Unavailable
+from starloom.store.port import HistorySize, Unavailable
+from starloom.store.pruning import read_history_size
 
 DISK_LOW_BYTES = 500 * 1000 * 1000
 
@@ -87,18 +89,47 @@ def _history(settings: Settings) -> Finding:
         return Finding("history", True, "none yet; `starloom up` makes it")
     database = open_database(settings.database_url or f"sqlite:///{file}", read_only=True)
     try:
-        schema = asyncio.run(_schema(database))
+        schema, held = asyncio.run(_held(database))
     except Unavailable as error:
         return Finding("history", False, str(error), "Do as it says, or see docs/backup.md.")
     behind = schema != newest_revision()
-    return Finding("history", True, f"schema {schema or 'none'}" + (", brought up to date at the next start" * behind))
+    told = f"schema {schema or 'none'}" + (", brought up to date at the next start" * behind)
+    if held is not None:
+        told += f"; {_size_of_history(held)}; {_retention(settings)}"
+    return Finding("history", True, told)
 
 
-async def _schema(database: Database) -> str | None:
+async def _held(database: Database) -> tuple[str | None, HistorySize | None]:
     try:
-        return await database.read(schema_of)
+        schema = await database.read(schema_of)
+        return schema, await database.read(read_history_size) if schema == newest_revision() else None
     finally:
         await database.close()
+
+
+def _size_of_history(held: HistorySize) -> str:
+    told = f"{size(held.bytes)} in {held.constellations} constellations"
+    if held.oldest_ms:
+        told += f" since {_date(held.oldest_ms)}"
+    if held.pruned_ms:
+        told += f", {held.pruned} more pruned until {_date(held.pruned_ms)}"
+    return told
+
+
+def _date(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def _retention(settings: Settings) -> str:
+    rules = []
+    if settings.history_keep_days is not None:
+        rules.append(f"what ended more than {settings.history_keep_days:g} days ago goes")
+    if settings.history_keep_mb is not None:
+        least = settings.history_keep_least_days
+        rules.append(f"above {settings.history_keep_mb} MB the oldest goes that ended more than {least:g} days ago")
+    if not rules:
+        return "nothing is pruned (history_keep_days, history_keep_mb)"
+    return f"{' and '.join(rules)}, looked at every {settings.history_prune_every_s:g} s"
 
 
 def _redis(settings: Settings) -> Finding:

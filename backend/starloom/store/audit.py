@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, exists, func, or_, select
 
 from starloom.store.chain import Kept
-from starloom.store.history import COMMITS, CONSTELLATIONS, SPANS, PastCommit, read_meta, unpack
+from starloom.store.history import COMMITS, CONSTELLATIONS, PRUNED, SPANS, PastCommit, read_meta, unpack
 from starloom.store.port import ActivityPage, Wanted
 from starloom.store.spans import Span, spans_of
 from starloom_protocol.authors import who
@@ -74,8 +74,8 @@ def _listed(raw: bytes | None) -> list[bytes]:
 
 
 def read_position(connection: Connection, stream: str, seq: int) -> int | None:
-    """Return the position of an event of a stream; of its newest for 0."""
-    query = select(SPANS.c.pos).where(SPANS.c.stream == stream)
+    """Return the position of an event of a stream; of its newest for 0. A pruned stream has none."""
+    query = select(SPANS.c.pos).where(SPANS.c.stream == stream, ~exists().where(PRUNED.c.id == stream))
     if seq:
         query = query.where(SPANS.c.last_seq >= seq).order_by(SPANS.c.last_seq)
     else:

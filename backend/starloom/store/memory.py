@@ -495,7 +495,7 @@ class MemoryStore:
     async def position_of(self, stream: str, seq: int) -> int | None:
         self.history.reach()
         found = None
-        for commit in self.history.commits:
+        for commit in self.history.commits if stream not in self.history.gone else ():
             for raw in commit.events:
                 event = decode_event(raw)
                 if event.stream == stream and (seq in (0, event.seq)):
