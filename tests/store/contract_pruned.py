@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from starloom.store.chain import Break, Walk
-from starloom.store.port import Ended, Ownership, Refused, Tombstone, Unavailable, Wanted
+from starloom.store.port import EndedConstellation, Ownership, Refused, Tombstone, Unavailable, Wanted
 from starloom_protocol.vocabulary import ConstellationState
 from tests.store.harness import Store, World
 from tests.store.sample import attempt, commit, head, seqs, task
@@ -27,7 +27,7 @@ async def finish(store: Store, own: Ownership, name: str, *, first: int, ended_m
         await store.commit(msgspec.structs.replace(made, inputs=[b"input %d" % pos]))
 
 
-async def three(store: Store, own: Ownership) -> list[Ended]:
+async def three(store: Store, own: Ownership) -> list[EndedConstellation]:
     """Finish c1, c2 and c3, in this order, and begin c4; return those that have ended as the history has them."""
     for number in range(3):
         await finish(store, own, f"c{number + 1}", first=1 + 3 * number, ended_ms=10 * (number + 1))
@@ -45,7 +45,7 @@ async def walked(store: Store, *, anchors: list[tuple[int, bytes]] | None = None
     return walk
 
 
-def listed(found: list[Ended]) -> list[tuple[str, int, list[str]]]:
+def listed(found: list[EndedConstellation]) -> list[tuple[str, int, list[str]]]:
     return [(item.id, item.ended_ms, item.devices) for item in found]
 
 

@@ -15,7 +15,7 @@ from starloom.store.anchors import Pruning, digest_of_pruning
 from starloom.store.chain import Break, Walk, link_of
 from starloom.store.database import DATABASE_FILE, Database, open_database
 from starloom.store.history import past_of, rows_of
-from starloom.store.port import Damaged, Ended, Ownership
+from starloom.store.port import Damaged, EndedConstellation, Ownership
 from starloom_protocol.vocabulary import ConstellationState
 from tests.store.old_history import migrate_back, migrate_to
 from tests.store.sample import Puts, commit, head, task
@@ -57,7 +57,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
     await database.close()
 
 
-async def ended_of(database: Database) -> list[Ended]:
+async def ended_of(database: Database) -> list[EndedConstellation]:
     return await database.read(pruning.read_ended, (0, ""), 100)
 
 

@@ -41,7 +41,7 @@ class HistoryLimits:
         return now_ms - min(ages) if ages else 0
 
 
-class Finished(Protocol):
+class Past(Protocol):
     """What of a finished constellation is looked at."""
 
     @property
@@ -57,7 +57,7 @@ class Finished(Protocol):
     def id(self) -> str: ...
 
 
-F = TypeVar("F", bound=Finished)
+F = TypeVar("F", bound=Past)
 
 
 def needed(shard: Shard) -> set[str]:
@@ -121,7 +121,7 @@ def leaving(
     return found
 
 
-def _why(item: Finished, limits: HistoryLimits, now_ms: int, size_bytes: int) -> str | None:
+def _why(item: Past, limits: HistoryLimits, now_ms: int, size_bytes: int) -> str | None:
     if limits.age_ms is not None and item.ended_ms <= now_ms - limits.age_ms:
         return BY_AGE
     over = limits.bytes_most is not None and size_bytes > limits.bytes_most

@@ -14,7 +14,7 @@ from typing import Protocol
 from starloom.core.model import Shard
 from starloom.core.retention import HistoryLimits, away_since, leaving, needed
 from starloom.engine.ports import Clock
-from starloom.store.port import Damaged, Ended, PruningPort, Refused, Unavailable
+from starloom.store.port import Damaged, EndedConstellation, PruningPort, Refused, Unavailable
 
 LOOKED_AT_ONCE = 64
 PAUSE_MS = 100
@@ -88,7 +88,7 @@ class Retention:
                 return
             await self._clock.wait(PAUSE_MS)
 
-    async def _leave(self, items: Sequence[Ended], now_ms: int) -> None:
+    async def _leave(self, items: Sequence[EndedConstellation], now_ms: int) -> None:
         young = [item.id for item in items if item.ended_ms > now_ms - self._limits.files_ms]
         offering = await self._offered.offering(young) if young and self._offered is not None else set()
         size_bytes = (await self._store.history_size()).bytes
@@ -103,7 +103,7 @@ class Retention:
                 offering=offering,
                 size_bytes=size_bytes,
             )
-            whys: dict[str, list[Ended]] = {}
+            whys: dict[str, list[EndedConstellation]] = {}
             for item, why in chosen:
                 whys.setdefault(why, []).append(item)
             for why, some in whys.items():
@@ -116,7 +116,7 @@ class Retention:
         while await self._once([], why):
             await self._clock.wait(PAUSE_MS)
 
-    async def _once(self, items: Sequence[Ended], why: str) -> bool:
+    async def _once(self, items: Sequence[EndedConstellation], why: str) -> bool:
         done = await self._store.prune(items, self._clock.now_ms(), why)
         if done.constellations or done.commits:
             self.commits += done.commits

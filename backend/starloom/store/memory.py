@@ -32,12 +32,12 @@ from starloom.store.port import (
     ActivityPage,
     Commit,
     Damaged,
-    Ended,
+    EndedConstellation,
     Followed,
     HistorySize,
     Loaded,
     Ownership,
-    Pruned,
+    PrunedPiece,
     Refused,
     StreamRow,
     Tombstone,
@@ -464,7 +464,7 @@ class MemoryStore:
             pruned_ms=made[-1].at_ms if made else 0,
         )
 
-    async def ended(self, after: tuple[int, str], limit: int) -> list[Ended]:
+    async def ended(self, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
         self.history.reach()
         rows = [
             row
@@ -472,7 +472,7 @@ class MemoryStore:
             if row.ended_ms > 0 and row.state in FINAL_CONSTELLATION_STATES and (row.ended_ms, row.id) > after
         ]
         return [
-            Ended(
+            EndedConstellation(
                 bytes=sum(map(len, self.history.streams[row.id])),
                 devices=sorted(name for name, ids in self.history.devices.items() if row.id in ids),
                 ended_ms=row.ended_ms,
@@ -481,7 +481,7 @@ class MemoryStore:
             for row in sorted(rows, key=lambda row: (row.ended_ms, row.id))[:limit]
         ]
 
-    async def prune(self, leaving: Sequence[Ended], at_ms: int, why: str) -> Pruned:
+    async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
         await asyncio.sleep(0)
         own = self._own
         if own is None:

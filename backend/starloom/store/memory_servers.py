@@ -20,7 +20,7 @@ from starloom.store.anchors import Anchor, Leftover, Pruning, digest_of_pruning
 from starloom.store.audit import kept_of
 from starloom.store.chain import BEGINNING, Kept, digest_of, link_of
 from starloom.store.history import Meta, PastCommit, Projected, Superseded, rows_of
-from starloom.store.port import Commit, Ended, Pruned, StreamRow, Unavailable
+from starloom.store.port import Commit, EndedConstellation, PrunedPiece, StreamRow, Unavailable
 from starloom.store.spans import decode_numbered
 from starloom_protocol.feed import decode_event, fold
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
@@ -252,7 +252,7 @@ class MemoryHistory:
             return self.prunings[-1].seal
         return self.links[-1] if self.links else BEGINNING
 
-    def prune(self, leaving: Sequence[Ended], at_ms: int, why: str, term: int) -> Pruned:
+    def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str, term: int) -> PrunedPiece:
         """End the history of constellations and remove every commit of theirs, as `pruning.prune` does in pieces."""
         self.reach()
         if term != self.meta.term:
@@ -273,7 +273,7 @@ class MemoryHistory:
                 constellations.discard(name)
         swept = swept_of(self, min(self.meta.watermark, self.commits[-1].sent_pos + 1) if self.commits else 0)
         if not names and not swept.positions:
-            return Pruned(bytes=0, commits=0, constellations=[], more=False)
+            return PrunedPiece(bytes=0, commits=0, constellations=[], more=False)
         made = Pruning(
             after_pos=self.meta.watermark,
             anchors=swept.anchors,
@@ -292,7 +292,7 @@ class MemoryHistory:
             if commit.pos not in swept.removed
         ]
         self.commits, self.links = [commit for commit, _ in rest], [link for _, link in rest]
-        return Pruned(bytes=swept.bytes, commits=len(swept.removed), constellations=names, more=False)
+        return PrunedPiece(bytes=swept.bytes, commits=len(swept.removed), constellations=names, more=False)
 
     def live(self, keep: Collection[str]) -> list[str]:
         """Return every stream that is no finished constellation, and those in `keep`."""

@@ -205,7 +205,7 @@ class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
     version: int
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class EndedConstellation(msgspec.Struct, frozen=True, kw_only=True):
     """A finished constellation of the history; `bytes` is about what its commits hold, `devices` had its attempts."""
 
     bytes: int
@@ -234,7 +234,7 @@ class HistorySize(msgspec.Struct, frozen=True, kw_only=True):
     pruned_ms: int
 
 
-class Pruned(msgspec.Struct, frozen=True, kw_only=True):
+class PrunedPiece(msgspec.Struct, frozen=True, kw_only=True):
     """What one transaction of pruning did; with `more` the next one has something to do at once."""
 
     bytes: int
@@ -246,7 +246,7 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
 class PruningPort(Protocol):
     """How the owner of the shard prunes the history."""
 
-    async def ended(self, after: tuple[int, str], limit: int) -> list[Ended]:
+    async def ended(self, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
         """Return finished constellations in the order of their ends; `after` is the (ended_ms, id) cursor.
 
         Raises:
@@ -256,7 +256,7 @@ class PruningPort(Protocol):
 
     async def history_size(self) -> HistorySize: ...
 
-    async def prune(self, leaving: Sequence[Ended], at_ms: int, why: str) -> Pruned:
+    async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
         """End the history of these constellations and remove a bounded number of commits, in one short transaction.
 
         Without any, go on with those whose history has ended.

@@ -29,7 +29,7 @@ from starloom.store.history import (
     span_size,
     unpack,
 )
-from starloom.store.port import Damaged, Ended, HistorySize, Pruned, Tombstone
+from starloom.store.port import Damaged, EndedConstellation, HistorySize, PrunedPiece, Tombstone
 from starloom.store.spans import decode_numbered
 from starloom.store.tables import META_ID, AnchorRow, PruningRow
 
@@ -50,7 +50,7 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 _leftovers: Final = msgspec.msgpack.Decoder(list[Leftover]).decode
 
 
-def read_ended(connection: Connection, after: tuple[int, str], limit: int) -> list[Ended]:
+def read_ended(connection: Connection, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
     """Return finished constellations in the order of their ends, with the devices that worked for them."""
     table = CONSTELLATIONS.c
     query = select(table.id, table.ended_ms).where(table.ended_ms > 0, table.state.in_(FINAL))
@@ -67,7 +67,8 @@ def read_ended(connection: Connection, after: tuple[int, str], limit: int) -> li
     for stream, total in connection.execute(found.where(SPANS.c.stream.in_(names)).group_by(SPANS.c.stream)):
         sizes[stream] = int(total)
     return [
-        Ended(bytes=sizes[row.id], devices=sorted(devices[row.id]), ended_ms=row.ended_ms, id=row.id) for row in rows
+        EndedConstellation(bytes=sizes[row.id], devices=sorted(devices[row.id]), ended_ms=row.ended_ms, id=row.id)
+        for row in rows
     ]
 
 
@@ -142,8 +143,13 @@ def read_pruned_since(connection: Connection, after: int, limit: int) -> tuple[i
 
 
 def prune(
-    connection: Connection, term: int, leaving: Sequence[Ended], at_ms: int, why: str, commits_most: int = COMMITS_MOST
-) -> Pruned:
+    connection: Connection,
+    term: int,
+    leaving: Sequence[EndedConstellation],
+    at_ms: int,
+    why: str,
+    commits_most: int = COMMITS_MOST,
+) -> PrunedPiece:
     """End the history of these constellations, and remove some commits of those that have ended.
 
     A constellation that is not as it was when it was chosen is left alone.
@@ -167,7 +173,7 @@ def prune(
         ).scalars()
     )
     if not going:
-        return Pruned(bytes=0, commits=0, constellations=[], more=False)
+        return PrunedPiece(bytes=0, commits=0, constellations=[], more=False)
     # The last commit is what the next one follows, and what is not handed over may be asked for again.
     below = min(int(meta.watermark), read_sent_pos(connection) + 1)
     query = select(SPANS.c.pos).where(SPANS.c.stream.in_(going), SPANS.c.pos < below).distinct()
@@ -176,7 +182,7 @@ def prune(
     if swept is None and not names:
         # What is still there is too young to go; it waits.
         _note_swept(connection, going)
-        return Pruned(bytes=0, commits=0, constellations=[], more=False)
+        return PrunedPiece(bytes=0, commits=0, constellations=[], more=False)
     made = Pruning(
         after_pos=int(meta.watermark),
         anchors=swept.anchors if swept else [],
@@ -192,10 +198,10 @@ def prune(
     _note(connection, msgspec.structs.replace(made, seal=link_of(tip, digest_of_pruning(made))), freed)
     _note_swept(connection, going)
     give_back(connection)
-    return Pruned(bytes=freed, commits=made.commits, constellations=names, more=len(positions) == commits_most)
+    return PrunedPiece(bytes=freed, commits=made.commits, constellations=names, more=len(positions) == commits_most)
 
 
-def _end(connection: Connection, no: int, leaving: Sequence[Ended]) -> list[str]:
+def _end(connection: Connection, no: int, leaving: Sequence[EndedConstellation]) -> list[str]:
     """Take constellations out of the list; their commits are swept from then on."""
     table = CONSTELLATIONS.c
     asked = {item.id: item.ended_ms for item in leaving}

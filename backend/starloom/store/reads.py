@@ -19,7 +19,16 @@ from starloom.store.anchors import Pruning
 from starloom.store.chain import Kept
 from starloom.store.database import Database
 from starloom.store.link import place_of
-from starloom.store.port import ActivityPage, Damaged, Ended, HistorySize, StreamRow, Tombstone, Unavailable, Wanted
+from starloom.store.port import (
+    ActivityPage,
+    Damaged,
+    EndedConstellation,
+    HistorySize,
+    StreamRow,
+    Tombstone,
+    Unavailable,
+    Wanted,
+)
 from starloom.store.scripts import Arg, Script, decode_entry
 from starloom.store.spans import decode_numbered
 
@@ -132,7 +141,7 @@ class Reads:
     async def history_size(self) -> HistorySize:
         return await self._database.read(pruning.read_history_size)
 
-    async def ended(self, after: tuple[int, str], limit: int) -> list[Ended]:
+    async def ended(self, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
         return await self._database.read(pruning.read_ended, after, limit)
 
     async def position_of(self, stream: str, seq: int) -> int | None:

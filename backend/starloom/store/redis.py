@@ -23,7 +23,7 @@ from starloom.store.following import RedisLog
 from starloom.store.history import PastCommit, Superseded, past_of
 from starloom.store.inbox import RedisInbox
 from starloom.store.link import Link, ReplyError, open_link
-from starloom.store.port import Commit, Ended, Loaded, Ownership, Pruned, Refused, Unavailable
+from starloom.store.port import Commit, EndedConstellation, Loaded, Ownership, PrunedPiece, Refused, Unavailable
 from starloom.store.projector import Projector, Sleep
 from starloom.store.reads import PAGE_COMMITS, Reads, fold_stream, reaching, run_script
 from starloom.store.takeover import how_of, take_over
@@ -223,7 +223,7 @@ class RedisStore(Reads):
             found[stream] = (last, entities)
         return found
 
-    async def prune(self, leaving: Sequence[Ended], at_ms: int, why: str) -> Pruned:
+    async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
         own = self._own
         if own is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
