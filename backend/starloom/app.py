@@ -38,6 +38,7 @@ from starloom.blobs.collection import Collector
 from starloom.blobs.collection import Keeping as BlobKeeping
 from starloom.blobs.logs import AttemptLogs
 from starloom.clock import HubClock, follow_dates
+from starloom.core.retention import HistoryLimits
 from starloom.edge import first_run, keys
 from starloom.edge.app import Edge, Files, build
 from starloom.edge.connections import Connections, Places, bounds_for, raise_descriptors
@@ -79,6 +80,9 @@ from starloom_protocol.vocabulary import CODES
 
 GOODBYE_S = 2.0
 FIRST_ANSWER_MS = 60_000
+DAY_MS = 86_400_000
+FORGET_EVERY_MS = 30_000
+FORGOTTEN_AT_ONCE = 1_000
 HUB_KEY_FILE = Path("keys") / "hub.key"
 CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(__file__).resolve().parent
@@ -125,6 +129,12 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         stack.push_async_callback(asyncio.to_thread, jobs.close)
         hub_id = first_run.hub_id(home)
 
+        retained = Retained(store, lambda: _held(succession), clock.now_ms, settings.artifacts_keep_s)
+        kept = BlobKeeping(settings.artifacts_unnamed_s, settings.logs_keep_s, settings.logs_bytes_most)
+        collector = Collector(blobs, attempt_logs, retained, kept)
+        access, fleet = AccessView(clock.now_ms), FleetView()
+        others = Others(headlines=Headlines(store), questions=QuestionsView())
+
         def make_engine() -> Engine:
             return Engine(
                 store=store,
@@ -145,15 +155,16 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
                         constellations_most=settings.finished_most,
                         tasks_most=settings.finished_tasks_most,
                     ),
+                    history=_history_limits(settings),
+                    prune_every_ms=round(settings.history_prune_every_s * 1000),
                 ),
                 measure=time.perf_counter,
                 secrets=vault,
                 given=given,
                 refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
+                offered=collector,
+                pruned=others.headlines.forget,
             )
-
-        access, fleet = AccessView(clock.now_ms), FleetView()
-        others = Others(headlines=Headlines(store), questions=QuestionsView())
 
         async def went_back() -> None:
             for viewer in fanout.viewers():
@@ -200,11 +211,9 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         logs = LogWriter(attempt_logs)
         writing = asyncio.create_task(logs.run(), name="attempt-logs")
         stack.push_async_callback(_end, writing)
-        retained = Retained(store, lambda: _held(succession), clock.now_ms, settings.artifacts_keep_s)
-        kept = BlobKeeping(settings.artifacts_unnamed_s, settings.logs_keep_s, settings.logs_bytes_most)
-        collecting = asyncio.create_task(
-            _collect(Collector(blobs, attempt_logs, retained, kept), clock, succession), name="collect"
-        )
+        collecting = asyncio.create_task(_collect(collector, clock, succession), name="collect")
+        forgetting = asyncio.create_task(_forget_pruned(store, others.headlines, clock), name="forget-pruned")
+        stack.push_async_callback(_end, forgetting)
         stack.push_async_callback(_end, collecting)
         reach = reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies)
         place = LanPlace(home, settings.lan_host or "", settings.lan_port, settings.drain_s / 4)
@@ -308,6 +317,31 @@ def _date_followed(succession: Succession) -> None:
         succession.engine.timers.look()
 
 
+def _history_limits(settings: Settings) -> HistoryLimits:
+    days, megabytes = settings.history_keep_days, settings.history_keep_mb
+    return HistoryLimits(
+        age_ms=None if days is None else round(days * DAY_MS),
+        bytes_most=None if megabytes is None else megabytes * 1_000_000,
+        files_ms=round(settings.artifacts_keep_s * 1000),
+        least_ms=round(settings.history_keep_least_days * DAY_MS),
+    )
+
+
+async def _forget_pruned(store: RedisStore, headlines: Headlines, clock: HubClock) -> None:
+    """Follow what the owner of the shard prunes: this hub may be another, and still hold a headline of it."""
+    last: int | None = None
+    while True:
+        try:
+            last, names = await store.pruned_since(2**62 if last is None else last, FORGOTTEN_AT_ONCE)
+            if len(names) == FORGOTTEN_AT_ONCE:
+                headlines.reset()
+            else:
+                headlines.forget(names)
+        except Unavailable as error:
+            _log.warning("event=pruned_unread reason=%s", error)
+        await clock.wait(FORGET_EVERY_MS)
+
+
 async def _collect(collector: Collector, clock: HubClock, succession: Succession) -> None:
     """Let go of what nothing names, for ever; what could not be read is tried again the next time.
 
@@ -354,6 +388,7 @@ def _gauges(succession: Succession, store: RedisStore, clock: HubClock, network:
         "constellations_held": of(lambda engine: len(engine.shard.constellations)),
         "constellations_retired_total": of(lambda engine: engine.retiring.retired),
         "constellations_recalled_total": of(lambda engine: engine.retiring.recalled),
+        "constellations_pruned_total": of(lambda engine: engine.retention.constellations),
         "history_lag_ms": of(lambda _engine: store.lag_ms(clock.now_ms())),
         "connections_open": lambda: len(network),
         "connections_gave_way_total": lambda: network.gave_way,

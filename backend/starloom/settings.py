@@ -110,6 +110,16 @@ class Settings(BaseSettings):
     )
     logs_keep_s: float = Field(30 * 86_400.0, ge=0, description="how long the output of attempts stays once quiet")
     logs_bytes_most: int = Field(2 * 1024**3, ge=0, description="bytes of such output at most; the oldest goes first")
+    history_keep_days: float | None = Field(
+        None, ge=0, description="days that a finished constellation stays in the history; unset: for good"
+    )
+    history_keep_mb: int | None = Field(
+        None, ge=0, description="megabytes that the history may hold; the oldest finished goes first; unset: no bound"
+    )
+    history_keep_least_days: float = Field(
+        7.0, ge=0, description="days after its end in which nothing goes because of history_keep_mb"
+    )
+    history_prune_every_s: float = Field(600.0, gt=0, description="how often the owner looks for what may go from it")
     drain_s: float = Field(8.0, gt=0, description="how long stopping may take before sockets are cut")
 
     _toml: ClassVar[Path | None] = None

@@ -71,6 +71,7 @@ class Code(StrEnum):
     CSRF = "csrf"
     RATE_LIMITED = "rate_limited"
     NOT_FOUND = "not_found"
+    PRUNED = "pruned"
     TOO_LARGE = "too_large"
     BAD_REQUEST = "bad_request"
     CONFLICT = "conflict"
@@ -284,6 +285,12 @@ CODES: dict[Code, CodeInfo] = {
     Code.CSRF: CodeInfo(_P, 403, "The page's token is missing or old", "Reload the page."),
     Code.RATE_LIMITED: CodeInfo(_T, 429, "Too many tries", "Wait for the time named and try again."),
     Code.NOT_FOUND: CodeInfo(_P, 404, "It does not exist", "Check the id; `starloom ls` lists what exists."),
+    Code.PRUNED: CodeInfo(
+        _P,
+        410,
+        "It was pruned from the history",
+        "The settings `history_keep_days` and `history_keep_mb` say how much of the history is kept.",
+    ),
     Code.TOO_LARGE: CodeInfo(_P, 413, "What was sent is too large", "Send at most the size named."),
     Code.BAD_REQUEST: CodeInfo(_P, 422, "The request has faults", "Mend each listed place and send it again."),
     Code.CONFLICT: CodeInfo(_P, 409, "It conflicts with what exists", "See the reason."),

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection
 
 from starloom.cli.doctor import Finding, examine
-from starloom.store.database import DATABASE_FILE, open_database
+from starloom.store.database import DATABASE_FILE, newest_revision, open_database
 from tests.store.old_history import migrate_to
 
 
@@ -43,6 +43,18 @@ def test_the_version_of_a_history_is_compared(tmp_path: Path, named: str, good: 
     written(tmp_path, revision="0004", named=named)
     found = history_in(tmp_path)
     assert (found.good, told in found.told) == (good, True)
+
+
+@pytest.mark.parametrize(
+    ("days", "told"), [("", "nothing is pruned (history_keep_days"), ("90", "ended more than 90 days ago goes")]
+)
+def test_the_size_and_the_rule_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: str, told: str) -> None:
+    monkeypatch.setenv("STARLOOM_HISTORY_KEEP_DAYS", days)
+    written(tmp_path, revision="head", named=newest_revision())
+    found = history_in(tmp_path)
+    assert found.good
+    assert " in 0 constellations" in found.told
+    assert told in found.told
 
 
 def test_a_file_that_is_no_history_is_told(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from starloom.store.port import Commit, Ownership, Refused, Unavailable
 from starloom_protocol.vocabulary import ConstellationState
 from tests.store.contract_ciphertexts import CiphertextContract
 from tests.store.contract_hubs import HubsContract
+from tests.store.contract_pruned import PrunedContract
 from tests.store.contract_record import RecordContract
 from tests.store.contract_retired import RetiredContract
 from tests.store.harness import Store, World
@@ -28,7 +29,7 @@ async def fill(store: Store, own: Ownership, last: int, *, first: int = 1, sent_
     return made
 
 
-class StoreContract(RecordContract, RetiredContract, CiphertextContract, HubsContract):
+class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextContract, HubsContract):
     """Mixed into a test class that has a `world` fixture."""
 
     # -- commits

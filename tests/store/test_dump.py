@@ -10,15 +10,19 @@ import msgspec
 import pytest
 from sqlalchemy import Connection, text
 
-from starloom.store import history
+from starloom.store import history, pruning
 from starloom.store.database import Database, open_database
 from starloom.store.dump import BATCH_ROWS, Dump, read_dump, write_dump
 from starloom.store.port import Damaged, Unavailable
 from tests.store.old_history import COMMITS, migrate_to, old_history
+from tests.store.test_pruning import breaks, fill
 
 
 def whole(connection: Connection) -> dict[str, list[Any]]:
-    tables = ("commits", "spans", "constellations", "constellation_devices", "secret_values", "meta")
+    tables = (
+        *("commits", "spans", "constellations", "constellation_devices", "secret_values", "meta"),
+        *("prunings", "anchors", "pruned"),
+    )
     return {
         name: sorted(tuple(row) for row in connection.execute(text(f"SELECT * FROM {name}")))  # noqa: S608
         for name in tables
@@ -120,3 +124,22 @@ async def test_a_damaged_dump_changes_nothing(tmp_path: Path, damage: Any, said:
         assert tables == 0
     finally:
         await target.close()
+
+
+async def test_a_dump_of_a_pruned_history_verifies_and_goes_on(tmp_path: Path) -> None:
+    source = open_database(f"sqlite:///{tmp_path / 'one.db'}")
+    await fill(source)
+    ended = await source.read(pruning.read_ended, (0, ""), 2)
+    await source.write(pruning.prune, 1, ended, 500, "history_keep_days")
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    dump = await source.read(write_dump, folder)
+    target = open_database(f"sqlite:///{tmp_path / 'two.db'}")
+    await target.write(read_dump, dump, folder)
+    assert await target.read(whole) == await source.read(whole)
+    assert await breaks(target) == []
+    rest = await target.read(pruning.read_ended, (0, ""), 9)
+    assert (await target.write(pruning.prune, 1, rest, 600, "history_keep_days")).commits == 4
+    assert await breaks(target) == []
+    await target.close()
+    await source.close()

@@ -94,6 +94,19 @@ class Collector:
             _log.info("event=collected artifact_bytes=%d logs_of=%d", freed, gone)
         return freed
 
+    async def offering(self, constellations: Iterable[str]) -> set[str]:
+        """Return those of the constellations that name artifacts which are still here.
+
+        Raises:
+            Exception: whatever reading what is named raises.
+        """
+        found: set[str] = set()
+        for constellation in constellations:
+            told = await self._named.read(constellation)
+            if await asyncio.to_thread(lambda said: any(self._blobs.size(name) for name in self._names(said)), told):
+                found.add(constellation)
+        return found
+
     async def _spare(self, candidates: set[str], before_s: float) -> float:
         """Take out what is named; return the moment before which the rest must have been asked for last.
 

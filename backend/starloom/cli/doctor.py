@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import sys
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from starloom.cli.style import size
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom.store.database import DATABASE_FILE, Database, newest_revision, open_database, schema_of
 from starloom.store.embedded import find_server
-from starloom.store.port import Corrupt, Unavailable
+from starloom.store.port import Corrupt, HistorySize, Unavailable
+from starloom.store.pruning import read_history_size
 from starloom_protocol.vocabulary import CODES
 
 DISK_LOW_BYTES = 500 * 1000 * 1000
@@ -90,23 +92,52 @@ def _history(settings: Settings, within_s: float | None) -> Finding:
         return Finding("history", True, "none yet; `starloom up` makes it")
     database = open_database(settings.database_url or f"sqlite:///{file}", read_only=True)
     try:
-        schema, whole = asyncio.run(_looked_at(database, within_s))
+        schema, whole, held = asyncio.run(_looked_at(database, within_s))
     except Corrupt as error:
         return Finding("history", False, str(error), CODES[error.code].hint)
     except Unavailable as error:
         return Finding("history", False, str(error), "Do as it says, or see docs/backup.md.")
     told = f"schema {schema or 'none'}" + ", brought up to date at the next start" * (schema != newest_revision())
+    if held is not None:
+        told += f"; {_size_of_history(held)}; {_retention(settings)}"
     if not whole:
         told += f"; its pages were checked for {within_s:g} s, `starloom doctor --whole` checks all of them"
     return Finding("history", True, told)
 
 
-async def _looked_at(database: Database, within_s: float | None) -> tuple[str | None, bool]:
+async def _looked_at(database: Database, within_s: float | None) -> tuple[str | None, bool, HistorySize | None]:
+    """Return the schema, whether every page was checked, and the size of a history of this version."""
     try:
         whole = await database.check(within_s)
-        return await database.read(schema_of), whole
+        schema = await database.read(schema_of)
+        return schema, whole, await database.read(read_history_size) if schema == newest_revision() else None
     finally:
         await database.close()
+
+
+def _size_of_history(held: HistorySize) -> str:
+    told = f"{size(held.bytes)} in {held.constellations} constellations"
+    if held.oldest_ms:
+        told += f" since {_date(held.oldest_ms)}"
+    if held.pruned_ms:
+        told += f", {held.pruned} more pruned until {_date(held.pruned_ms)}"
+    return told
+
+
+def _date(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def _retention(settings: Settings) -> str:
+    rules = []
+    if settings.history_keep_days is not None:
+        rules.append(f"what ended more than {settings.history_keep_days:g} days ago goes")
+    if settings.history_keep_mb is not None:
+        least = settings.history_keep_least_days
+        rules.append(f"above {settings.history_keep_mb} MB the oldest goes that ended more than {least:g} days ago")
+    if not rules:
+        return "nothing is pruned (history_keep_days, history_keep_mb)"
+    return f"{' and '.join(rules)}, looked at every {settings.history_prune_every_s:g} s"
 
 
 def _redis(settings: Settings) -> Finding:

@@ -46,7 +46,7 @@ def exit_of_refusal(status: int, code: str) -> Exit:
         return Exit.ATTENTION
     if status in (502, 503, 504):
         return Exit.UNREACHABLE
-    if status in (400, 401, 403, 404, 405, 413, 415, 422):
+    if status in (400, 401, 403, 404, 405, 410, 413, 415, 422):
         return Exit.USAGE
     return Exit.FAILED
 

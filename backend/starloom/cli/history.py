@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -163,67 +161,37 @@ def verify(
             print(f"commit {item['pos']}: {item['what']}")
         if found["unchained"]:
             print(f"{found['unchained']} commits are older than the chain")
+        _print_pruned(found)
         state = "The record is whole" if found["ok"] else "The record was changed"
         print(f"{state}: {found['commits']} commits, {found['events']} events.\nanchor {found['anchor']}")
     if not found["ok"]:
         finish(Exit.FAILED)
 
 
+def _print_pruned(found: dict[str, Any]) -> None:
+    pruned = found["pruned"]
+    if pruned["constellations"] or pruned["commits"]:
+        print(
+            f"{pruned['constellations']} constellations with {pruned['commits']} whole commits were pruned from "
+            f"{pruned['first_at']} to {pruned['last_at']} ({', '.join(pruned['why'])}); "
+            f"{pruned['anchors']} anchors stand for them"
+        )
+    for pos in found["unseen_anchors"]:
+        print(f"the anchor at {pos} lies in what was pruned, so its link can no longer be compared")
+
+
 def _verify_copy(file: Path, anchors: list[str]) -> dict[str, Any]:
     """Walk a copy without a hub; only what a copy has is looked at: events, hashes of inputs, links."""
-    link, pos, events, unchained = bytes(32), 0, 0, 0
-    breaks: list[dict[str, Any]] = []
-    wanted = dict(text.split(":", 1) for text in anchors if ":" in text)
+    from starloom.cli import audit_copy  # here, for it loads what no other command needs
+
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        return audit_copy.verify(file, anchors)
     except OSError as error:
         raise usage(
             f"{file} cannot be read: {error.strerror}", "Name a file that `starloom audit export` made."
         ) from error
-    for line in lines:
-        commit = json.loads(line)
-        if commit["pos"] != pos + 1:
-            breaks.append({"pos": commit["pos"], "what": f"commit {pos + 1} is missing before this one"})
-        pos, events = commit["pos"], events + len(commit["events"])
-        if commit["chain"] is None:
-            unchained += 1
-            continue
-        stored = bytes.fromhex(commit["chain"])
-        if hashlib.sha256(link + _digest(commit)).digest() != stored:
-            breaks.append({"pos": pos, "what": "it is not what was chained here"})
-        if wanted.get(str(pos), stored.hex()) != stored.hex():
-            breaks.append({"pos": pos, "what": "its link is not that of the anchor"})
-        link = stored
-    return {
-        "ok": not breaks,
-        "commits": len(lines),
-        "events": events,
-        "unchained": unchained,
-        "pos": pos,
-        "link": link.hex(),
-        "anchor": f"{pos}:{link.hex()}",
-        "breaks": breaks,
-    }
-
-
-def _digest(commit: dict[str, Any]) -> bytes:
-    found = hashlib.sha256()
-    for number, size in (
-        (commit["pos"], 8),
-        (commit["at_ms"], 8),
-        (commit["term"], 8),
-        (commit["incarnation"], 8),
-        (len(commit["events"]), 4),
-        (len(commit["inputs"]), 4),
-    ):
-        found.update(int(number).to_bytes(size, "big"))
-    for text in commit["events"]:
-        body = text.encode()
-        found.update(len(body).to_bytes(4, "big"))
-        found.update(body)
-    for digest in commit["inputs"]:
-        found.update(bytes.fromhex(digest))
-    return found.digest()
+    except ValueError as error:
+        raise usage(f"{file} cannot be read: {error}", "Name a file that `starloom audit export` made.") from error
 
 
 def export(

@@ -40,5 +40,6 @@ superseding  which task counts for one that was superseded
 outcome      when a constellation is over, and its answer     story   the answer's sentence
 timeouts     what open attempts may take: start to close, over all attempts, unheard
 timers       due moments computed from state    why       one sentence for whatever does not move
+retention    which finished constellations may leave the durable history
 invariants   I1-I13 over a whole shard, and over what a step touched
 """

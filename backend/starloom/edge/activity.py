@@ -21,13 +21,16 @@ from starloom.edge.activity_kinds import HOUSEKEEPING, category_of, kinds_of
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem
 from starloom.edge.replies import json_reply
-from starloom.engine.redeciding import NothingThere, redecide
+from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
+from starloom.store.anchors import Pruning
 from starloom.store.chain import Kept, Walk
 from starloom.store.port import Wanted
 from starloom_protocol.feed import decode_event
 from starloom_protocol.vocabulary import Code
 
 PAGE_COMMITS = 500
+PAGE_PRUNINGS = 200
+WALKS_MOST = 3
 _A = V1 + "/audit"
 Category = Literal[
     "access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab"
@@ -96,14 +99,23 @@ class Activity:
         self, anchor: Annotated[list[str] | None, Query(max_length=20, description="POS:LINK kept elsewhere")] = None
     ) -> Response:
         """Walk the whole chain and say whether every row is what was written; `anchor` is a link kept elsewhere."""
-        walk = Walk(anchors=[_anchor(text) for text in anchor or []])
-        watermark = 0
-        async for page in self._pages():
-            await asyncio.to_thread(walk.take, page)
-            watermark = page[-1].pos
-        walk.ended(watermark)
+        anchors = [_anchor(text) for text in anchor or []]
+        for _ in range(WALKS_MOST):
+            prunings = await self._prunings()
+            walk = Walk(anchors=anchors, prunings=prunings)
+            watermark = 0
+            async for page in self._pages():
+                await asyncio.to_thread(walk.take, page)
+                watermark = page[-1].pos
+            walk.ended(watermark)
+            if not walk.breaks or (await self._hub.reads.pruned_since(len(prunings), 1))[0] == len(prunings):
+                break
+        else:
+            raise Problem(Code.OVERLOADED, "the history was pruned while it was walked", retry_after_s=60)
         return json_reply(
             {
+                "pruned": _pruned_shape(prunings),
+                "unseen_anchors": walk.unseen,
                 "ok": not walk.breaks,
                 "commits": walk.commits,
                 "events": walk.events,
@@ -116,12 +128,27 @@ class Activity:
         )
 
     async def export(self) -> Response:
-        """Give the whole record as lines of JSON, one a commit, with its links: it can be verified without the hub."""
+        """Give the whole record as lines of JSON, with its links: it can be verified without the hub.
+
+        The prunings come first, a line each, then the commits.
+        """
         return StreamingResponse(self._lines(), media_type="application/x-ndjson")
 
     async def _lines(self) -> AsyncIterator[bytes]:
+        prunings = await self._prunings()
+        for pruning in prunings:
+            yield _pruning_line(pruning)
         async for page in self._pages():
             yield await asyncio.to_thread(_text, page)
+            if (await self._hub.reads.pruned_since(len(prunings), 1))[0] != len(prunings):
+                yield b'{"pruned_meanwhile":true}\n'
+                return
+
+    async def _prunings(self) -> list[Pruning]:
+        found: list[Pruning] = []
+        while page := await self._hub.reads.prunings(len(found), PAGE_PRUNINGS):
+            found += page
+        return found
 
     async def _pages(self) -> AsyncIterator[list[Kept]]:
         after = 0
@@ -136,9 +163,29 @@ class Activity:
         async with self._redeciding:
             try:
                 found = await redecide(self._hub.reads, constellation)
+            except PrunedBeside as pruned:
+                raise Problem(Code.PRUNED, str(pruned)) from pruned
             except NothingThere as nothing:
                 raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}") from nothing
         return json_reply({"same": not found.differences, **msgspec.to_builtins(found)})
+
+
+def _pruned_shape(prunings: list[Pruning]) -> dict[str, Any]:
+    return {
+        "anchors": sum(len(pruning.anchors) for pruning in prunings),
+        "commits": sum(pruning.commits for pruning in prunings),
+        "constellations": sum(len(pruning.constellations) for pruning in prunings),
+        "first_at": shapes.iso(prunings[0].at_ms) if prunings else None,
+        "last_at": shapes.iso(prunings[-1].at_ms) if prunings else None,
+        "why": sorted({pruning.why for pruning in prunings}),
+    }
+
+
+def _pruning_line(pruning: Pruning) -> bytes:
+    said = {**msgspec.structs.asdict(pruning), "seal": pruning.seal.hex()}
+    said["anchors"] = [[item.first, item.last, item.before.hex(), item.link.hex()] for item in pruning.anchors]
+    said["leftovers"] = [[item.pos, item.digest.hex()] for item in pruning.leftovers]
+    return msgspec.json.encode({"pruning": said}) + b"\n"
 
 
 class _Copied(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 from fastapi import Request
@@ -222,8 +222,19 @@ def _note_refusal(request: Request, path: str, error: Exception, denied: Callabl
     denied(Denied("sign_in" if signing_in else "api", address, str(error.code), reason, who))
 
 
-def guarded_route(admission: Admission, denied: Callable[[Denied], None] = lambda _denied: None) -> type[APIRoute]:
-    """Return a route class that admits first, then bounds the body, then handles; `denied` hears of refusals."""
+async def _as_it_is(_request: Request, error: Exception) -> Exception:
+    return error
+
+
+def guarded_route(
+    admission: Admission,
+    denied: Callable[[Denied], None] = lambda _denied: None,
+    explained: Callable[[Request, Exception], Awaitable[Exception]] = _as_it_is,
+) -> type[APIRoute]:
+    """Return a route class that admits first, then bounds the body, then handles.
+
+    `denied` hears of refusals, `explained` returns the error to answer with.
+    """
 
     class GuardedRoute(APIRoute):
         def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -243,7 +254,7 @@ def guarded_route(admission: Admission, denied: Callable[[Denied], None] = lambd
                 except Exception as error:
                     _note_refusal(request, path, error, denied)
                     # Answered here, inside the shield, so that a refusal carries its headers and request id too.
-                    return _proved(request, answer_to(request, error))
+                    return _proved(request, answer_to(request, await explained(request, error)))
 
             return guarded
 

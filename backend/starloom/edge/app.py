@@ -27,6 +27,7 @@ from starloom.edge.controls import Controls
 from starloom.edge.events import EventRoutes
 from starloom.edge.fleet import FleetRoutes
 from starloom.edge.forks import Forks
+from starloom.edge.gone import PrunedAnswers
 from starloom.edge.handshake import Handshake
 from starloom.edge.hub import Hub
 from starloom.edge.joining import Joining
@@ -109,7 +110,7 @@ def build(
     router = app.router
     denials = Denials(lambda denied: _note_denied(hub, denied), hub.monotonic_s)
     hub.refusals.heard.append(lambda refused: denials.note(_denied_of(refused)))
-    router.route_class = guarded_route(admission, denials.note)
+    router.route_class = guarded_route(admission, denials.note, PrunedAnswers(hub.reads).explained)
     settings = hub.settings
     aip = AipEndpoint(
         AipParts(

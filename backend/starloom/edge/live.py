@@ -23,6 +23,7 @@ from starloom.access.callers import Scope as TokenScope
 from starloom.access.tickets import Tickets
 from starloom.access.view import AccessView
 from starloom.edge.fanout import Fanout
+from starloom.edge.gone import words_of
 from starloom.edge.handshake import Gone, Proving, Socket
 from starloom.store.port import ReadPort, Unavailable
 from starloom_protocol import feed
@@ -243,11 +244,12 @@ class LiveClient:
                 self._go_live(name, stream, last)
                 return
             found = await self._parts.reads.entities(name)
+            gone = await self._parts.reads.gone(name) if found is None else None
         except Unavailable as error:
             self._resync(name, f"the store does not answer: {error}")
             return
         if found is None and name != feed.FLEET:
-            self._resync(name, "there is no such stream")
+            self._resync(name, "there is no such stream" if gone is None else words_of(name, gone))
             return
         seq, entities = found or (0, {})
         if len(entities) > THREAD_ABOVE_ENTITIES:

@@ -6,7 +6,7 @@ They hold committed state for quick answers; what is not here is read through th
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from starloom.access.view import AccessView
@@ -249,6 +249,13 @@ class Headlines:
         self._bytes = 0
         self._passed = 0  # heads of constellations that are not known here
         self._known: OrderedDict[str, _Headline] = OrderedDict()
+
+    def forget(self, streams: Iterable[str]) -> None:
+        """Drop constellations that were pruned from the history."""
+        for stream in streams:
+            known = self._known.pop(stream, None)
+            self._bytes -= known.size if known is not None else 0
+        self._passed += 1
 
     def reset(self) -> None:
         """Begin anew."""

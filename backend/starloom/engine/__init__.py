@@ -5,4 +5,5 @@ pump     effects to frames and wake-ups               leases   when leases run o
 acks     what devices may forget                        remote   inputs that other processes post
 timers   the heap of due moments                      ports    what the engine needs from others and gives them
 retiring finished constellations leave and come back    jobs     those that nobody works on
+retention what is old leaves the durable history, in pieces
 """

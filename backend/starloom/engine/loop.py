@@ -43,10 +43,11 @@ from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, Obst
 from starloom.engine.pump import Pump
 from starloom.engine.recording import Recording
 from starloom.engine.remote import take_remote
+from starloom.engine.retention import Offered, Retention
 from starloom.engine.retiring import Retiring, decode_entities
 from starloom.engine.settings import EngineSettings
 from starloom.engine.timers import Timers
-from starloom.store.port import Commit, CommitPort, Damaged, InboxPort, Ownership, Refused, Unavailable
+from starloom.store.port import Commit, Damaged, InboxPort, Ownership, OwnerStore, Refused, Unavailable
 from starloom_protocol.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
 
@@ -61,12 +62,14 @@ _decode_effect = msgspec.json.Decoder(OutboxEffect)
 
 
 class Engine:
-    """Owns the shard from `start` to `stop`. `refused(device, door, reason)` hears what a device may not say."""
+    """Owns the shard from `start` to `stop`. `refused(device, door, reason)` hears what a device may not say, `pruned`
+    which constellations left the history.
+    """
 
     def __init__(
         self,
         *,
-        store: CommitPort,
+        store: OwnerStore,
         remote: InboxPort | None,
         clock: Clock,
         sender: DeviceSender,
@@ -79,6 +82,8 @@ class Engine:
         given: Given | None = None,
         measure: Measured | None = None,
         refused: Callable[[str, str, str], None] | None = None,
+        offered: Offered | None = None,
+        pruned: Callable[[list[str]], None] | None = None,
     ) -> None:
         self._store = store
         self._remote = remote
@@ -116,6 +121,16 @@ class Engine:
         self._recording = Recording()
         self.retiring = Retiring(store, clock, settings.keeping, self._acks, self._recording)
         self._turn = asyncio.Lock()  # one at a time: a batch with its commit, or what leaves and comes back
+        self.retention = Retention(
+            store,
+            clock,
+            settings.history,
+            self._turn,
+            lambda: self._shard,
+            self.retiring.in_redis,
+            offered,
+            pruned,
+        )
         self._tasks: list[asyncio.Task[None]] = []
         self._committed = asyncio.Event()
         self.counts = Counts()
@@ -161,6 +176,7 @@ class Engine:
         self._spawn(self._owning.keep(lambda: self.ready, self._look_after), "owner")
         self._spawn(self._owning.prove(), "proofs")
         self._spawn(self._sweep_finished(), "finished")
+        self._spawn(self.retention.run(settings.prune_every_ms), "retention")
         if self._remote is not None:
             self._spawn(
                 take_remote(self._remote, self.inbox, self._clock, self._bring, lambda: self.inbox.closed), "remote"

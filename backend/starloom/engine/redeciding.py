@@ -72,6 +72,10 @@ class NothingThere(Exception):
     """There is no such constellation in the durable log."""
 
 
+class PrunedBeside(Exception):
+    """Commits that decided it are no longer in the history: what ran beside it was pruned."""
+
+
 class Redeciding:
     """A shard of its own that is stepped by what the log kept."""
 
@@ -200,13 +204,19 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
 
     Raises:
         NothingThere: the durable log does not know it.
+        PrunedBeside: something that ran at the same time was pruned.
         Unavailable: the history does not answer.
     """
     first = await reads.position_of(constellation, 1)
     last = await reads.position_of(constellation, 0)
     if first is None or last is None or constellation in (ACCESS, FLEET):
         raise NothingThere(constellation)
-    start, taken, note = await _start(reads, first, last)
+    pruned = await _pruned(reads)
+    if any(begin <= last and first <= end for begin, end in pruned):
+        raise PrunedBeside(
+            f"what ran beside {constellation} was pruned from the history, so its steps cannot be decided again"
+        )
+    start, taken, note = await _start(reads, first, last, pruned)
     run = Redeciding()
     page = await reads.kept(start - 1, PAGE_COMMITS)
     began_ms = page[0].at_ms
@@ -242,7 +252,19 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
     )
 
 
-async def _start(reads: ReadPort, first: int, last: int) -> tuple[int, Taken | None, str]:
+async def _pruned(reads: ReadPort) -> list[tuple[int, int]]:
+    """Return the parts of the log that were pruned, by their first and last positions."""
+    found: list[tuple[int, int]] = []
+    no = 0
+    while page := await reads.prunings(no, PAGE_COMMITS):
+        found += [(anchor.first, anchor.last) for pruning in page for anchor in pruning.anchors]
+        no = page[-1].no
+    return found
+
+
+async def _start(
+    reads: ReadPort, first: int, last: int, pruned: Sequence[tuple[int, int]]
+) -> tuple[int, Taken | None, str]:
     """Return where a shard was loaded whole before a commit, and how; or that commit itself if it is too far back."""
     pos = first
     while pos > 0:
@@ -250,6 +272,8 @@ async def _start(reads: ReadPort, first: int, last: int) -> tuple[int, Taken | N
         if last - since > COMMITS_MOST:
             note = f"The hub's start lies more than {COMMITS_MOST} commits back; ties may fall otherwise."
             return first, None, note
+        if any(begin < first and since <= end for begin, end in pruned):
+            return first, None, "Commits before it were pruned; ties may fall otherwise."
         for raw in (await reads.kept(since - 1, 1))[0].inputs:
             found = decode_kept(raw)
             if isinstance(found, Taken):

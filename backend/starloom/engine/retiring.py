@@ -68,6 +68,10 @@ class Retiring:
         self._leaving = {name: seq for name, seq in live.items() if name not in held and name not in (ACCESS, FLEET)}
         self._in_doubt.clear()
 
+    def in_redis(self) -> list[str]:
+        """Return what is not in memory and Redis may still have."""
+        return [*self._leaving, *self._in_doubt]
+
     async def let_go(self, shard: Shard, safe_pos: int) -> bool:
         """Drop what may leave from memory, then from Redis; False if nothing had to or Redis did not do it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from starloom.core.model import ShardSettings
+from starloom.core.retention import HistoryLimits
 from starloom.engine.finished import Keeping
 
 
@@ -24,6 +25,8 @@ class EngineSettings:
     backoff_most_ms: int = 30_000
     check_every: int = 0
     keeping: Keeping = field(default_factory=Keeping)
+    history: HistoryLimits = field(default_factory=HistoryLimits)
+    prune_every_ms: int = 600_000
 
     def shard(self) -> ShardSettings:
         """Return what the core decides by."""

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, exists, func, or_, select
 
 from starloom.store.chain import Kept
-from starloom.store.history import COMMITS, CONSTELLATIONS, SPANS, PastCommit, read_meta, unpack
+from starloom.store.history import COMMITS, CONSTELLATIONS, PRUNED, SPANS, PastCommit, read_meta, unpack
 from starloom.store.port import ActivityPage, Wanted
 from starloom.store.spans import Span, spans_of
 from starloom_protocol.authors import who
@@ -25,7 +25,7 @@ LOOKED_AT_MOST: Final = 20_000
 COMMITS_AT_ONCE: Final = 50
 
 
-def kept_of(commit: PastCommit, link: bytes) -> Kept:
+def kept_of(commit: PastCommit, link: bytes, pruning: int = 0) -> Kept:
     """Return a commit of a history that is not in SQL as `read_kept` returns those that are."""
     return Kept(
         at_ms=commit.at_ms,
@@ -34,6 +34,7 @@ def kept_of(commit: PastCommit, link: bytes) -> Kept:
         incarnation=commit.incarnation,
         inputs=list(commit.inputs),
         pos=commit.pos,
+        pruning=pruning,
         spans=spans_of(map(decode_event, commit.events)),
         term=commit.term,
     )
@@ -56,6 +57,7 @@ def read_kept(connection: Connection, after: int, limit: int) -> list[Kept]:
             incarnation=row.incarnation,
             inputs=_listed(row.inputs),
             pos=row.pos,
+            pruning=row.pruning or 0,
             spans=spans[row.pos],
             term=row.term,
         )
@@ -72,8 +74,8 @@ def _listed(raw: bytes | None) -> list[bytes]:
 
 
 def read_position(connection: Connection, stream: str, seq: int) -> int | None:
-    """Return the position of an event of a stream; of its newest for 0."""
-    query = select(SPANS.c.pos).where(SPANS.c.stream == stream)
+    """Return the position of an event of a stream; of its newest for 0. A pruned stream has none."""
+    query = select(SPANS.c.pos).where(SPANS.c.stream == stream, ~exists().where(PRUNED.c.id == stream))
     if seq:
         query = query.where(SPANS.c.last_seq >= seq).order_by(SPANS.c.last_seq)
     else:

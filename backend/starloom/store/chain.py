@@ -2,18 +2,20 @@
 
 Owns what a link is made of and how a chain is walked. `link = SHA-256(link before, digest of the commit)`; the digest
 covers position, time, ownership, every event and every input, each with its length. Whoever can write the database can
-also write a whole new chain: an anchor (a position and its link, kept elsewhere) is what shows that.
+also write a whole new chain: an anchor (a position and its link, kept elsewhere) is what shows that. `anchors` says how
+the chain goes on across what was pruned.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from typing import Final, Protocol
 
 import msgspec
 
+from starloom.store.anchors import Anchor, Pruning, digest_of_pruning
 from starloom.store.spans import Span, spans_of
 
 BEGINNING: Final = bytes(32)
@@ -47,14 +49,16 @@ class Chained(Protocol):
 
 def digest_of(commit: Chained) -> bytes:
     """Return the digest of one commit."""
-    parts = [
-        _HEAD.pack(commit.pos, commit.at_ms, commit.term, commit.incarnation, len(commit.events), len(commit.inputs))
-    ]
+    return digest_with(commit, [sha256(raw).digest() for raw in commit.inputs])
+
+
+def digest_with(commit: Chained, inputs: Sequence[bytes]) -> bytes:
+    """Return the digest of one commit whose inputs are given by their hashes, as a copy of the log has them."""
+    parts = [_HEAD.pack(commit.pos, commit.at_ms, commit.term, commit.incarnation, len(commit.events), len(inputs))]
     for body in commit.events:
         parts.append(_LENGTH.pack(len(body)))
         parts.append(body)
-    # Inputs by their hash: a copy of the log that leaves them out can still be verified.
-    parts.extend(sha256(raw).digest() for raw in commit.inputs)
+    parts.extend(inputs)
     return sha256(b"".join(parts)).digest()
 
 
@@ -66,7 +70,8 @@ def link_of(before: bytes, digest: bytes) -> bytes:
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """A commit as the history has it, with the lines of the index that point at it, in any order.
 
-    `chain` is None for commits that were written before there was a chain.
+    `chain` is None for commits that were written before there was a chain. `pruning` is the number of the pruning that
+    left only a part of it, 0 for a whole commit.
     """
 
     at_ms: int
@@ -75,6 +80,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     incarnation: int
     inputs: list[bytes]
     pos: int
+    pruning: int = 0
     spans: list[Span]
     term: int
 
@@ -100,54 +106,121 @@ BREAKS_MOST: Final = 20
 class Walk:
     """Walks the chain, page by page from the first commit on; what it finds stands in `breaks`.
 
-    After a break the walk goes on from the link that is stored, so that one changed row is one finding.
+    `prunings` are all that the history tells of, in their order. After a break the walk goes on from the link that is
+    stored, so that one changed row is one finding.
     """
 
-    def __init__(self, *, anchors: Sequence[tuple[int, bytes]] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        anchors: Sequence[tuple[int, bytes]] = (),
+        prunings: Sequence[Pruning] = (),
+        digest: Callable[[Chained], bytes] | None = None,
+    ) -> None:
+        self._digest = digest or digest_of
         self._anchors = dict(anchors)
         self._seqs: dict[str, int] = {}
+        self._areas = {anchor.first: anchor for pruning in prunings for anchor in pruning.anchors}
+        self._left = {left.pos: left.digest for pruning in prunings for left in pruning.leftovers}
+        self._gone = {name for pruning in prunings for name in pruning.constellations}
+        self._seals: dict[int, list[Pruning]] = {}
+        self._inside: Anchor | None = None
         self.breaks: list[Break] = []
         self.commits = 0
         self.events = 0
+        self.pruned = sum(pruning.commits for pruning in prunings)
         self.unchained = 0
+        self.unseen: list[int] = []
+        """Anchors kept elsewhere that lie inside what was pruned: their links are gone with it."""
         self.link = BEGINNING
         self.pos = 0
+        for number, pruning in enumerate(prunings, 1):
+            self._seals.setdefault(pruning.after_pos, []).append(pruning)
+            if pruning.no != number:
+                self._broken(pruning.after_pos, f"pruning {number} is missing before pruning {pruning.no}")
 
     def take(self, commits: Sequence[Kept]) -> None:
         """Judge the next commits, in the order of their positions."""
         for commit in commits:
-            for what in self._found(commit):
-                if len(self.breaks) < BREAKS_MOST:
-                    self.breaks.append(Break(pos=commit.pos, what=what))
-            self.pos = commit.pos
-            self.commits += 1
+            self._come_to(commit.pos)
+            if self._inside is not None:
+                self._judge_leftover(commit)
+            else:
+                for what in self._found(commit):
+                    self._broken(commit.pos, what)
+                self.commits += 1
+                self._passed(commit.pos, self.link if commit.chain is None else commit.chain)
             self.events += len(commit.events)
 
     def ended(self, watermark: int) -> None:
         """Judge the end: what the history says it reaches, and anchors that were never met."""
+        self._come_to(max(watermark, self.pos) + 1)
         if self.pos < watermark:
-            self.breaks.append(Break(pos=self.pos + 1, what=f"the history ends here, but it reached {watermark}"))
+            self._broken(self.pos + 1, f"the history ends here, but it reached {watermark}")
         for pos in sorted(self._anchors):
             if pos > self.pos:
-                self.breaks.append(Break(pos=pos, what="the anchor lies beyond the end of the history"))
+                self._broken(pos, "the anchor lies beyond the end of the history")
+        for pos in sorted(self._seals):
+            self._broken(pos, f"pruning {self._seals[pos][0].no} follows a commit that is not there")
+        for pos in sorted(pos for pos, digest in self._left.items() if digest):
+            self._broken(pos, "a part of it was left when it was pruned, and that is missing")
+
+    def _broken(self, pos: int, what: str) -> None:
+        if len(self.breaks) < BREAKS_MOST:
+            self.breaks.append(Break(pos=pos, what=what))
+
+    def _come_to(self, pos: int) -> None:
+        """Pass over what was pruned before a position; be inside it if the position is."""
+        if self._inside is not None and pos > self._inside.last:
+            self._leave(self._inside)
+        while self._inside is None and (area := self._areas.get(self.pos + 1)) is not None and area.first <= pos:
+            if area.before != self.link:
+                self._broken(area.first, f"what was pruned up to commit {area.last} does not follow the commit before")
+            self._inside = area
+            if pos > area.last:
+                self._leave(area)
+
+    def _leave(self, area: Anchor) -> None:
+        self._inside = None
+        inner = [pos for pos in self._anchors if area.first <= pos < area.last]
+        self.unseen += sorted(inner)
+        for pos in inner:
+            del self._anchors[pos]
+        self._passed(area.last, area.link)
+
+    def _passed(self, pos: int, link: bytes) -> None:
+        """Everything up to a position is judged: the prunings that were sealed there come next."""
+        links = {link}
+        self.pos, self.link = pos, link
+        for pruning in self._seals.pop(pos, ()):
+            if link_of(self.link, digest_of_pruning(pruning)) != pruning.seal:
+                self._broken(pos, f"pruning {pruning.no} after this commit is not what was sealed")
+            self.link = pruning.seal
+            links.add(self.link)
+        anchor = self._anchors.pop(pos, None)
+        if anchor is not None and anchor not in links:
+            self._broken(pos, "its link is not that of the anchor")
+
+    def _judge_leftover(self, commit: Kept) -> None:
+        left = self._left.pop(commit.pos, b"")
+        if left != self._digest(commit):
+            self._broken(commit.pos, "it lies in what was pruned, and is not what was left there")
+        for what in self._told(commit):
+            self._broken(commit.pos, what)
 
     def _found(self, commit: Kept) -> Iterator[str]:
         if commit.pos != self.pos + 1:
             missing = f"{self.pos + 1}" if commit.pos == self.pos + 2 else f"{self.pos + 1} to {commit.pos - 1}"
             yield f"commit {missing} is missing before this one"
         yield from self._told(commit)
-        anchor = self._anchors.get(commit.pos)
         if commit.chain is None:
             self.unchained += 1
             if self.link != BEGINNING:
                 yield "it has no link, though commits before it have one"
             return
-        if link_of(self.link, digest_of(commit)) != commit.chain:
+        if link_of(self.link, self._digest(commit)) != commit.chain:
             told = ", ".join(f"{span.stream} up to {span.last_seq}" for span in commit.spans[:5])
             yield f"it is not what was chained here: {told or 'a commit without events'}"
-        if anchor is not None and anchor != commit.chain:
-            yield "its link is not that of the anchor"
-        self.link = commit.chain
 
     def _told(self, commit: Kept) -> Iterator[str]:
         """Judge the numbers of the events, and whether the index says of them what they say themselves."""
@@ -160,7 +233,7 @@ class Walk:
                 continue
             named.append(event)
             last = self._seqs.get(event.stream, 0)
-            if event.seq != last + 1:
+            if event.seq != last + 1 and event.stream not in self._gone:
                 yield f"{event.stream} goes from event {last} to {event.seq}"
             self._seqs[event.stream] = event.seq
         for stream in sorted({span.stream for span in {*spans_of(named)} ^ {*commit.spans}}):

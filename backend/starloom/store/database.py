@@ -224,6 +224,8 @@ def _sqlite_engine(url: URL, pool: type[StaticPool] | None, *, read_only: bool) 
         if read_only:
             connection.execute("PRAGMA query_only=ON")
         else:
+            # Counts for a file that is only now made: its free pages can go back to the disk (see `pruning`).
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA wal_autocheckpoint=4000")

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Row,
     Table,
     bindparam,
+    exists,
     func,
     insert,
     or_,
@@ -32,7 +33,15 @@ from starloom.store.chain import BEGINNING, digest_of, link_of
 from starloom.store.port import Commit, StreamRow
 from starloom.store.scripts import LogEntry
 from starloom.store.spans import decode_numbered, spans_of
-from starloom.store.tables import META_ID, CommitRow, ConstellationDeviceRow, ConstellationRow, MetaRow, SpanRow
+from starloom.store.tables import (
+    META_ID,
+    CommitRow,
+    ConstellationDeviceRow,
+    ConstellationRow,
+    MetaRow,
+    PrunedRow,
+    SpanRow,
+)
 from starloom_protocol.entities import Head, decode_entity
 from starloom_protocol.feed import Event, decode_event
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
@@ -45,6 +54,11 @@ COMMITS: Final[Table] = CommitRow.__table__  # type: ignore[attr-defined]
 SPANS: Final[Table] = SpanRow.__table__  # type: ignore[attr-defined]
 CONSTELLATIONS: Final[Table] = ConstellationRow.__table__  # type: ignore[attr-defined]
 DEVICES: Final[Table] = ConstellationDeviceRow.__table__  # type: ignore[attr-defined]
+PRUNED: Final[Table] = PrunedRow.__table__  # type: ignore[attr-defined]
+
+COMMIT_BYTES: Final = 120
+SPAN_BYTES: Final = 40
+"""About what a row costs beside its contents; the migration that measures an older history has the same."""
 
 _pack = msgspec.msgpack.Encoder().encode
 unpack: Final = msgspec.msgpack.Decoder(list[bytes]).decode
@@ -59,7 +73,7 @@ class _AttemptDevice(msgspec.Struct):
 _attempt_decoder = msgspec.json.Decoder(_AttemptDevice)
 # These tell of an attempt that was leased by an event before: its device was noted with that one.
 _OF_A_KNOWN_ATTEMPT: Final = frozenset({"task_started", "task_succeeded"})
-_FINAL: Final = sorted(str(state) for state in FINAL_CONSTELLATION_STATES)
+FINAL: Final = sorted(str(state) for state in FINAL_CONSTELLATION_STATES)
 
 
 class Meta(msgspec.Struct, frozen=True):
@@ -83,8 +97,13 @@ class CommitTuple(NamedTuple):
     incarnation: int
     inputs: bytes | None
     outbox: bytes | None
+    pruning: int | None
     sent_pos: int
     term: int
+
+    def size(self) -> int:
+        """Return what the row counts for in the size of the history."""
+        return COMMIT_BYTES + sum(len(part) for part in (self.events, self.inputs, self.outbox) if part)
 
 
 # The columns of `spans`: stream, last_seq, pos, told.
@@ -92,9 +111,12 @@ SpanTuple = tuple[str, int, int, str]
 
 
 class Projected(msgspec.Struct, frozen=True):
-    """The rows of a batch of commits, made outside the transaction; `digests` are what the audit chain binds."""
+    """The rows of a batch of commits, made outside the transaction; `digests` are what the audit chain binds,
+    `size_bytes` what they add to the size of the history.
+    """
 
     answers: list[dict[str, Any]]
+    size_bytes: int
     commits: list[CommitTuple]
     devices: list[dict[str, str]]
     digests: list[bytes]
@@ -151,6 +173,7 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
                 commit.incarnation,
                 _pack(commit.inputs) if commit.inputs else None,
                 _pack(commit.outbox) if commit.outbox else None,
+                None,
                 commit.sent_pos,
                 commit.term,
             )
@@ -162,6 +185,7 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
                 _note_entities(event, heads, answers, devices)
     return Projected(
         answers=[{"stream": stream, "answer": answer} for stream, answer in answers.items()],
+        size_bytes=sum(row.size() for row in commits) + sum(span_size(stream, told) for stream, _, _, told in spans),
         commits=commits,
         devices=[{"constellation": stream, "device": device} for stream, device in devices],
         digests=[digest_of(commit) for commit in batch],
@@ -170,6 +194,11 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
         first=batch[0].pos,
         last=batch[-1].pos,
     )
+
+
+def span_size(stream: str, told: str) -> int:
+    """Return what a line of the index counts for in the size of the history."""
+    return SPAN_BYTES + len(stream) + len(told)
 
 
 def _note_entities(
@@ -206,7 +235,13 @@ def write_commits(connection: Connection, rows: Projected, term: int) -> None:
         Superseded: the history is at another term or position.
     """
     move = _reach(connection.dialect)
-    given = {"of_id": META_ID, "of_term": term, "before": rows.first - 1, "reached": rows.last}
+    given = {
+        "of_id": META_ID,
+        "of_term": term,
+        "before": rows.first - 1,
+        "reached": rows.last,
+        "added": rows.size_bytes,
+    }
     before = connection.exec_driver_sql(move.text, move.values(given)).first()
     if before is None:
         found = read_meta(connection)
@@ -214,7 +249,8 @@ def write_commits(connection: Connection, rows: Projected, term: int) -> None:
             f"commits {rows.first}..{rows.last} of term {term} do not follow the history, "
             f"which is at {found.watermark} in term {found.term}"
         )
-    commits = _chained(rows, BEGINNING if before.chain is None else bytes(before.chain))
+    link = before.seal if before.sealed_pos == rows.first - 1 and before.seal is not None else before.chain
+    commits = _chained(rows, BEGINNING if link is None else bytes(link))
     connection.exec_driver_sql(_add_rows(COMMITS, connection.dialect).text, commits)
     if rows.spans:
         connection.exec_driver_sql(_add_rows(SPANS, connection.dialect).text, rows.spans)
@@ -252,11 +288,16 @@ def _prepared(statement: ClauseElement, dialect: Dialect) -> _Prepared:
 
 @cache
 def _reach(dialect: Dialect) -> _Prepared:
-    """Move the watermark if it is where it should be; one line with the link of the last commit before, or none."""
+    """Move the watermark if it is where it should be; one line with the link of the last commit before, or none.
+
+    The seal is in the same row, so a pruning that this statement had to wait for is seen.
+    """
     link = select(COMMITS.c.chain).where(COMMITS.c.pos == bindparam("before")).scalar_subquery()
     moved = update(META).where(META.c.id == bindparam("of_id"), META.c.term == bindparam("of_term"))
-    moved = moved.where(META.c.watermark == bindparam("before")).values(watermark=bindparam("reached"))
-    return _prepared(moved.returning(link.label("chain")), dialect)
+    moved = moved.where(META.c.watermark == bindparam("before")).values(
+        size_bytes=META.c.size_bytes + bindparam("added"), watermark=bindparam("reached")
+    )
+    return _prepared(moved.returning(link.label("chain"), META.c.seal, META.c.sealed_pos), dialect)
 
 
 @cache
@@ -299,7 +340,10 @@ LIVES_APART: Final = 1_000
 """How far a restored history begins above its copy: Redis is not replaced so often between two backups."""
 
 _LAST_SEQ: Final = (
-    select(SPANS.c.last_seq).where(SPANS.c.stream == bindparam("of")).order_by(SPANS.c.last_seq.desc()).limit(1)
+    select(SPANS.c.last_seq)
+    .where(SPANS.c.stream == bindparam("of"), ~exists().where(PRUNED.c.id == bindparam("of")))
+    .order_by(SPANS.c.last_seq.desc())
+    .limit(1)
 )
 
 
@@ -341,7 +385,7 @@ def read_events(connection: Connection, stream: str, after: int, limit: int) -> 
     """Return the watermark and (seq, body) of a stream's events after `after`, in order."""
     enough = select(func.min(SPANS.c.last_seq)).where(SPANS.c.stream == stream, SPANS.c.last_seq >= after + limit)
     query = select(COMMITS.c.events).join(SPANS, SPANS.c.pos == COMMITS.c.pos)
-    query = query.where(SPANS.c.stream == stream, SPANS.c.last_seq > after)
+    query = query.where(SPANS.c.stream == stream, SPANS.c.last_seq > after, ~exists().where(PRUNED.c.id == stream))
     last = connection.execute(enough).scalar()
     if last is not None:
         query = query.where(SPANS.c.last_seq <= last)
@@ -362,11 +406,19 @@ def read_live_streams(connection: Connection, keep: Collection[str]) -> list[tup
     first = select(func.min(SPANS.c.stream).label("stream")).cte("names", recursive=True)
     following = select(func.min(SPANS.c.stream)).where(SPANS.c.stream > first.c.stream).scalar_subquery()
     names = first.union_all(select(following).where(first.c.stream.is_not(None)))
-    finished = select(CONSTELLATIONS.c.id).where(CONSTELLATIONS.c.state.in_(_FINAL))
+    finished = select(CONSTELLATIONS.c.id).where(CONSTELLATIONS.c.state.in_(FINAL))
+    going = select(PRUNED.c.id).where(PRUNED.c.swept.is_(False))
     live = connection.execute(
-        select(names.c.stream).where(names.c.stream.is_not(None), names.c.stream.not_in(finished))
+        select(names.c.stream).where(
+            names.c.stream.is_not(None), names.c.stream.not_in(finished), names.c.stream.not_in(going)
+        )
     ).scalars()
     return list(read_last_seqs(connection, [*live, *keep]).items())
+
+
+def read_pruned(connection: Connection, streams: Collection[str]) -> set[str]:
+    """Return those of the streams that were pruned."""
+    return set(connection.execute(select(PRUNED.c.id).where(PRUNED.c.id.in_(streams))).scalars())
 
 
 def read_last_seqs(connection: Connection, streams: Collection[str]) -> dict[str, int]:
@@ -376,7 +428,7 @@ def read_last_seqs(connection: Connection, streams: Collection[str]) -> dict[str
 
 
 def read_last_seq(connection: Connection, stream: str) -> int:
-    """Return the number of a stream's last event, 0 if it has none."""
+    """Return the number of a stream's last event, 0 if it has none or was pruned."""
     found = connection.execute(_LAST_SEQ, {"of": stream}).scalar()
     return 0 if found is None else int(found)
 

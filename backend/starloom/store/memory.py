@@ -7,11 +7,13 @@ simulator hand both to the next store. Nothing here reads a clock.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Final
 
 import msgspec
 
+from starloom.store.anchors import Pruning
 from starloom.store.audit import fits
 from starloom.store.chain import Kept
 from starloom.store.history import PastCommit, Superseded, past_of
@@ -30,16 +32,21 @@ from starloom.store.port import (
     ActivityPage,
     Commit,
     Damaged,
+    EndedConstellation,
     Followed,
+    HistorySize,
     Loaded,
     Ownership,
+    PrunedPiece,
     Refused,
     StreamRow,
+    Tombstone,
     Unavailable,
     Wanted,
 )
 from starloom.store.projector import Projector, Sleep
 from starloom_protocol.feed import decode_event, fold
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
 __all__ = ["CommitFailure", "MemoryHistory", "MemoryInbox", "MemoryLog", "MemoryRedis", "MemoryStore"]
 
@@ -131,6 +138,10 @@ class MemoryLog:
         return self._redis.owner.partition("@")[0] if self._redis.owner else None
 
 
+def _pos_of(commit: Commit) -> int:
+    return commit.pos
+
+
 def _followed(commit: Commit | PastCommit) -> Followed:
     return Followed(events=list(commit.events), incarnation=commit.incarnation, pos=commit.pos)
 
@@ -215,6 +226,9 @@ class MemoryStore:
         for stream in keep:
             if stream not in redis.heads and stream in history.streams:
                 redis.put(history.whole(stream))
+        for stream in [stream for stream in redis.heads if stream in history.gone]:
+            # Redis has forgotten that it had left before it was pruned.
+            redis.put(Gone(stream))
         redis.hold(incarnation=history.meta.incarnation)
         self._own = Ownership(
             heads=dict(redis.heads),
@@ -394,7 +408,7 @@ class MemoryStore:
         self.history.reach()
         found = self.history.streams.get(stream, [])[after : after + limit]
         last = after + len(found)
-        for commit in self.redis.log[self.history.meta.watermark :]:
+        for commit in self.redis.log[bisect_right(self.redis.log, self.history.meta.watermark, key=_pos_of) :]:
             for raw in commit.events:
                 event = decode_event(raw)
                 if event.stream == stream and event.seq == last + 1 and len(found) < limit:
@@ -427,10 +441,65 @@ class MemoryStore:
         self.history.reach()
         return self.history.kept(after, limit)
 
+    async def prunings(self, after: int, limit: int) -> list[Pruning]:
+        self.history.reach()
+        return self.history.prunings[after : after + limit]
+
+    async def gone(self, constellation: str) -> Tombstone | None:
+        self.history.reach()
+        no = self.history.gone.get(constellation)
+        if no is None:
+            return None
+        made = self.history.prunings[no - 1]
+        return Tombstone(at_ms=made.at_ms, why=made.why)
+
+    async def pruned_since(self, after: int, limit: int) -> tuple[int, list[str]]:
+        self.history.reach()
+        return len(self.history.prunings), [name for name, no in self.history.gone.items() if no > after][:limit]
+
+    async def history_size(self) -> HistorySize:
+        self.history.reach()
+        made = self.history.prunings
+        return HistorySize(
+            bytes=sum(len(raw) for commit in self.history.commits for raw in (*commit.events, *commit.inputs)),
+            constellations=len(self.history.rows),
+            oldest_ms=min((row.created_ms for row in self.history.rows.values()), default=0),
+            pruned=len(self.history.gone),
+            pruned_ms=made[-1].at_ms if made else 0,
+        )
+
+    async def ended(self, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
+        self.history.reach()
+        rows = [
+            row
+            for row in self.history.rows.values()
+            if row.ended_ms > 0 and row.state in FINAL_CONSTELLATION_STATES and (row.ended_ms, row.id) > after
+        ]
+        return [
+            EndedConstellation(
+                bytes=sum(map(len, self.history.streams[row.id])),
+                devices=sorted(name for name, ids in self.history.devices.items() if row.id in ids),
+                ended_ms=row.ended_ms,
+                id=row.id,
+            )
+            for row in sorted(rows, key=lambda row: (row.ended_ms, row.id))[:limit]
+        ]
+
+    async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
+        await asyncio.sleep(0)
+        own = self._own
+        if own is None:
+            raise Refused("not_taken", found_pos=0, found_term=0)
+        try:
+            return self.history.prune(leaving, at_ms, why, own.term)
+        except Superseded as error:
+            meta = self.history.meta
+            raise Refused("term", found_pos=meta.watermark, found_term=meta.term) from error
+
     async def position_of(self, stream: str, seq: int) -> int | None:
         self.history.reach()
         found = None
-        for commit in self.history.commits:
+        for commit in self.history.commits if stream not in self.history.gone else ():
             for raw in commit.events:
                 event = decode_event(raw)
                 if event.stream == stream and (seq in (0, event.seq)):
@@ -439,18 +508,18 @@ class MemoryStore:
 
     async def owned_since(self, pos: int) -> int:
         self.history.reach()
-        term = self.history.commits[pos - 1].term
+        term = self.history.commits[self.history.place(pos)].term
         return next(commit.pos for commit in self.history.commits if commit.term == term)
 
     async def standing(self, pos: int) -> dict[str, int]:
-        at_ms = self.history.commits[pos - 1].at_ms
+        at_ms = self.history.commits[self.history.place(pos)].at_ms
         ended = [row.id for row in self.history.rows.values() if 0 < row.ended_ms < at_ms]
         names = [name for name in self.history.streams if name not in ended]
         return {name: seq for name in names if (seq := await self.last_before(name, pos))}
 
     async def last_before(self, stream: str, pos: int) -> int:
         self.history.reach()
-        before = (raw for commit in self.history.commits[: pos - 1] for raw in commit.events)
+        before = (raw for commit in self.history.commits[: self.history.place(pos)] for raw in commit.events)
         return sum(1 for raw in before if decode_event(raw).stream == stream)
 
     async def activity(self, wanted: Wanted, before: tuple[int, int] | None, limit: int) -> ActivityPage:

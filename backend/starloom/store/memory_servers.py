@@ -7,18 +7,20 @@ Tests and the simulator stop, wipe, shorten or silence either. They know what is
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from starloom.store.anchors import Anchor, Leftover, Pruning, digest_of_pruning
 from starloom.store.audit import kept_of
-from starloom.store.chain import BEGINNING, Kept, link_of
+from starloom.store.chain import BEGINNING, Kept, digest_of, link_of
 from starloom.store.history import Meta, PastCommit, Projected, Superseded, rows_of
-from starloom.store.port import Commit, StreamRow, Unavailable
+from starloom.store.port import Commit, EndedConstellation, PrunedPiece, StreamRow, Unavailable
 from starloom.store.spans import decode_numbered
 from starloom_protocol.feed import decode_event, fold
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
@@ -206,6 +208,9 @@ class MemoryHistory:
         self.rows: dict[str, StreamRow] = {}
         self.devices: dict[str, set[str]] = {}
         self.sealed: dict[str, tuple[bytes, int]] = {}
+        self.prunings: list[Pruning] = []
+        self.gone: dict[str, int] = {}
+        """The constellations that were pruned, with the number of the pruning that ended them."""
 
     def reach(self) -> None:
         if self.down:
@@ -218,8 +223,10 @@ class MemoryHistory:
             raise Superseded(f"commit {batch[0].pos} of term {term} does not follow {self.meta}")
         rows = rows_of(batch)
         self.commits.extend(batch)
+        link = self.tip()
         for digest in rows.digests:
-            self.links.append(link_of(self.links[-1] if self.links else BEGINNING, digest))
+            link = link_of(link, digest)
+            self.links.append(link)
         for commit in batch:
             for body in commit.events:
                 self.streams.setdefault(decode_numbered(body).stream, []).append(body)
@@ -228,7 +235,64 @@ class MemoryHistory:
 
     def kept(self, after: int, limit: int) -> list[Kept]:
         """Return commits as `audit.read_kept` does."""
-        return [kept_of(self.commits[at], self.links[at]) for at in range(after, min(after + limit, len(self.commits)))]
+        start = self.place(after + 1) if self.prunings else after
+        parts = {left.pos: made.no for made in self.prunings for left in made.leftovers}
+        return [
+            kept_of(self.commits[at], self.links[at], parts.get(self.commits[at].pos, 0))
+            for at in range(start, min(start + limit, len(self.commits)))
+        ]
+
+    def place(self, pos: int) -> int:
+        """Return where the commit of a position, or the first after it, stands in the list."""
+        return bisect_left(self.commits, pos, key=lambda commit: commit.pos)
+
+    def tip(self) -> bytes:
+        """Return the link that the next commit follows."""
+        if self.prunings and self.prunings[-1].after_pos == self.meta.watermark:
+            return self.prunings[-1].seal
+        return self.links[-1] if self.links else BEGINNING
+
+    def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str, term: int) -> PrunedPiece:
+        """End the history of constellations and remove every commit of theirs, as `pruning.prune` does in pieces."""
+        self.reach()
+        if term != self.meta.term:
+            raise Superseded(f"term {term} no longer owns the history")
+        no = len(self.prunings) + 1
+        names = [
+            item.id
+            for item in leaving
+            if (row := self.rows.get(item.id)) is not None
+            and row.state in FINAL_CONSTELLATION_STATES
+            and row.ended_ms == item.ended_ms
+        ]
+        for name in names:
+            self.gone[name] = no
+            for known in (self.rows, self.streams):
+                known.pop(name, None)
+            for constellations in self.devices.values():
+                constellations.discard(name)
+        swept = swept_of(self, min(self.meta.watermark, self.commits[-1].sent_pos + 1) if self.commits else 0)
+        if not names and not swept.positions:
+            return PrunedPiece(bytes=0, commits=0, constellations=[], more=False)
+        made = Pruning(
+            after_pos=self.meta.watermark,
+            anchors=swept.anchors,
+            at_ms=at_ms,
+            commits=len(swept.removed),
+            constellations=names,
+            leftovers=swept.leftovers,
+            no=no,
+            why=why,
+        )
+        seal = link_of(self.tip(), digest_of_pruning(made))
+        self.prunings.append(msgspec.structs.replace(made, seal=seal))
+        rest = [
+            (swept.parts.get(commit.pos, commit), link)
+            for commit, link in zip(self.commits, self.links, strict=True)
+            if commit.pos not in swept.removed
+        ]
+        self.commits, self.links = [commit for commit, _ in rest], [link for _, link in rest]
+        return PrunedPiece(bytes=swept.bytes, commits=len(swept.removed), constellations=names, more=False)
 
     def live(self, keep: Collection[str]) -> list[str]:
         """Return every stream that is no finished constellation, and those in `keep`."""
@@ -248,6 +312,54 @@ class MemoryHistory:
             self.rows[row["id"]] = StreamRow(**{name: value for name, value in row.items() if name != "head"})
         for pair in rows.devices:
             self.devices.setdefault(pair["device"], set()).add(pair["constellation"])
+
+
+@dataclass
+class Swept:
+    """What goes of the commits of constellations that are gone, and what stands for it."""
+
+    anchors: list[Anchor] = field(default_factory=list)
+    bytes: int = 0
+    leftovers: list[Leftover] = field(default_factory=list)
+    parts: dict[int, PastCommit] = field(default_factory=dict)
+    positions: list[int] = field(default_factory=list)
+    removed: set[int] = field(default_factory=set)
+
+
+def swept_of(history: MemoryHistory, below: int) -> Swept:
+    """Return what of a history below a position belongs to constellations that are gone."""
+    found = Swept()
+    inside = {
+        pos for made in history.prunings for anchor in made.anchors for pos in range(anchor.first, anchor.last + 1)
+    }
+    seals = {made.after_pos: made.seal for made in history.prunings}
+    ends = {anchor.last: anchor.link for made in history.prunings for anchor in made.anchors}
+    links = {commit.pos: link for commit, link in zip(history.commits, history.links, strict=True)}
+    for commit in history.commits:
+        streams = {decode_numbered(body).stream for body in commit.events}
+        if commit.pos >= below or not streams & history.gone.keys():
+            continue
+        pos = commit.pos
+        left = [body for body in commit.events if decode_numbered(body).stream not in history.gone]
+        found.positions.append(pos)
+        found.bytes += sum(map(len, commit.events))
+        if pos not in inside:
+            last = found.anchors[-1] if found.anchors else None
+            if last is not None and last.last == pos - 1 and pos - 1 not in seals:
+                found.anchors[-1] = msgspec.structs.replace(last, last=pos, link=links[pos])
+            else:
+                at = pos - 1
+                before = seals.get(at) or (last.link if last and last.last == at else ends.get(at)) or links.get(at)
+                found.anchors.append(Anchor(before=before or BEGINNING, first=pos, last=pos, link=links[pos]))
+        if left:
+            part = msgspec.structs.replace(commit, events=left, inputs=(), outbox=(), told=())
+            found.parts[pos] = part
+            found.leftovers.append(Leftover(pos=pos, digest=digest_of(part)))
+        else:
+            found.removed.add(pos)
+            if pos in inside:
+                found.leftovers.append(Leftover(pos=pos, digest=b""))
+    return found
 
 
 def whole_of(past: PastCommit) -> Commit:

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 
 import msgspec
 
+from starloom.store.anchors import Pruning
 from starloom.store.chain import Kept
 from starloom_protocol.feed import Event
 from starloom_protocol.vocabulary import Code
@@ -227,6 +228,73 @@ class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
     version: int
 
 
+class EndedConstellation(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished constellation of the history; `bytes` is about what its commits hold, `devices` had its attempts."""
+
+    bytes: int
+    devices: list[str]
+    ended_ms: int
+    id: str
+
+
+class Tombstone(msgspec.Struct, frozen=True, kw_only=True):
+    """That a constellation was pruned from the history: when, and by which rule."""
+
+    at_ms: int
+    why: str
+
+
+class HistorySize(msgspec.Struct, frozen=True, kw_only=True):
+    """What the history holds. `bytes` is what its rows hold: the files of a database are somewhat larger.
+
+    `oldest_ms` is when its oldest constellation was made, `pruned_ms` when it was last pruned; 0 for neither.
+    """
+
+    bytes: int
+    constellations: int
+    oldest_ms: int
+    pruned: int
+    pruned_ms: int
+
+
+class PrunedPiece(msgspec.Struct, frozen=True, kw_only=True):
+    """What one transaction of pruning did; with `more` the next one has something to do at once."""
+
+    bytes: int
+    commits: int
+    constellations: list[str]
+    more: bool
+
+
+class PruningPort(Protocol):
+    """How the owner of the shard prunes the history."""
+
+    async def ended(self, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
+        """Return finished constellations in the order of their ends; `after` is the (ended_ms, id) cursor.
+
+        Raises:
+            Unavailable: the history does not answer; so do all others here.
+        """
+        ...
+
+    async def history_size(self) -> HistorySize: ...
+
+    async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
+        """End the history of these constellations and remove a bounded number of commits, in one short transaction.
+
+        Without any, go on with those whose history has ended.
+
+        Raises:
+            Refused: this store does not own the shard any more.
+            Damaged: what would go is not what was chained; nothing was changed.
+        """
+        ...
+
+
+class OwnerStore(CommitPort, PruningPort, Protocol):
+    """What the engine, which owns the shard, does with the store."""
+
+
 class ReadPort(Protocol):
     """What anyone may read: committed state and history."""
 
@@ -264,6 +332,22 @@ class ReadPort(Protocol):
 
     async def kept(self, after: int, limit: int) -> list[Kept]:
         """Return durable commits above a position, whole and in order, for verifying and deciding again."""
+        ...
+
+    async def prunings(self, after: int, limit: int) -> list[Pruning]:
+        """Return what was pruned, by prunings with numbers above `after`, in their order."""
+        ...
+
+    async def gone(self, constellation: str) -> Tombstone | None:
+        """Return when and why a constellation was pruned from the history, None if it was not."""
+        ...
+
+    async def pruned_since(self, after: int, limit: int) -> tuple[int, list[str]]:
+        """Return the number of the last pruning, and constellations that prunings with numbers above `after` took."""
+        ...
+
+    async def history_size(self) -> HistorySize:
+        """Return what the history holds."""
         ...
 
     async def position_of(self, stream: str, seq: int) -> int | None:

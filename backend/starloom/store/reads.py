@@ -14,12 +14,23 @@ import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError, RedisError
 
-from starloom.store import audit, history, keys
+from starloom.store import audit, history, keys, pruning
+from starloom.store.anchors import Pruning
 from starloom.store.chain import Kept
 from starloom.store.database import Database
 from starloom.store.faults import Unreadable, corrupt, full, redis_is_full
 from starloom.store.link import place_of
-from starloom.store.port import ActivityPage, Corrupt, Damaged, StreamRow, Unavailable, Wanted
+from starloom.store.port import (
+    ActivityPage,
+    Corrupt,
+    Damaged,
+    EndedConstellation,
+    HistorySize,
+    StreamRow,
+    Tombstone,
+    Unavailable,
+    Wanted,
+)
 from starloom.store.scripts import Arg, Script, decode_entry
 from starloom.store.spans import decode_numbered
 from starloom_protocol.entities import decode_entity
@@ -133,6 +144,21 @@ class Reads:
 
     async def kept(self, after: int, limit: int) -> list[Kept]:
         return await self._database.read(audit.read_kept, after, limit)
+
+    async def prunings(self, after: int, limit: int) -> list[Pruning]:
+        return await self._database.read(pruning.read_prunings, after, limit)
+
+    async def gone(self, constellation: str) -> Tombstone | None:
+        return await self._database.read(pruning.read_gone, constellation)
+
+    async def pruned_since(self, after: int, limit: int) -> tuple[int, list[str]]:
+        return await self._database.read(pruning.read_pruned_since, after, limit)
+
+    async def history_size(self) -> HistorySize:
+        return await self._database.read(pruning.read_history_size)
+
+    async def ended(self, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
+        return await self._database.read(pruning.read_ended, after, limit)
 
     async def position_of(self, stream: str, seq: int) -> int | None:
         return await self._database.read(audit.read_position, stream, seq)

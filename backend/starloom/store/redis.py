@@ -18,7 +18,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from starloom.store import history, keys, scripts
+from starloom.store import history, keys, pruning, scripts
 from starloom.store.ciphertexts import SqlCiphertexts
 from starloom.store.database import Database
 from starloom.store.faults import full, redis_is_full
@@ -26,7 +26,7 @@ from starloom.store.following import RedisLog
 from starloom.store.history import PastCommit, Superseded, past_of
 from starloom.store.inbox import RedisInbox
 from starloom.store.link import Link, ReplyError, open_link
-from starloom.store.port import Commit, Loaded, Ownership, Refused, Unavailable
+from starloom.store.port import Commit, EndedConstellation, Loaded, Ownership, PrunedPiece, Refused, Unavailable
 from starloom.store.projector import Projector, Sleep
 from starloom.store.reads import PAGE_COMMITS, Reads, fold_stream, reaching, run_script
 from starloom.store.takeover import how_of, take_over
@@ -225,6 +225,16 @@ class RedisStore(Reads):
             scripts.read_commit_reply(await self._run(link, scripts.RECALL, names, args))
             found[stream] = (last, entities)
         return found
+
+    async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
+        own = self._own
+        if own is None:
+            raise Refused("not_taken", found_pos=0, found_term=0)
+        try:
+            return await self._database.write(pruning.prune, own.term, leaving, at_ms, why)
+        except Superseded as error:
+            meta = await self._database.read(history.read_meta)
+            raise Refused("term", found_pos=meta.watermark, found_term=meta.term) from error
 
     async def watermark(self, after: int) -> int:
         return await self._projector.passed(after)

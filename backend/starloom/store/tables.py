@@ -1,6 +1,7 @@
 """The tables of the durable history, as SQLModel classes; migrations are made from them and a test compares both.
 
-`commits` is what was promised, append-only. Everything else is derived from it or says how far it reaches.
+`commits` is what was promised: it is only added to, and pruned from its old end. `prunings`, `anchors` and `pruned` say
+what was pruned. Everything else is derived from them or says how far they reach.
 """
 
 from __future__ import annotations
@@ -14,13 +15,20 @@ META_ID = 1
 
 
 class MetaRow(SQLModel, table=True):
-    """One row: how far history reaches, who owns the shard, which life of which Redis it belongs to."""
+    """One row: how far history reaches, who owns the shard, which life of which Redis it belongs to.
+
+    `size_bytes` is the size of what `commits` and `spans` hold. `seal` is that of the last pruning, and the link that
+    the commit after `sealed_pos` follows.
+    """
 
     __tablename__: ClassVar[Any] = "meta"
 
     id: int = Field(primary_key=True)
     incarnation: int = Field(sa_type=BigInteger)
     run_id: str = Field(sa_type=Text)
+    seal: bytes | None = Field(default=None, sa_type=LargeBinary)
+    sealed_pos: int = Field(default=0, sa_type=BigInteger, sa_column_kwargs={"server_default": "0"})
+    size_bytes: int = Field(default=0, sa_type=BigInteger, sa_column_kwargs={"server_default": "0"})
     term: int = Field(sa_type=BigInteger)
     watermark: int = Field(sa_type=BigInteger)
 
@@ -28,7 +36,8 @@ class MetaRow(SQLModel, table=True):
 class CommitRow(SQLModel, table=True):
     """One commit. `events`, `inputs` and `outbox` are MessagePack lists of their bytes in order, null if empty.
 
-    `chain` is its link of the audit chain; null in commits that were written before there was one.
+    `chain` is its link of the audit chain; null in commits that were written before there was one. `pruning` is the
+    number of the pruning that left only a part of its events; null for a whole commit.
     """
 
     __tablename__: ClassVar[Any] = "commits"
@@ -40,6 +49,7 @@ class CommitRow(SQLModel, table=True):
     incarnation: int = Field(sa_type=BigInteger)
     inputs: bytes | None = Field(default=None, sa_type=LargeBinary)
     outbox: bytes | None = Field(default=None, sa_type=LargeBinary)
+    pruning: int | None = Field(default=None, sa_type=BigInteger)
     sent_pos: int = Field(sa_type=BigInteger)
     term: int = Field(sa_type=BigInteger)
 
@@ -62,7 +72,10 @@ class ConstellationRow(SQLModel, table=True):
     """
 
     __tablename__: ClassVar[Any] = "constellations"
-    __table_args__: ClassVar[Any] = (Index("constellations_by_age", "created_ms", "id"),)
+    __table_args__: ClassVar[Any] = (
+        Index("constellations_by_age", "created_ms", "id"),
+        Index("constellations_by_end", "ended_ms", "id"),
+    )
 
     id: str = Field(primary_key=True, sa_type=Text)
     answer: bytes | None = Field(default=None, sa_type=LargeBinary)
@@ -95,3 +108,39 @@ class SecretValueRow(SQLModel, table=True):
     id: str = Field(primary_key=True, sa_type=Text)
     at_ms: int = Field(sa_type=BigInteger)
     sealed: bytes = Field(sa_type=LargeBinary)
+
+
+class PruningRow(SQLModel, table=True):
+    """One pruning; `leftovers` is a MessagePack list of its `Leftover`s, `seal` binds all that it says."""
+
+    __tablename__: ClassVar[Any] = "prunings"
+
+    no: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
+    after_pos: int = Field(index=True, sa_type=BigInteger)
+    at_ms: int = Field(sa_type=BigInteger)
+    commits: int = Field(sa_type=BigInteger)
+    leftovers: bytes = Field(sa_type=LargeBinary)
+    seal: bytes = Field(sa_type=LargeBinary)
+    why: str = Field(sa_type=Text)
+
+
+class AnchorRow(SQLModel, table=True):
+    """A run of positions that a pruning took, with the links at both of its ends."""
+
+    __tablename__: ClassVar[Any] = "anchors"
+
+    first: int = Field(primary_key=True, sa_type=BigInteger, sa_column_kwargs={"autoincrement": False})
+    before: bytes = Field(sa_type=LargeBinary)
+    last: int = Field(index=True, sa_type=BigInteger)
+    link: bytes = Field(sa_type=LargeBinary)
+    pruning: int = Field(index=True, sa_type=BigInteger)
+
+
+class PrunedRow(SQLModel, table=True):
+    """A constellation that is gone, and with which pruning; `swept` once nothing of it is left."""
+
+    __tablename__: ClassVar[Any] = "pruned"
+
+    id: str = Field(primary_key=True, sa_type=Text)
+    pruning: int = Field(index=True, sa_type=BigInteger)
+    swept: bool = Field(index=True)

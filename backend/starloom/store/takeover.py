@@ -21,6 +21,7 @@ from starloom.store.scripts import Arg, Owned, pairs_of
 
 LOAD_PAIRS: Final = 5_000
 SCAN_COUNT: Final = 1_000
+NAMES_AT_ONCE: Final = 5_000
 
 Write = Callable[[Sequence[PastCommit], int], Awaitable[None]]
 
@@ -99,9 +100,9 @@ async def take_over(
     await _settle(link, found, incarnation, sent_pos, loaded)
     if keep and loaded is None:
         await _bring_back(link, database, Owned(found.term, incarnation, token), keep)
-    flat: Any = await link.call("HGETALL", keys.HEADS)
+    heads = await _without_pruned(link, database, Owned(found.term, incarnation, token))
     ownership = Ownership(
-        heads={name.decode(): int(seq) for name, seq in zip(flat[::2], flat[1::2], strict=True)},
+        heads=heads,
         incarnation=incarnation,
         replaced=replaced,
         run_id=link.run_id,
@@ -199,6 +200,21 @@ async def _bring_back(link: Link, database: Database, owned: Owned, keep: Collec
         entities = await fold_stream(database, stream, last)
         names, args = scripts.recall_call(owned, stream, last, entities)
         scripts.read_commit_reply(await link.run(scripts.RECALL, names, args))
+
+
+async def _without_pruned(link: Link, database: Database, owned: Owned) -> dict[str, int]:
+    """Return the live streams, after dropping those that were pruned: a Redis may have forgotten that they left it."""
+    flat: Any = await link.call("HGETALL", keys.HEADS)
+    heads = {name.decode(): int(seq) for name, seq in zip(flat[::2], flat[1::2], strict=True)}
+    names = list(heads)
+    gone: list[tuple[str, int]] = []
+    for at in range(0, len(names), NAMES_AT_ONCE):
+        some = await database.read(history.read_pruned, names[at : at + NAMES_AT_ONCE])
+        gone += [(name, heads.pop(name)) for name in sorted(some)]
+    if gone:
+        names, args = scripts.retire_call(owned, gone)
+        scripts.read_commit_reply(await link.run(scripts.RETIRE, names, args))
+    return heads
 
 
 async def _settle(

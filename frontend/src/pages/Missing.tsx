@@ -4,6 +4,9 @@ import { useLink, useStream } from "../app/context.ts";
 import { Shell } from "../app/Shell.tsx";
 import { Empty } from "../ui/parts.tsx";
 
+/** The hub's words for a stream that it has never had, or of which nothing is left. */
+const NO_STREAM = "there is no such stream";
+
 export function MissingPage() {
   return (
     <Shell title="Not found">
@@ -29,6 +32,7 @@ export function MissingConstellation({ id }: { id: string }) {
   const model = useStream(id);
   const link = useLink();
   const waits = !model.absent;
+  const unknown = model.absent === NO_STREAM;
   return (
     <Shell title={waits ? "Constellation" : "Not found"} crumb={{ path: "/constellations", label: "Constellations" }}>
       <div className="page">
@@ -38,9 +42,11 @@ export function MissingConstellation({ id }: { id: string }) {
               {link.state === "offline" && <p>It is shown as soon as the hub is back. {link.reason}</p>}
             </Empty>
           ) : (
-            <Empty title={`The hub knows no constellation ${id}.`}>
+            <Empty
+              title={unknown ? `The hub knows no constellation ${id}.` : "The hub no longer has this constellation."}
+            >
               <p>
-                It may have been removed, or the address is cut. See{" "}
+                {unknown ? "It may have been removed, or the address is cut." : `${model.absent}.`} See{" "}
                 <Link className="link" href="/constellations">
                   all constellations
                 </Link>

@@ -1,0 +1,98 @@
+"""A copy of the record that `audit export` made, walked without a hub."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from starloom.store.anchors import Anchor, Leftover, Pruning
+from starloom.store.chain import Break, Chained, Kept, Walk, digest_with
+from starloom.store.spans import spans_of
+from starloom_protocol.feed import decode_event
+
+COMMITS_AT_ONCE = 500
+
+
+def verify(file: Path, anchors: Sequence[str]) -> dict[str, Any]:
+    """Return what the hub's own walk would say of the copy; `anchors` read POS:LINK.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no copy of a record.
+    """
+    prunings: list[Pruning] = []
+    commits: list[Kept] = []
+    changed = False
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                said = json.loads(line)
+                if "pruning" in said:
+                    prunings.append(_pruning(said["pruning"]))
+                elif "pruned_meanwhile" in said:
+                    changed = True
+                else:
+                    commits.append(_commit(said))
+            except (KeyError, TypeError, ValueError) as error:
+                raise ValueError(f"its line {number} is no line of a record ({error})") from error
+    pairs = [(int(text.split(":", 1)[0]), bytes.fromhex(text.split(":", 1)[1])) for text in anchors if ":" in text]
+    walk = Walk(anchors=pairs, prunings=prunings, digest=_digest)
+    for at in range(0, len(commits), COMMITS_AT_ONCE):
+        walk.take(commits[at : at + COMMITS_AT_ONCE])
+    walk.ended(commits[-1].pos if commits else 0)
+    if changed:
+        walk.breaks.append(Break(pos=walk.pos, what="the history was pruned while this copy was made; copy it again"))
+    return {
+        "ok": not walk.breaks,
+        "commits": walk.commits,
+        "events": walk.events,
+        "unchained": walk.unchained,
+        "pos": walk.pos,
+        "link": walk.link.hex(),
+        "anchor": f"{walk.pos}:{walk.link.hex()}",
+        "breaks": [{"pos": item.pos, "what": item.what} for item in walk.breaks],
+        "pruned": {
+            "anchors": sum(len(item.anchors) for item in prunings),
+            "commits": walk.pruned,
+            "constellations": sum(len(item.constellations) for item in prunings),
+            "first_at": _moment(prunings[0].at_ms) if prunings else None,
+            "last_at": _moment(prunings[-1].at_ms) if prunings else None,
+            "why": sorted({item.why for item in prunings}),
+        },
+        "unseen_anchors": walk.unseen,
+    }
+
+
+def _moment(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
+
+
+def _pruning(said: dict[str, Any]) -> Pruning:
+    anchors = [
+        Anchor(before=bytes.fromhex(before), first=first, last=last, link=bytes.fromhex(link))
+        for first, last, before, link in said["anchors"]
+    ]
+    leftovers = [Leftover(pos=pos, digest=bytes.fromhex(digest)) for pos, digest in said["leftovers"]]
+    return Pruning(**{**said, "anchors": anchors, "leftovers": leftovers, "seal": bytes.fromhex(said["seal"])})
+
+
+def _commit(said: dict[str, Any]) -> Kept:
+    events = [text.encode() for text in said["events"]]
+    return Kept(
+        at_ms=said["at_ms"],
+        chain=None if said["chain"] is None else bytes.fromhex(said["chain"]),
+        events=events,
+        incarnation=said["incarnation"],
+        inputs=[bytes.fromhex(digest) for digest in said["inputs"]],
+        pos=said["pos"],
+        spans=spans_of(map(decode_event, events)),
+        term=said["term"],
+    )
+
+
+def _digest(commit: Chained) -> bytes:
+    """Return the digest of a commit of a copy, which has its inputs by their hashes."""
+    return digest_with(commit, commit.inputs)

@@ -1,0 +1,133 @@
+"""The retention of the durable history: the owner prunes what may go, in small transactions, while it runs.
+
+`core.retention` decides and the store removes. Looking is bounded, and each transaction too; what ends the history of
+a constellation happens between two batches, so that nothing brings back what is just leaving.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
+
+from starloom.core.model import Shard
+from starloom.core.retention import HistoryLimits, away_since, leaving, needed
+from starloom.engine.ports import Clock
+from starloom.store.port import Damaged, EndedConstellation, PruningPort, Refused, Unavailable
+
+LOOKED_AT_ONCE = 64
+PAUSE_MS = 100
+"""Between two transactions, so that commits are not kept waiting."""
+
+log = logging.getLogger("starloom.engine")
+
+
+class Offered(Protocol):
+    """The part of the artifact store that is asked."""
+
+    async def offering(self, constellations: Sequence[str]) -> set[str]:
+        """Return those of the constellations that name artifacts which are still there."""
+        ...
+
+
+class Retention:
+    """Prunes until nothing more may go; `constellations` and `commits` count what has gone.
+
+    `turn` excludes that anything is brought back, `leaving` are those on their way out of Redis.
+    """
+
+    def __init__(
+        self,
+        store: PruningPort,
+        clock: Clock,
+        limits: HistoryLimits,
+        turn: asyncio.Lock,
+        shard: Callable[[], Shard],
+        leaving: Callable[[], Collection[str]],
+        offered: Offered | None = None,
+        pruned: Callable[[list[str]], None] | None = None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._limits = limits
+        self._offered = offered
+        self._turn = turn
+        self._shard = shard
+        self._leaving = leaving
+        self._pruned = pruned
+        self.commits = 0
+        self.constellations = 0
+
+    async def run(self, every_ms: int) -> None:
+        """Look again and again; what cannot be done now is tried the next time."""
+        while True:
+            await self._clock.wait(every_ms)
+            try:
+                await self.prune()
+            except (Damaged, Refused, Unavailable) as error:
+                log.warning("event=prune_failed reason=%s", error)
+
+    async def prune(self) -> None:
+        """Take out of the history everything that may go now.
+
+        Raises:
+            Refused, Unavailable, Damaged: as `PruningPort.prune`; what was done before stays done.
+        """
+        await self._sweep("history_keep")
+        after = (0, "")
+        while not self._limits.unbounded:
+            now_ms = self._clock.now_ms()
+            items = await self._store.ended(after, LOOKED_AT_ONCE)
+            old = [item for item in items if item.ended_ms <= self._limits.newest_ms(now_ms)]
+            if not old:
+                return
+            after = old[-1].ended_ms, old[-1].id
+            await self._leave(old, now_ms)
+            if len(old) < LOOKED_AT_ONCE:
+                return
+            await self._clock.wait(PAUSE_MS)
+
+    async def _leave(self, items: Sequence[EndedConstellation], now_ms: int) -> None:
+        young = [item.id for item in items if item.ended_ms > now_ms - self._limits.files_ms]
+        offering = await self._offered.offering(young) if young and self._offered is not None else set()
+        size_bytes = (await self._store.history_size()).bytes
+        async with self._turn:
+            shard = self._shard()
+            chosen = leaving(
+                items,
+                self._limits,
+                away=away_since(shard),
+                needed=needed(shard).union(self._leaving()),
+                now_ms=now_ms,
+                offering=offering,
+                size_bytes=size_bytes,
+            )
+            whys: dict[str, list[EndedConstellation]] = {}
+            for item, why in chosen:
+                whys.setdefault(why, []).append(item)
+            for why, some in whys.items():
+                await self._once(some, why)
+        for why in whys:
+            await self._sweep(why)
+
+    async def _sweep(self, why: str) -> None:
+        """Remove the commits of what has ended, piece by piece."""
+        while await self._once([], why):
+            await self._clock.wait(PAUSE_MS)
+
+    async def _once(self, items: Sequence[EndedConstellation], why: str) -> bool:
+        done = await self._store.prune(items, self._clock.now_ms(), why)
+        if done.constellations or done.commits:
+            self.commits += done.commits
+            self.constellations += len(done.constellations)
+            log.info(
+                "event=pruned why=%s constellations=%d commits=%d bytes=%d",
+                why,
+                len(done.constellations),
+                done.commits,
+                done.bytes,
+            )
+        if done.constellations and self._pruned is not None:
+            self._pruned(done.constellations)
+        return done.more
