@@ -428,3 +428,8 @@ def test_an_error_that_is_cut_shows_no_half_of_a_secret(call: Play) -> None:
     assert ended.code is Code.EXIT_CODE
     assert "***" in ended.detail
     assert "nter22" not in ended.detail + ended.tail
+
+
+def test_a_call_without_files_loads_no_network_library() -> None:
+    code = "import sys, starloom_agent.runner, starloom_agent.toolcall; print('ssl' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

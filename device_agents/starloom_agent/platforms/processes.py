@@ -17,7 +17,7 @@ from pathlib import Path
 LINUX = sys.platform.startswith("linux")
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_STAT_PPID, _STAT_STATE, _STAT_PGRP, _STAT_START = 1, 0, 2, 19
+_STAT_STATE, _STAT_PGRP, _STAT_START = 0, 2, 19
 
 
 def awake_clock_s() -> float:
@@ -81,25 +81,6 @@ def die_with_parent(number: int, parent: int) -> bool:
 def adopt_orphans() -> bool:
     """Make processes that leave this one's tree come back to it, so that they can be ended with it."""
     return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-
-
-def descendants(root: int) -> list[int]:
-    """Return the pids below `root`, children first; empty where /proc does not exist."""
-    if not LINUX:
-        return []
-    children: dict[int, list[int]] = {}
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            fields = _stat_fields(int(entry.name))
-            if fields is not None:
-                children.setdefault(int(fields[_STAT_PPID]), []).append(int(entry.name))
-    found: list[int] = []
-    queue = [root]
-    while queue:
-        layer = children.get(queue.pop(), [])
-        found += layer
-        queue += layer
-    return found
 
 
 TOKEN_NAME = "STARLOOM_DETACHED"
