@@ -19,6 +19,7 @@ import msgspec
 
 from starloom_agent.calls import CallSpec, Ended, Said, encode
 from starloom_agent.outcomes import arguments, canonical_value, facts_of, resolve_inputs, scrub
+from starloom_agent.platforms import processes
 from starloom_agent.sandbox import confinement
 from starloom_agent.secret_args import filled_args
 from starloom_agent.tools.beneath import outermost
@@ -33,12 +34,16 @@ _DETAIL_CHARS_MAX = 2_000
 
 
 class LineOut:
-    """Writes lines to the runner; tools may call it from threads. Progress is thinned to ten a second."""
+    """Writes lines to the agent; tools may call it from threads. Progress is thinned to ten a second."""
 
     def __init__(self, descriptor: int) -> None:
         self._out = open(descriptor, "wb", buffering=0, closefd=False)  # noqa: SIM115 - a descriptor
         self._lock = threading.Lock()
         self._progress_at = 0.0
+
+    def end(self, ended: Ended) -> None:
+        """Say how the call ended; nothing is said after it."""
+        self.line(msgspec.structs.replace(ended, made_at=processes.awake_clock_s()))
 
     def line(self, line: Said | Ended) -> None:
         data = encode(line) + b"\n"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 LINUX = sys.platform.startswith("linux")
 _PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _STAT_STATE, _STAT_PGRP, _STAT_START = 0, 2, 19
 
@@ -83,16 +84,46 @@ def adopt_orphans() -> bool:
     return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
+def shut_memory(shut: bool) -> bool:
+    """Keep other processes of this user out of this one's memory and descriptors, or let them in again.
+
+    A forked child inherits this; a started program does not. Nothing holds back root.
+    """
+    return _prctl(_PR_SET_DUMPABLE, 0 if shut else 1)
+
+
+def has_ended(child: int) -> bool:
+    """Whether a child has ended; it is not waited for, so that its number, and its group's, is still its own."""
+    if LINUX:
+        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(child)], capture_output=True, text=True, check=False)
+    return found.stdout.strip().startswith("Z")
+
+
+def reap() -> list[tuple[int, int]]:
+    """Wait for every child that has ended; return its pid and wait status."""
+    found: list[tuple[int, int]] = []
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        found.append((pid, status))
+
+
 TOKEN_NAME = "STARLOOM_DETACHED"
 
 
-def has_token(pid: int, tokens: Iterable[str]) -> bool:
-    """Say whether a process was started, by whatever steps, with one of these tokens in its environment."""
+def token_of(pid: int) -> str:
+    """Return the token with which a process was started, by whatever steps; empty where there is none."""
     try:
         words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
-        return False
-    return any(f"{TOKEN_NAME}={token}".encode() in words for token in tokens)
+        return ""
+    mark = f"{TOKEN_NAME}=".encode()
+    return next((word.removeprefix(mark).decode(errors="replace") for word in words if word.startswith(mark)), "")
 
 
 def send_group(group: int, number: int) -> bool:

@@ -27,14 +27,18 @@ def below(root: int) -> list[int]:
     found: list[int] = []
     queue = [root]
     while queue:
-        try:
-            for task in Path(f"/proc/{queue[0]}/task").iterdir():
-                children = (task / "children").read_text(encoding="ascii").split()
-                found += map(int, children)
-                queue += map(int, children)
-        except OSError:
-            pass  # it ended meanwhile
-        queue.pop(0)
+        own = children(queue.pop(0))
+        found += own
+        queue += own
+    return found
+
+
+def children(parent: int) -> list[int]:
+    """Return the children of a process, as the kernel lists them; none where it keeps no list."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):  # it ended meanwhile
+        for task in Path(f"/proc/{parent}/task").iterdir():
+            found += map(int, (task / "children").read_text(encoding="ascii").split())
     return found
 
 
