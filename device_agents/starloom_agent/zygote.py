@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import mimetypes
 import os
 import select
 import signal
@@ -18,18 +19,20 @@ import time
 from pathlib import Path
 from typing import Final, NoReturn
 
-from starloom_agent.calls import ZYGOTE_READY
+import msgspec
+
+from starloom_agent import toolcall
+from starloom_agent.calls import ZYGOTE_READY, CallSpec, decode_spec, encode
 from starloom_agent.platforms import processes
 from starloom_agent.runner import Runner
-from starloom_agent.sandbox import usage
+from starloom_agent.sandbox import confinement, usage
 from starloom_agent.tools import registry
 
 _READ_BYTES: Final = 4096
 _END_WITHIN_S: Final = 5.0
 # What calls load beside the module of their tool: the way to artifacts, and the confinement of file tools.
 _BESIDE: Final = (
-    "starloom_agent.artifacts", "starloom_agent.toolcall", "starloom_agent.sandbox.kernel",
-    "starloom_agent.sandbox.landlock", "starloom_agent.sandbox.seccomp", "encodings.idna", "fcntl",
+    "starloom_agent.artifacts", "encodings.idna", "fcntl",
 )  # fmt: skip
 
 
@@ -123,11 +126,35 @@ def load() -> None:
     """
     for name in (*_BESIDE, *(f"starloom_agent.tools.{module}" for module in registry.MODULES)):
         importlib.import_module(name)
+    for tool in registry.all_tools():
+        # The first of each kind builds what reads it.
+        with contextlib.suppress(msgspec.ValidationError):
+            msgspec.convert({}, tool.args)
+    mimetypes.init()
+    confinement.prepare()
+    _rehearse()
     if (tasks := Path("/proc/self/task")).is_dir() and len(list(tasks.iterdir())) != 1:
         raise NotSingle("a library that the tools import started a thread")
     gc.collect()
     gc.disable()
     gc.freeze()
+
+
+def _rehearse() -> None:
+    """Carry out a call of a tool that only computes: what its steps load and build once is there for all others."""
+    spec = CallSpec(
+        args='{"rows":[{"n":2},{"n":1}],"by":["n"]}',
+        connection_file="",
+        effectless=True,
+        fence="0.0",
+        module="data",
+        start_to_close_s=1.0,
+        tool="data.sort",
+        workdir="",
+    )
+    with Path(os.devnull).open("wb") as nowhere:
+        out = toolcall.LineOut(nowhere.fileno())
+        out.end(toolcall.carry_out(decode_spec(encode(spec)), out))
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ it stays small; `ctypes` is loaded only where prctl is used.
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 LINUX = sys.platform.startswith("linux")
 _PR_SET_PDEATHSIG = 1
@@ -64,11 +66,14 @@ def boot_mark() -> str:
 
 
 def _prctl(option: int, value: int) -> bool:
-    if not LINUX:
-        return False
+    return LINUX and bool(_libc().prctl(option, value, 0, 0, 0) == 0)
+
+
+@functools.cache
+def _libc() -> Any:
     import ctypes
 
-    return bool(ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0)
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(number: int, parent: int) -> bool:
