@@ -134,6 +134,8 @@ class Runner:
 
     def _carry(self, call: _Call) -> Over:
         """Start the tool, watch it until nothing of the call is left, and say how its process ended."""
+        if call.stopping:
+            return call.not_begun()
         self._say(call.start())
         while not call.ended or call.has_time_left():
             self._wait(call.next_wait_s())
@@ -181,6 +183,12 @@ class _Call:
         for descriptor in self._descriptors:
             os.close(descriptor)
         return Grouped(group=self._child, mark=processes.start_mark(self._child) or "")
+
+    def not_begun(self) -> Over:
+        """Return the end of a call that was stopped before it began."""
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        return self.over(0, strays=False)
 
     def order(self, order: Order) -> None:
         if order.keep is not None:

@@ -21,7 +21,8 @@ from starloom_agent.runners import RunnerGone, RunnerLink, Runners, environment
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
 # How much later than its runner the agent ends a call: longer than the grace between TERM and KILL.
-_BEHIND_S: Final = 7.0
+_BEHIND_S: Final = 10.0
+_TRIES: Final = 3
 
 
 class RunningCall:
@@ -69,31 +70,47 @@ class RunningCall:
 
     async def run(self) -> Ended:
         """Run to the end. A cancelled `run` kills the whole call before it goes on."""
-        try:
-            link = await self._runners.take()
-        except OSError as error:
-            detail = f"the process of {self.spec.tool} could not be started: {error}"
-            return Ended(outcome=Outcome.NEVER_STARTED, code=Code.TOOL_UNAVAILABLE, detail=detail)
         over = None
-        try:
-            over = await self._carry_out(link)
-        except BaseException:
-            link.close()
-            self._end_group()
-            raise
-        finally:
-            if self._watch is not None:
-                self._watch.cancel()
-            if self._streams is not None:
-                self._streams.close()
-            self._runners.give_back(link, over, secret=bool(self.spec.secrets))
+        for _ in range(_TRIES):
+            if any(order.stop for order in self._orders):
+                return self._judged(Over(status=0, stopped=next(order.stop for order in self._orders if order.stop)))
+            try:
+                link = await self._runners.take()
+            except OSError as error:
+                return self._never_started(str(error))
+            try:
+                over = await self._carry_out(link)
+                break
+            except RunnerGone:
+                # It ended while it waited, and has not heard of the call: another one can have it.
+                continue
+            except BaseException:
+                link.close()
+                self._end_group()
+                raise
+            finally:
+                if self._watch is not None:
+                    self._watch.cancel()
+                if self._streams is not None:
+                    self._streams.close()
+                self._runners.give_back(link, over, secret=bool(self.spec.secrets))
+        else:
+            return self._never_started("no runner takes it")
         if over is None and self._group is not None:
             # The runner itself was killed: what it watched over is ended here.
             await asyncio.to_thread(self._end_group)
         return self._judged(over)
 
+    def _never_started(self, why: str) -> Ended:
+        detail = f"the process of {self.spec.tool} could not be started: {why}"
+        return Ended(outcome=Outcome.NEVER_STARTED, code=Code.TOOL_UNAVAILABLE, detail=detail)
+
     async def _carry_out(self, link: RunnerLink) -> Over | None:
-        """Return how the tool's process ended, None where its runner is gone."""
+        """Return how the tool's process ended, None where its runner is gone.
+
+        Raises:
+            RunnerGone: it was gone before it heard of the call.
+        """
         self._over = asyncio.get_running_loop().create_future()
         streams = self._streams = CallStreams(list(self.spec.secrets.values()), self._on_said, self._not_understood)
         link.on_line = self._hear
@@ -102,10 +119,7 @@ class RunningCall:
             fence_at=self._fence_at,
             memory_bytes_max=self.spec.memory_bytes_max,
         )
-        try:
-            link.begin(begin, streams.descriptors)
-        except RunnerGone:
-            return None
+        link.begin(begin, streams.descriptors)
         self._link = link
         streams.open(encode(msgspec.structs.replace(self.spec, environment=environment())))
         for order in self._orders:

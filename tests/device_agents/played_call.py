@@ -61,13 +61,15 @@ class Loop:
 class Call:
     """One call and what was heard of it."""
 
-    def __init__(self, loop: Loop, spec: CallSpec) -> None:
+    def __init__(self, loop: Loop, spec: CallSpec, *, stop_at_once: str = "") -> None:
         self._loop = loop
         self._heard: queue.Queue[Heard] = queue.Queue()
         self.said: list[Said] = []
         self.group: Grouped | None = None
         self.ended: Ended | None = None
         self.running = RunningCall(spec, self._heard.put, self._heard.put, loop.runners)
+        if stop_at_once:
+            self.running.stop(stop_at_once)
         self._future = asyncio.run_coroutine_threadsafe(self._run(), loop.loop)
 
     async def _run(self) -> None:

@@ -59,7 +59,8 @@ def call(tmp_path: Path, loop: Loop) -> Iterator[Play]:
             "write": [str(folder)],
             **more,
         }
-        made = Call(loop, CallSpec(**fields))
+        stop_at_once = fields.pop("stop_at_once", "")
+        made = Call(loop, CallSpec(**fields), stop_at_once=stop_at_once)
         calls.append(made)
         return made
 
@@ -101,6 +102,32 @@ def test_inputs_are_laid_over_the_arguments(call: Play) -> None:
     part = InputPart(value='{"x":[1]}', output="/x")
     item = DispatchInput(name="value", flatten=True, many=True, parts=[part, part])
     assert call("lab.echo", {}, inputs=[item]).end().value == '{"value":[1,1]}'
+
+
+def test_a_call_larger_than_any_pipe_comes_back_whole(call: Play) -> None:
+    text = "x" * 3_000_000
+    part = InputPart(value=json.dumps({"long": text, "short": text[:60_000]}), output="")
+    ended = call("lab.echo", {}, inputs=[DispatchInput(name="value", parts=[part])], wants=["/value/short"]).end()
+    # Too long to stay here, and there is no hub to take it.
+    assert (ended.outcome, ended.code) == (Outcome.ERROR, Code.NETWORK), ended
+    part = InputPart(value=json.dumps({"long": text}), output="")
+    item = DispatchInput(name="value", parts=[part])
+    ended = call("shell.run", {"argv": ["head", "-c", "300000", "/dev/zero"]}, inputs=[item]).end()
+    assert (ended.outcome, ended.code) == (Outcome.ERROR, Code.BAD_ARGUMENTS), ended
+
+
+def test_a_call_that_is_stopped_at_once_does_not_begin(call: Play, tmp_path: Path) -> None:
+    running = call("fs.write", {"path": "made.txt", "text": "x"}, stop_at_once="cancel")
+    assert running.end().stopped == "cancel"
+    assert not (tmp_path / "folder" / "made.txt").exists()
+
+
+def test_an_idle_runner_that_died_costs_no_call(call: Play, loop: Loop) -> None:
+    assert call("lab.echo", {"value": 1}).end().outcome is Outcome.OK
+    for link in loop.runners._idle:
+        os.kill(link.pid, signal.SIGKILL)
+        assert gone(link.pid)
+    assert call("lab.echo", {"value": 1}).end().outcome is Outcome.OK
 
 
 def test_a_wrong_argument_is_named(call: Play) -> None:
