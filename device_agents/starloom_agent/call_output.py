@@ -1,21 +1,16 @@
-"""What a call says on its way to the agent: numbered, capped, scrubbed, and never a reason to wait.
+"""What a call says, as the agent takes it: numbered, capped, scrubbed.
 
-Used by the runner alone; it knows no process and no clock.
+It knows no process and no clock.
 """
 
 from __future__ import annotations
 
 import codecs
-import os
-from typing import Final
 
 import msgspec
 
-from starloom_agent.calls import OUTPUT_BYTES_MAX, TAIL_BYTES, Ended, Grouped, Said, encode
+from starloom_agent.calls import OUTPUT_BYTES_MAX, TAIL_BYTES, Ended, Said
 from starloom_protocol.scrubbing import Scrubber, Stream
-
-_BUFFER_BYTES_MAX: Final = 1024 * 1024
-_WRITE_BYTES: Final = 64 * 1024
 
 
 class Output:
@@ -70,34 +65,3 @@ class Output:
     def tail_text(self) -> str:
         """The last 4 KiB of output."""
         return self.tail.encode()[-TAIL_BYTES:].decode("utf-8", "ignore")
-
-
-class ToAgent:
-    """Lines to the agent, never waiting for it: said lines are dropped when too many wait, others are kept."""
-
-    def __init__(self, descriptor: int) -> None:
-        os.set_blocking(descriptor, False)
-        self._descriptor = descriptor
-        self._waiting = bytearray()
-        self.gone = False
-
-    @property
-    def waiting(self) -> bool:
-        return bool(self._waiting) and not self.gone
-
-    def put(self, line: Grouped | Said | Ended) -> None:
-        if isinstance(line, Said) and len(self._waiting) > _BUFFER_BYTES_MAX:
-            return
-        self._waiting += encode(line) + b"\n"
-        self.pump()
-
-    def pump(self) -> None:
-        while self.waiting:
-            try:
-                written = os.write(self._descriptor, self._waiting[:_WRITE_BYTES])
-            except BlockingIOError:
-                return
-            except OSError:
-                self.gone = True
-                return
-            del self._waiting[:written]

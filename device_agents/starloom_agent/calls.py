@@ -1,7 +1,9 @@
-"""What the agent and the runner of one tool call say to each other: lines of JSON on the runner's stdin and stdout.
+"""What an agent, the runner of a call and the process of its tool say to each other: lines of JSON.
 
-The first line in is the `CallSpec`; after it come `Order`s. Out come a `Grouped`, any number of `Said`, and one
-`Ended` as the last line. Clock readings are those of `platforms.processes.awake_clock_s`, the same in all processes
+Agent and runner share a socket: `Begin` (with the descriptors of the call) and `Order`s go in; `Ready` once, and for
+each call `Grouped`, at times `Left`, and `Over` come out. The tool's process shares another socket with the agent: it
+reads the `CallSpec` there and answers with any number of `Said` and one `Ended`. So no runner ever holds what a call
+is given or what it returns. Clock readings are those of `platforms.processes.awake_clock_s`, the same in all processes
 of one machine.
 """
 
@@ -15,6 +17,10 @@ from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
 OUTPUT_BYTES_MAX = 10 * 1024 * 1024
 TAIL_BYTES = 4 * 1024
+ZYGOTE_READY = b"+"
+ZYGOTE_FORK = b"f"
+KEEPS_STATUS = 64
+"""The exit status of a tool's process that left a program running on purpose."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -24,7 +30,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class CallSpec(Line, frozen=True, kw_only=True):
     """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
     as in `ToolContext`; `confined`, `reads` and `told` as in `Tool`; `memory_bytes_max` is for all processes of the
-    call, 0 is no limit."""
+    call, 0 is no limit. `environment` is all that the tool's process has of variables, beside its fence."""
 
     tool: str
     module: str
@@ -36,6 +42,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     effectless: bool
     cage: str = ""
     confined: bool = False
+    environment: dict[str, str] = {}
     fence_at: float | None = None
     files_out: list[FileOut] = []
     hosts: list[str] = []
@@ -52,11 +59,27 @@ class CallSpec(Line, frozen=True, kw_only=True):
     write: list[str] = []
 
 
-class Order(Line, frozen=True, kw_only=True):
-    """Move the fence, or stop: `stop` is why, and the call then ends without a result."""
+class Begin(Line, frozen=True, kw_only=True, tag_field="k", tag="begin"):
+    """One call for a runner. With it come the tool's end of its socket and the two pipes for its output."""
+
+    start_to_close_s: float
+    fence_at: float | None = None
+    memory_bytes_max: int = 0
+
+
+class Order(Line, frozen=True, kw_only=True, tag_field="k", tag="order"):
+    """Move the fence, or stop: `stop` is why, and the call then ends without a result. `keep` answers a `Left`."""
 
     fence_at: float | None = None
+    keep: list[str] | None = None
     stop: str = ""
+
+
+class Ready(Line, frozen=True, kw_only=True, tag_field="k", tag="ready"):
+    """The first line of a runner: which process it is."""
+
+    pid: int
+    mark: str
 
 
 class Grouped(Line, frozen=True, kw_only=True, tag_field="k", tag="group"):
@@ -64,6 +87,24 @@ class Grouped(Line, frozen=True, kw_only=True, tag_field="k", tag="group"):
 
     group: int
     mark: str
+
+
+class Left(Line, frozen=True, kw_only=True, tag_field="k", tag="left"):
+    """The tool's process ended and says that it left something on purpose: which tokens are to be spared?"""
+
+
+class Over(Line, frozen=True, kw_only=True, tag_field="k", tag="over"):
+    """Nothing of the call runs any more, but for what was kept.
+
+    `status` is the wait status of the tool's process. `stopped` says why it was ended from outside and `stopped_at`
+    when that began; `too_much` is the sentence of a limit. `strays` is whether more than that process was left.
+    """
+
+    status: int
+    stopped: str = ""
+    stopped_at: float = 0.0
+    too_much: str = ""
+    strays: bool = False
 
 
 class Said(Line, frozen=True, kw_only=True, tag_field="k", tag="said"):
@@ -91,7 +132,10 @@ class Detached(Line, frozen=True, kw_only=True):
 
 
 class Ended(Line, frozen=True, kw_only=True, tag_field="k", tag="end"):
-    """How the call ended. `stopped` (cancel, gone, fence, ...) means that it was ended from outside: no result."""
+    """How the call ended. `stopped` (cancel, gone, fence, ...) means that it was ended from outside: no result.
+
+    `made_at` is when its process said so: what is made after a stop is no result.
+    """
 
     outcome: Outcome
     artifact: str | None = None
@@ -105,9 +149,15 @@ class Ended(Line, frozen=True, kw_only=True, tag_field="k", tag="end"):
     tail: str = ""
     value: str | None = None
     detached: list[Detached] = []
+    made_at: float = 0.0
 
 
-RunnerLine = Grouped | Said | Ended
+AgentLine = Begin | Order
+RunnerLine = Ready | Grouped | Left | Over
+ToolLine = Said | Ended
 
 encode = msgspec.json.Encoder().encode
-decode_line = msgspec.json.Decoder(RunnerLine).decode
+decode_spec = msgspec.json.Decoder(CallSpec).decode
+decode_agent_line = msgspec.json.Decoder(AgentLine).decode
+decode_runner_line = msgspec.json.Decoder(RunnerLine).decode
+decode_tool_line = msgspec.json.Decoder(ToolLine).decode

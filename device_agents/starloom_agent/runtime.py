@@ -33,6 +33,7 @@ from starloom_agent.link import RECONNECT_MOST_S, Link, write_status
 from starloom_agent.outbox import Outbox
 from starloom_agent.platforms import processes
 from starloom_agent.reporting import report_end, report_receipt, report_start
+from starloom_agent.runners import Runners
 from starloom_agent.running_call import RunningCall
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.tools import display
@@ -119,6 +120,7 @@ class Agent:
         self._clock = clock
         self._conditions = Conditions(clock, home.root)
         self._leftovers = Leftovers(home.run / "detached.json")
+        self.runners = Runners(settings.slots, say)
         self._calls: dict[LeaseRef, _Call] = {}
         self._to_spawn: list[LeaseRef] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -163,6 +165,7 @@ class Agent:
         Raises:
             LedgerCorrupt: nobody knows any more what has begun here; what runs was ended.
         """
+        self.runners.start()
         self.allowance.read_again()
         if self._conditions.unwritten:
             self._schedule_turn()
@@ -178,6 +181,7 @@ class Agent:
                 task.cancel()
             await asyncio.gather(watch, chatter, return_exceptions=True)
             await self._end_calls()
+            await self.runners.close()
             self._leftovers.end_all()
             self._flushed(lazy=True)
 
@@ -520,7 +524,7 @@ class Agent:
         )
         self._chatter.begin(at)
         call.running = RunningCall(
-            spec, lambda grouped: self._grouped(at, grouped), lambda said: self._chatter.said(at, said)
+            spec, lambda grouped: self._grouped(at, grouped), lambda said: self._chatter.said(at, said), self.runners
         )
         task = asyncio.get_running_loop().create_task(self._carry_out(at, call.running, workdir))
         self._tasks.add(task)

@@ -6,23 +6,24 @@ Runs after the runner has made the group, the limits and the pipes; imports only
 from __future__ import annotations
 
 import errno
+import functools
 import importlib
 import os
 import threading
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
-from starloom_agent.artifacts import HubArtifacts
 from starloom_agent.calls import CallSpec, Ended, Said, encode
 from starloom_agent.outcomes import arguments, canonical_value, facts_of, resolve_inputs, scrub
+from starloom_agent.platforms import processes
 from starloom_agent.sandbox import confinement
 from starloom_agent.secret_args import filled_args
 from starloom_agent.tools.beneath import outermost
-from starloom_agent.tools.interface import Folders, Tool, ToolContext, ToolFailed
+from starloom_agent.tools.interface import ArtifactPort, Folders, OutputPort, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.placing import place
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
@@ -33,12 +34,16 @@ _DETAIL_CHARS_MAX = 2_000
 
 
 class LineOut:
-    """Writes lines to the runner; tools may call it from threads. Progress is thinned to ten a second."""
+    """Writes lines to the agent; tools may call it from threads. Progress is thinned to ten a second."""
 
     def __init__(self, descriptor: int) -> None:
         self._out = open(descriptor, "wb", buffering=0, closefd=False)  # noqa: SIM115 - a descriptor
         self._lock = threading.Lock()
         self._progress_at = 0.0
+
+    def end(self, ended: Ended) -> None:
+        """Say how the call ended; nothing is said after it."""
+        self.line(msgspec.structs.replace(ended, made_at=processes.awake_clock_s()))
 
     def line(self, line: Said | Ended) -> None:
         data = encode(line) + b"\n"
@@ -57,6 +62,27 @@ class LineOut:
         self._progress_at = now
         thousandths = -1 if fraction is None else max(0, min(1000, round(fraction * 1000)))
         self.line(Said(done_bytes=max(0, done_bytes), fraction_1000=thousandths, note=note[:200]))
+
+
+class _Artifacts:
+    """The artifact store of the hub; its libraries (TLS, HTTP, certificates) are loaded by the first file alone."""
+
+    def __init__(self, connection_file: Path, output: OutputPort, deadline: float) -> None:
+        self._connection_file = connection_file
+        self._output = output
+        self._deadline = deadline
+
+    @functools.cached_property
+    def _store(self) -> ArtifactPort:
+        from starloom_agent.artifacts import HubArtifacts
+
+        return HubArtifacts(self._connection_file, self._output, deadline=self._deadline)
+
+    def fetch(self, sha256: str, into: Path) -> Path:
+        return self._store.fetch(sha256, into)
+
+    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+        return self._store.put(file, name=name, media=media)
 
 
 def find_tool(module: str, name: str, told: str = "") -> Tool:
@@ -82,7 +108,7 @@ def carry_out(spec: CallSpec, out: LineOut) -> Ended:
     workdir = Path(spec.workdir)
     context = ToolContext(
         workdir=workdir,
-        artifacts=HubArtifacts(Path(spec.connection_file), out, deadline=deadline),
+        artifacts=_Artifacts(Path(spec.connection_file), out, deadline),
         output=out,
         folders=Folders.of(spec.read, spec.write),
         fence=spec.fence,

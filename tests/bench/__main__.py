@@ -18,14 +18,16 @@ import time
 from pathlib import Path
 
 from starloom.lab.ports import free_port
-from tests.bench import echo, idle, machine, profile
-from tests.bench.dask_peer import WORKERS, DaskPeer
+from tests.bench import dask_peer, echo, idle, machine, profile, real_tools
+from tests.bench.dask_peer import WORKERS
 from tests.bench.figures import Measured, figures
 from tests.bench.graphs import Graph, chain, fan, layers
 from tests.bench.hub_client import BenchFailed, HubClient
+from tests.bench.peer import Peer
 from tests.bench.profiled_hub import OUT
 from tests.bench.report import Setting, markdown
 from tests.bench.stack import Stack
+from tests.bench.tool_work import CALLS
 from tests.bench.workloads import TooLate, run
 
 AGENTS = 8
@@ -67,6 +69,14 @@ class Bench:
                 await client.close()
             self.measured.agent_rss_bytes = stack.agent_rss_bytes()
             self.measured.hub_rss_bytes = stack.hub_rss_bytes()
+        say("real tools")
+        await real_tools.measure(
+            self._folder / "real",
+            self.measured.real,
+            rounds=1 if options.smoke else real_tools.ROUNDS,
+            calls=CALLS // (SMOKE_DIVIDES if options.smoke else 1),
+            wait=self._quiet.wait,
+        )
         say("idle agents")
         async with Stack(
             self._folder / "idle", 0, 1, "tests.bench.profiled_hub", {OUT: str(self._folder / "unused")}
@@ -96,8 +106,8 @@ class Bench:
         for name, graph in (("W1", self._fan), ("W2", self._chain), ("W3", self._layers)):
             await self._run(f"{name} never", stack, client, graph, repeatability="never")
         say(f"round {number} of {rounds}: Dask")
-        async with DaskPeer() as dask:
-            await dask.seconds(fan(100))
+        async with dask_peer.peer() as dask:
+            await dask.seconds(fan(100).parents)
             for _ in range(self._options.repeats):
                 for name, graph in (("W1", self._fan), ("W2", self._chain), ("W3", self._layers)):
                     await self._peer(name, dask, graph)
@@ -127,9 +137,9 @@ class Bench:
         self.measured.runs.setdefault(name, []).append(found)
         say(f"  {name}: {found.tasks_s:,.0f} tasks/s, hub {found.hub_us:.0f} us a task, others {found.others_busy:.2f}")
 
-    async def _peer(self, name: str, dask: DaskPeer, graph: Graph) -> None:
+    async def _peer(self, name: str, dask: Peer, graph: Graph) -> None:
         await self._quiet.wait()
-        speed = len(graph) / await dask.seconds(graph)
+        speed = len(graph) / await dask.seconds(graph.parents)
         self.measured.dask.setdefault(name, []).append(speed)
         say(f"  Dask {name}: {speed:,.0f} tasks/s")
 

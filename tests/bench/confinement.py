@@ -1,28 +1,24 @@
 """`python -m tests.bench.confinement`: what one call of a file tool costs with and without its confinement.
 
-Calls with and without take turns, so that a busy machine slows both alike; the figure is CPU time of the runner and
-its tool process. `--before DIR` measures the source tree of another commit beside them.
+Calls with and without take turns, so that a busy machine slows both alike; the figure is CPU time of an executed runner
+and its tool process, and of the agent's side.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from starloom_agent.calls import CallSpec, Ended, decode_line, encode
+from starloom_agent.calls import CallSpec
 from starloom_agent.tools import registry
 from starloom_protocol.vocabulary import Outcome
-from tests.waiting import PATIENCE_S
+from tests.device_agents.played_call import Call, Loop
 
-ROOT = Path(__file__).resolve().parents[2]
 CALLS = {
     "fs.stat": {"paths": ["a.txt"]},
     "fs.read": {"path": "a.txt"},
@@ -32,12 +28,12 @@ CALLS = {
 
 
 def _cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    parts = [resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)]
+    return sum(used.ru_utime + used.ru_stime for used in parts)
 
 
-def measure(home: Path, tool: str, number: int, *, confined: bool, before: str = "") -> tuple[float, float]:
-    """Run one call as an agent does; return its CPU and wall-clock seconds."""
+def measure(loop: Loop, home: Path, tool: str, number: int, *, confined: bool) -> tuple[float, float]:
+    """Run one call as an agent does, its runner executed for it; return its CPU and wall-clock seconds."""
     spec = CallSpec(
         args=json.dumps(CALLS[tool]),
         confined=confined,
@@ -51,34 +47,20 @@ def measure(home: Path, tool: str, number: int, *, confined: bool, before: str =
         workdir=str(home / f"work/{number}"),
         write=[str(home / "docs")],
     )
-    # Both trees are found in the same way: an installation that can be edited looks longer for its modules.
-    tree = before or str(ROOT)
-    env = {**os.environ, "PYTHONPATH": f"{tree}/device_agents{os.pathsep}{tree}/protocol"}
     began, used = time.monotonic(), _cpu_s()
-    command = [sys.executable, "-P", "-m", "starloom_agent.runner"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as ran:
-        assert ran.stdin is not None
-        assert ran.stdout is not None
-        ran.stdin.write(encode(spec) + b"\n")
-        ran.stdin.flush()
-        last = decode_line(ran.stdout.readlines()[-1])
-        ran.wait(PATIENCE_S)
-    assert isinstance(last, Ended)
-    assert last.outcome is Outcome.OK, last
+    ended = Call(loop, spec).end()
+    loop.until_no_process()
+    assert ended.outcome is Outcome.OK, ended
     return _cpu_s() - used, time.monotonic() - began
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.confinement", description=__doc__)
     parser.add_argument("--calls", type=int, default=60)
-    parser.add_argument("--before", default="", help="the source tree of another commit")
     options = parser.parse_args()
-    ways = {
-        "without": (False, ""),
-        "with": (True, ""),
-        **({"before": (False, options.before)} if options.before else {}),
-    }
+    ways = {"without": False, "with": True}
     found: dict[str, dict[str, float]] = {}
+    loop = Loop(warm=False)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         for name in ("docs", "run"):
@@ -88,8 +70,8 @@ def main() -> int:
             cpu: dict[str, list[float]] = {way: [] for way in ways}
             wall: dict[str, list[float]] = {way: [] for way in ways}
             for number in range(options.calls):
-                for way, (confined, before) in ways.items():
-                    used, took = measure(home, tool, number, confined=confined, before=before)
+                for way, confined in ways.items():
+                    used, took = measure(loop, home, tool, number, confined=confined)
                     cpu[way].append(used * 1000)
                     wall[way].append(took * 1000)
             row = {f"cpu_ms_{way}": round(statistics.median(cpu[way]), 2) for way in ways}
@@ -101,6 +83,7 @@ def main() -> int:
             }
             found[tool] = row
             print(f"{tool:10}", *(f"{name} {value:g}" for name, value in row.items()), flush=True)
+    loop.close()
     print(json.dumps(found))
     return 0
 

@@ -37,6 +37,10 @@ processes did during those of Starloom. No figure here is asserted by a test.
   result; it keeps nothing on disk. Dask has no W4.
 - W3: each task waits for two of the layer above. W4: W3 and an edit by REST every 50 completions; a run in which too
   many edits came after its end is repeated, and the table says how often.
+- W5: 1,000 calls each of `data.sort`, `fs.stat` and `fs.read`, independent of each other, on 4 devices of 4 slots. Each
+  call has a process, a folder and limits of its own; `fs.stat` and `fs.read` are confined to the granted folder. Dask
+  (8 processes) and Celery (prefork, 8 processes, an own Redis as broker and for results) call the same code of the tool
+  in their workers, without any of this. Time is from submit until the client has the last result.
 - `never`: work that must not be repeated waits for SQL before its dispatch, and for the agent's ledger (fsync).
 """
 
@@ -64,6 +68,7 @@ def markdown(setting: Setting, measured: Measured, figures: dict[str, float], pr
         _ABOUT.format(**{name: getattr(setting, name) for name in setting.__dataclass_fields__}),
         "## Must and aim\n\n" + _goals(figures),
         "## Workloads\n\n" + workloads_table(measured),
+        "## Real tools\n\n" + measured.real.table(),
         "## Yardsticks\n\n" + _yardsticks(measured, figures),
         "## What limits it\n\n" + _profile(profile, profiled),
     ]

@@ -49,6 +49,7 @@ class Stack:
     slots: int
     hub_module: str = "starloom.app"
     hub_environment: dict[str, str] = field(default_factory=dict)
+    folders: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         self.port = free_port()
@@ -102,7 +103,14 @@ class Stack:
 
     async def _start_agent(self, client: Client, number: int) -> None:
         name = f"bench-{number}"
-        agent = LocalAgent(home=self.home / "agents" / name, name=name, url=self.url, profile=Profile.OBSERVE, lab=True)
+        agent = LocalAgent(
+            home=self.home / "agents" / name,
+            name=name,
+            url=self.url,
+            profile=Profile.FILES if self.folders else Profile.OBSERVE,
+            folders=self.folders,
+            lab=True,
+        )
         await join(client, agent)
         argv = ["-m", "starloom_agent", "run", "--home", str(agent.home), "--lab", "--slots", str(self.slots)]
         self.agent_programs.append(machine.start(name, argv, self.home / "logs" / f"{name}.log"))

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,10 @@ from tests.bench.figures import GOALS, Measured, figures
 from tests.bench.graphs import Graph, chain, fan, layers, plan
 from tests.bench.hub_client import Conflict, Seen
 from tests.bench.machine import on_cpus
+from tests.bench.real_figures import RealTools
 from tests.bench.report import workloads_table
+from tests.bench.tool_work import ARGUMENTS, furnish, work
+from tests.bench.tool_work import plan as plan_of_calls
 from tests.bench.workloads import Editor, Run, TooLate, hop_p50_ms
 
 CANNOT_BE_PLACED = not hasattr(os, "sched_setaffinity")
@@ -97,6 +101,14 @@ def test_figures_are_ratios_of_the_better_half() -> None:
         dask={"W1": [1000.0, 1000.0, 100.0]},
         agent_rss_bytes=[40 * 2**20, 44 * 2**20, 60 * 2**20],
         kib_per_idle_agent=32.0,
+        real=RealTools(
+            calls=1000,
+            seconds={
+                "Starloom": {"data.sort": [4.0, 9.0], "fs.stat": [6.0]},
+                "Dask": {"data.sort": [1.0], "fs.stat": [1.5]},
+                "Celery": {"data.sort": [2.0], "fs.stat": [3.0]},
+            },
+        ),
     )
     assert figures(measured) == {
         "w1_tasks_s": 4000,
@@ -112,7 +124,11 @@ def test_figures_are_ratios_of_the_better_half() -> None:
         "w4_vs_w3": 0.85,
         "kib_per_idle_agent": 32,
         "agent_rss_mb": 44,
+        "w5_ms_per_call": 6,
+        "w5_vs_dask": 0.25,
+        "w5_vs_celery": 0.5,
     }
+    assert "| `data.sort` | 4.00 | 1.00 | 2.00 |" in measured.real.table()
 
 
 def test_the_ends_of_an_echo_are_kept_on_a_cpu_each_or_on_one_and_let_go_of() -> None:
@@ -162,3 +178,10 @@ async def test_a_run_whose_edits_come_too_late_says_so_and_is_counted_in_the_rep
     assert editor.added == 0
     measured = Measured(runs={"W4": [ran(1020, 0.3, 230.0)]}, repeated={"W4": 2})
     assert "| 1, 2 repeated |" in workloads_table(measured)
+
+
+@pytest.mark.parametrize("tool", ARGUMENTS)
+def test_the_work_of_real_tools_is_done_by_workers_too(tool: str, tmp_path: Path) -> None:
+    furnish(tmp_path / "folder")
+    assert work(tool, str(tmp_path / "folder")) > 2
+    assert check_plan(plan_of_calls(tool, 3)).faults == []

@@ -16,79 +16,31 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent.calls import OUTPUT_BYTES_MAX, CallSpec, Ended, Grouped, Order, Said, decode_line, encode
+from starloom_agent.calls import OUTPUT_BYTES_MAX, CallSpec, Ended, Order, decode_tool_line, encode
 from starloom_agent.platforms import processes
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.tools import registry
 from starloom_protocol.frames import DispatchInput, InputPart
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from tests.device_agents.played_call import Call, Loop
 from tests.waiting import PATIENCE_S, until
 
 WITHIN_S = PATIENCE_S
 
 
-class Call:
-    """One runner process and what it said."""
-
-    def __init__(self, spec: CallSpec) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "starloom_agent.runner"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
-        self.said: list[Said] = []
-        self.group: Grouped | None = None
-        self.write(encode(spec) + b"\n")
-
-    def write(self, data: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
-
-    def order(self, order: Order) -> None:
-        self.write(encode(order) + b"\n")
-
-    def line(self) -> Grouped | Said | Ended | None:
-        assert self.process.stdout is not None
-        text = self.process.stdout.readline()
-        if not text:
-            return None
-        line: Grouped | Said | Ended = decode_line(text)
-        if isinstance(line, Said):
-            self.said.append(line)
-        elif isinstance(line, Grouped):
-            self.group = line
-        return line
-
-    def until_said(self, text: str) -> None:
-        while not any(text in said.text for said in self.said):
-            assert self.line() is not None
-
-    def end(self) -> Ended:
-        last: Any = None
-        while (line := self.line()) is not None:
-            last = line
-        assert isinstance(last, Ended)
-        self.process.wait(WITHIN_S)
-        return last
-
-    def close(self) -> None:
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                stream.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(WITHIN_S)
-        if self.group is not None:
-            processes.end_groups([(self.group.group, self.group.mark)])
-
-
 Play = Callable[..., Call]
 
 
+@pytest.fixture(scope="module", params=["forked", "executed"])
+def loop(request: pytest.FixtureRequest) -> Iterator[Loop]:
+    """The same calls on both kinds of runners."""
+    made = Loop(warm=request.param == "forked")
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def call(tmp_path: Path) -> Iterator[Play]:
+def call(tmp_path: Path, loop: Loop) -> Iterator[Play]:
     calls: list[Call] = []
 
     def play(tool: str, args: dict[str, Any], **more: Any) -> Call:
@@ -107,7 +59,8 @@ def call(tmp_path: Path) -> Iterator[Play]:
             "write": [str(folder)],
             **more,
         }
-        made = Call(CallSpec(**fields))
+        stop_at_once = fields.pop("stop_at_once", "")
+        made = Call(loop, CallSpec(**fields), stop_at_once=stop_at_once)
         calls.append(made)
         return made
 
@@ -135,7 +88,7 @@ def pid_in(call: Call) -> int:
         text = "".join(said.text for said in call.said)
         if "pid " in text and "." in text.partition("pid ")[2]:
             return int(text.partition("pid ")[2].partition(".")[0])
-        assert call.line() is not None
+        assert not isinstance(call.line(), Ended)
 
 
 def test_a_value_comes_back_with_its_facts(call: Play) -> None:
@@ -149,6 +102,32 @@ def test_inputs_are_laid_over_the_arguments(call: Play) -> None:
     part = InputPart(value='{"x":[1]}', output="/x")
     item = DispatchInput(name="value", flatten=True, many=True, parts=[part, part])
     assert call("lab.echo", {}, inputs=[item]).end().value == '{"value":[1,1]}'
+
+
+def test_a_call_larger_than_any_pipe_comes_back_whole(call: Play) -> None:
+    text = "x" * 3_000_000
+    part = InputPart(value=json.dumps({"long": text, "short": text[:60_000]}), output="")
+    ended = call("lab.echo", {}, inputs=[DispatchInput(name="value", parts=[part])], wants=["/value/short"]).end()
+    # Too long to stay here, and there is no hub to take it.
+    assert (ended.outcome, ended.code) == (Outcome.ERROR, Code.NETWORK), ended
+    part = InputPart(value=json.dumps({"long": text}), output="")
+    item = DispatchInput(name="value", parts=[part])
+    ended = call("shell.run", {"argv": ["head", "-c", "300000", "/dev/zero"]}, inputs=[item]).end()
+    assert (ended.outcome, ended.code) == (Outcome.ERROR, Code.BAD_ARGUMENTS), ended
+
+
+def test_a_call_that_is_stopped_at_once_does_not_begin(call: Play, tmp_path: Path) -> None:
+    running = call("fs.write", {"path": "made.txt", "text": "x"}, stop_at_once="cancel")
+    assert running.end().stopped == "cancel"
+    assert not (tmp_path / "folder" / "made.txt").exists()
+
+
+def test_an_idle_runner_that_died_costs_no_call(call: Play, loop: Loop) -> None:
+    assert call("lab.echo", {"value": 1}).end().outcome is Outcome.OK
+    for link in loop.runners._idle:
+        os.kill(link.pid, signal.SIGKILL)
+        assert gone(link.pid)
+    assert call("lab.echo", {"value": 1}).end().outcome is Outcome.OK
 
 
 def test_a_wrong_argument_is_named(call: Play) -> None:
@@ -212,21 +191,19 @@ def test_time_runs_out(call: Play) -> None:
     assert (ended.outcome, ended.code, ended.stopped) == (Outcome.TIMEOUT, Code.TIMED_OUT, "")
 
 
-def test_a_closed_pipe_ends_the_group(call: Play) -> None:
+def test_a_closed_socket_ends_the_group(call: Play) -> None:
     running = call("shell.run", shell("trap '' TERM; echo pid $$.; sleep 300"))
-    orphan = pid_in(running)
-    assert running.process.stdin is not None
-    running.process.stdin.close()
-    running.process.stdin = None
+    orphan, runner = pid_in(running), running.runner_pid
+    running.cut()
     assert gone(orphan)
-    assert running.process.wait(WITHIN_S) == 0
+    assert gone(runner)
 
 
 def test_a_killed_runner_takes_the_tool_with_it(call: Play) -> None:
     running = call("shell.run", shell("echo pid $$.; sleep 300"))
     pid_in(running)
-    os.kill(running.process.pid, signal.SIGKILL)
-    running.process.wait(WITHIN_S)
+    os.kill(running.runner_pid, signal.SIGKILL)
+    assert running.end().code is Code.INTERRUPTED
     assert running.group is not None
     assert gone(running.group.group)
     assert processes.end_groups([(running.group.group, running.group.mark)]) == []
@@ -386,9 +363,9 @@ def test_a_stranger_with_the_same_number_is_left_alone() -> None:
 
 def test_lines_round_trip() -> None:
     ended = Ended(outcome=Outcome.OK, value="1", facts={"/a": "1"}, tail="t")
-    assert decode_line(encode(ended)) == ended
+    assert decode_tool_line(encode(ended)) == ended
     with pytest.raises(msgspec.ValidationError):
-        decode_line(b'{"k":"other"}')
+        decode_tool_line(b'{"k":"other"}')
 
 
 CANARY = "hunter22/+é"
@@ -410,7 +387,7 @@ def test_a_secret_reaches_a_program_by_its_environment_or_its_input_and_leaves_n
     everything = "".join(said.text + said.note for said in running.said) + ended.tail + (ended.value or "")
     for form in (CANARY, "hunter22", "aHVudGVyMjI", "eGh1bnRlcjIy"):
         assert form not in everything
-    command = Path(f"/proc/{running.process.pid}/cmdline")
+    command = Path(f"/proc/{running.runner_pid}/cmdline")
     assert not command.exists() or CANARY.encode() not in command.read_bytes()
 
 
@@ -428,3 +405,8 @@ def test_an_error_that_is_cut_shows_no_half_of_a_secret(call: Play) -> None:
     assert ended.code is Code.EXIT_CODE
     assert "***" in ended.detail
     assert "nter22" not in ended.detail + ended.tail
+
+
+def test_a_call_without_files_loads_no_network_library() -> None:
+    code = "import sys, starloom_agent.runner, starloom_agent.toolcall; print('ssl' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

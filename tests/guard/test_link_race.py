@@ -22,8 +22,8 @@ from starloom_agent.sandbox import levels
 from starloom_agent.tools import beneath, registry
 from starloom_agent.tools.interface import ToolContext
 from starloom_protocol.entities import FileOut
+from tests.device_agents.played_call import Call, Loop
 from tests.device_agents.test_artifacts import Store, handler
-from tests.device_agents.test_runner import Call
 from tests.guard.links import CANARY, ROUNDS, Place, Swapper, attacks, furnish
 from tests.waiting import PATIENCE_S
 
@@ -31,6 +31,14 @@ RACE_S = 0.1 * ROUNDS
 CALLS = ROUNDS
 TOOLS = {tool.name: tool for tool in registry.all_tools()}
 SANDBOX = levels.find()
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[Loop]:
+    """Runners that are forked, as an agent has them."""
+    made = Loop(warm=True)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -104,7 +112,7 @@ def hub(place: Place) -> Iterator[tuple[Store, Path]]:
     server.server_close()
 
 
-def as_a_device(place: Place, connection: Path, tool: str, args: dict[str, Any], **more: Any) -> Ended:
+def as_a_device(loop: Loop, place: Place, connection: Path, tool: str, args: dict[str, Any], **more: Any) -> Ended:
     """Run one call as an agent does."""
     work = place.outside.parent / "work"
     shutil.rmtree(work, ignore_errors=True)
@@ -125,7 +133,7 @@ def as_a_device(place: Place, connection: Path, tool: str, args: dict[str, Any],
         write=[str(place.docs)],
         **more,
     )
-    call = Call(spec)
+    call = Call(loop, spec)
     try:
         return call.end()
     finally:
@@ -133,30 +141,30 @@ def as_a_device(place: Place, connection: Path, tool: str, args: dict[str, Any],
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_confined_process_leaves_its_folder(name: str, place: Place, hub: tuple[Store, Path]) -> None:
+def test_no_confined_process_leaves_its_folder(name: str, loop: Loop, place: Place, hub: tuple[Store, Path]) -> None:
     store, connection = hub
     tool, args = attacks(place)[name]
     for kept in place.device.store.folder.iterdir():
         store.whole[kept.name] = kept.read_bytes()
     before = place.seen_outside()
     with Swapper(place):
-        ends = [as_a_device(place, connection, tool, args) for _ in range(CALLS)]
+        ends = [as_a_device(loop, place, connection, tool, args) for _ in range(CALLS)]
     assert place.seen_outside() == before
     assert place.leaked(*[(end.value, end.detail, end.tail) for end in ends], *store.whole.values()) == []
 
 
-def test_a_result_file_leaves_no_folder(place: Place, hub: tuple[Store, Path]) -> None:
+def test_a_result_file_leaves_no_folder(loop: Loop, place: Place, hub: tuple[Store, Path]) -> None:
     store, connection = hub
     before = place.seen_outside()
     out = [FileOut(output="/files/0", to="e/sub/rc")]
     with Swapper(place):
         for _ in range(CALLS):
-            as_a_device(place, connection, "artifact.put", {"paths": ["src/rc"]}, files_out=out)
+            as_a_device(loop, place, connection, "artifact.put", {"paths": ["src/rc"]}, files_out=out)
     assert place.seen_outside() == before
     assert place.leaked(*store.whole.values()) == []
 
 
-def test_a_program_in_the_cage_leaves_no_folder(place: Place, hub: tuple[Store, Path]) -> None:
+def test_a_program_in_the_cage_leaves_no_folder(loop: Loop, place: Place, hub: tuple[Store, Path]) -> None:
     store, connection = hub
     before = place.seen_outside()
     code = (
@@ -168,6 +176,6 @@ def test_a_program_in_the_cage_leaves_no_folder(place: Place, hub: tuple[Store, 
         f"os.symlink('{place.outside}/d/id_rsa', 'result.json')\n"
     )
     with Swapper(place):
-        ends = [as_a_device(place, connection, "python.run", {"code": code}) for _ in range(CALLS)]
+        ends = [as_a_device(loop, place, connection, "python.run", {"code": code}) for _ in range(CALLS)]
     assert place.seen_outside() == before
     assert place.leaked(*[(end.value, end.detail, end.tail) for end in ends], *store.whole.values()) == []

@@ -14,6 +14,7 @@ _RIGHTS = "tests/guard/test_rights.py::"
 _CAGE = "tests/device_agents/sandbox/"
 _LINKS = "tests/guard/test_links.py::"
 _RACE = "tests/guard/test_link_race.py::"
+_RUNNERS = "tests/guard/test_runners.py::"
 
 
 @dataclass(frozen=True)
@@ -352,6 +353,33 @@ THREATS = (
             _CAGE + "test_escapes.py::test_news_of_files_outside_are_not_heard",
         ),
         part="with Landlock alone a program can still find out whether a path exists",
+    ),
+    Threat(
+        "T49",
+        "a call finds values, secrets or state of an earlier call",
+        "the tool's process alone reads the call and answers; runner and zygote never hold a word of it",
+        (
+            _RUNNERS + "test_t49_the_next_call_finds_nothing_of_a_call",
+            _RUNNERS + "test_t49_a_secret_of_a_call_is_nowhere_afterwards",
+            _RUNNERS + "test_t49_a_search_of_memory_finds_what_is_there",
+            _RUNNERS + "test_t49_what_a_call_leaves_running_costs_it_the_runner",
+        ),
+        part="hash seed and address layout are the same in all calls; files that a tool leaves in granted folders stay",
+    ),
+    Threat(
+        "T50",
+        "a call stops, kills, reads or imitates its runner or the zygote",
+        "the zygote ends what a killed runner leaves, the agent holds the deadlines once more, memory is closed",
+        (
+            _RUNNERS + "test_t50_a_call_that_kills_its_runner_leaves_nothing",
+            _RUNNERS + "test_t50_a_dead_zygote_stops_no_call",
+            _RUNNERS + "test_t50_a_stopped_zygote_is_replaced",
+            _RUNNERS + "test_t50_a_stopped_runner_is_ended_by_the_agent",
+            _RUNNERS + "test_t50_a_line_that_no_tool_says_ends_the_call_alone",
+            _RUNNERS + "test_t50_nothing_of_a_call_outlives_a_killed_agent",
+            _RUNNERS + "test_t50_runner_and_zygote_are_closed_to_a_call",
+        ),
+        part="as root memory is open to root; a daemon outlives a call that kills the zygote and then its runner",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -6,6 +6,7 @@ it stays small; `ctypes` is loaded only where prctl is used.
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -13,11 +14,13 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 LINUX = sys.platform.startswith("linux")
 _PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
-_STAT_PPID, _STAT_STATE, _STAT_PGRP, _STAT_START = 1, 0, 2, 19
+_STAT_STATE, _STAT_PGRP, _STAT_START = 0, 2, 19
 
 
 def awake_clock_s() -> float:
@@ -63,11 +66,14 @@ def boot_mark() -> str:
 
 
 def _prctl(option: int, value: int) -> bool:
-    if not LINUX:
-        return False
+    return LINUX and bool(_libc().prctl(option, value, 0, 0, 0) == 0)
+
+
+@functools.cache
+def _libc() -> Any:
     import ctypes
 
-    return bool(ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) == 0)
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(number: int, parent: int) -> bool:
@@ -83,35 +89,46 @@ def adopt_orphans() -> bool:
     return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def descendants(root: int) -> list[int]:
-    """Return the pids below `root`, children first; empty where /proc does not exist."""
-    if not LINUX:
-        return []
-    children: dict[int, list[int]] = {}
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            fields = _stat_fields(int(entry.name))
-            if fields is not None:
-                children.setdefault(int(fields[_STAT_PPID]), []).append(int(entry.name))
-    found: list[int] = []
-    queue = [root]
-    while queue:
-        layer = children.get(queue.pop(), [])
-        found += layer
-        queue += layer
-    return found
+def shut_memory(shut: bool) -> bool:
+    """Keep other processes of this user out of this one's memory and descriptors, or let them in again.
+
+    A forked child inherits this; a started program does not. Nothing holds back root.
+    """
+    return _prctl(_PR_SET_DUMPABLE, 0 if shut else 1)
+
+
+def has_ended(child: int) -> bool:
+    """Whether a child has ended; it is not waited for, so that its number, and its group's, is still its own."""
+    if LINUX:
+        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(child)], capture_output=True, text=True, check=False)
+    return found.stdout.strip().startswith("Z")
+
+
+def reap() -> list[tuple[int, int]]:
+    """Wait for every child that has ended; return its pid and wait status."""
+    found: list[tuple[int, int]] = []
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        found.append((pid, status))
 
 
 TOKEN_NAME = "STARLOOM_DETACHED"
 
 
-def has_token(pid: int, tokens: Iterable[str]) -> bool:
-    """Say whether a process was started, by whatever steps, with one of these tokens in its environment."""
+def token_of(pid: int) -> str:
+    """Return the token with which a process was started, by whatever steps; empty where there is none."""
     try:
         words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
-        return False
-    return any(f"{TOKEN_NAME}={token}".encode() in words for token in tokens)
+        return ""
+    mark = f"{TOKEN_NAME}=".encode()
+    return next((word.removeprefix(mark).decode(errors="replace") for word in words if word.startswith(mark)), "")
 
 
 def send_group(group: int, number: int) -> bool:

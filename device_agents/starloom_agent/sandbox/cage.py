@@ -5,6 +5,7 @@ Standard library only: it is read in a process that has no third-party package a
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -76,7 +77,8 @@ class Cage:
         return Cage(**{**plain, **lists, "layer": Layer(plain["layer"])})
 
 
-def interpreter() -> list[str]:
+@functools.cache
+def interpreter() -> tuple[str, ...]:
     """Return what this Python needs of the disk: parts of its prefixes, never a whole one, which may be a home."""
     found: dict[str, None] = {}
     # Asked in the agent: in the cage's process, which starts without `site`, a virtual environment is not seen.
@@ -85,7 +87,7 @@ def interpreter() -> list[str]:
             path = f"{prefix}/{part}"
             if os.path.lexists(path) and not within(path, SYSTEM):
                 found[path] = None
-    return list(found)
+    return tuple(found)
 
 
 def package() -> str:

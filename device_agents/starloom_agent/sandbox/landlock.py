@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import stat
 import struct
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 from starloom_agent.sandbox import kernel
@@ -73,7 +73,7 @@ def _allow(rules: int, root: str, access: int) -> None:
     except FileNotFoundError:
         return
     try:
-        allowed = access if Path(root).is_dir() else access & _OF_FILES
+        allowed = access if stat.S_ISDIR(os.fstat(descriptor).st_mode) else access & _OF_FILES
         packed = struct.pack("=Qi", allowed, descriptor)
         kernel.syscall(
             kernel.LANDLOCK_ADD_RULE, ctypes.c_int(rules), ctypes.c_int(_RULE_PATH_BENEATH), packed, ctypes.c_uint32(0)

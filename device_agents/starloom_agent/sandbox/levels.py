@@ -91,7 +91,7 @@ def _started(
     cage = Cage(
         layer,
         str(folder),
-        interpreter=tuple(cages.interpreter()),
+        interpreter=cages.interpreter(),
         memory_bytes_max=memory_bytes_max,
         disk_bytes_max=disk_bytes_max,
     )

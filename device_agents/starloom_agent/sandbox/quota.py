@@ -20,7 +20,7 @@ MEMORY_EXCEEDED: Final = "memory_exceeded"
 DISK_EXCEEDED: Final = "disk_exceeded"
 _EXIT_CODE: Final = "exit_code"
 EVERY_S: Final = 0.2
-_FIRST_S: Final = 0.025
+FIRST_S: Final = 0.025
 _WAIT_MOST_S: Final = 2.0
 _SHARE: Final = 10
 _MIB: Final = 1024 * 1024
@@ -35,7 +35,7 @@ class Pace:
 
     def __init__(self) -> None:
         self.due_at = 0.0
-        self._least_s = _FIRST_S
+        self._least_s = FIRST_S
         self._began = 0.0
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import struct
 import sys
@@ -18,6 +19,8 @@ from starloom_agent.sandbox import kernel
 from starloom_agent.sandbox.call_numbers import ARCHITECTURES, numbers
 
 _MODE_FILTER: Final = 2
+_LINE: Final = "=HBBI"
+_LINE_BYTES: Final = struct.calcsize(_LINE)
 _LOAD, _EQUAL, _ANY_BIT, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
 _X32: Final = 0x4000_0000
@@ -74,10 +77,17 @@ def restrict(*, network: bool, metadata: bool, signals: bool = True, truncate: b
     machine = os.uname().machine
     if machine not in ARCHITECTURES:
         raise OSError(f"there is no filter of system calls for {machine}")
-    lines = filter_of(machine, network=network, metadata=metadata, signals=signals, truncate=truncate)
-    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in lines))
-    program = ctypes.create_string_buffer(struct.pack("@HP", len(lines), ctypes.addressof(code)))
+    packed = code_of(machine, network=network, metadata=metadata, signals=signals, truncate=truncate)
+    code = ctypes.create_string_buffer(packed)
+    program = ctypes.create_string_buffer(struct.pack("@HP", len(packed) // _LINE_BYTES, ctypes.addressof(code)))
     kernel.prctl(kernel.PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(program))
+
+
+@functools.cache
+def code_of(machine: str, *, network: bool, metadata: bool, signals: bool = True, truncate: bool = True) -> bytes:
+    """Return the filter as the kernel reads it; the arguments are those of `restrict`."""
+    lines = filter_of(machine, network=network, metadata=metadata, signals=signals, truncate=truncate)
+    return b"".join(struct.pack(_LINE, *line) for line in lines)
 
 
 def filter_of(machine: str, *, network: bool, metadata: bool, signals: bool, truncate: bool) -> list[Instruction]:

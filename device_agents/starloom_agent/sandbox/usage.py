@@ -14,24 +14,55 @@ from typing import Final, TextIO
 
 _KIB: Final = 1024
 _BLOCK_BYTES: Final = 512
+_STAT_PARENT: Final = 1
 _MEMFD: Final = "/memfd:"
 # How maps of shared memory without a file of a folder are named in /proc/PID/maps.
 _SHARED_NAMES: Final = (_MEMFD, "/dev/zero (deleted)", "/SYSV")
 
 
 def below(root: int) -> list[int]:
-    """Return the processes below this one, as the kernel lists them; costs what the tree has, not the machine."""
+    """Return the processes below this one, parents first; costs what the tree has, not the machine."""
+    if not _listed(root):
+        return _searched(root)
     found: list[int] = []
     queue = [root]
     while queue:
-        try:
-            for task in Path(f"/proc/{queue[0]}/task").iterdir():
-                children = (task / "children").read_text(encoding="ascii").split()
-                found += map(int, children)
-                queue += map(int, children)
-        except OSError:
-            pass  # it ended meanwhile
-        queue.pop(0)
+        own = children(queue.pop(0))
+        found += own
+        queue += own
+    return found
+
+
+def children(parent: int) -> list[int]:
+    """Return the children of a process, as the kernel lists them; none where it keeps no list."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):  # it ended meanwhile
+        for task in Path(f"/proc/{parent}/task").iterdir():
+            found += map(int, (task / "children").read_text(encoding="ascii").split())
+    return found
+
+
+def _listed(root: int) -> bool:
+    """Whether the kernel lists the children of a process: some are built without (`CONFIG_PROC_CHILDREN`)."""
+    return Path(f"/proc/{root}/task/{root}/children").exists()
+
+
+def _searched(root: int) -> list[int]:
+    """Return the processes below this one from the parents of all processes of the machine."""
+    children: dict[int, list[int]] = {}
+    with contextlib.suppress(OSError):
+        for entry in os.scandir("/proc"):
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    text = Path(entry.path, "stat").read_text(encoding="utf-8", errors="replace")
+                    parent = int(text.rpartition(")")[2].split()[_STAT_PARENT])
+                    children.setdefault(parent, []).append(int(entry.name))
+    found: list[int] = []
+    queue = [root]
+    while queue:
+        layer = children.get(queue.pop(0), [])
+        found += layer
+        queue += layer
     return found
 
 

@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.platforms import processes
 from starloom_agent.sandbox import cage as cages
-from starloom_agent.sandbox import levels
+from starloom_agent.sandbox import levels, usage
 from starloom_agent.sandbox.cage import Cage, Layer
 from tests.waiting import PATIENCE_S
 
@@ -206,7 +205,7 @@ def test_a_killed_cage_takes_its_program_with_it(ground: Ground) -> None:
     process = ground.start("import time; print('up', flush=True); time.sleep(300)")
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "up"
-    below = processes.descendants(process.pid)
+    below = usage.below(process.pid)
     process.send_signal(signal.SIGKILL)
     process.wait(WITHIN_S)
     assert below

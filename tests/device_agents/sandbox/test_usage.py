@@ -66,3 +66,10 @@ def test_a_process_that_has_ended_uses_nothing() -> None:
     assert usage.memory_bytes([process.pid], 0) == 0
     assert usage.written_bytes([process.pid]) == 0
     assert not usage.maps_shared_memory([process.pid])
+
+
+def test_processes_below_are_found_where_no_list_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(f"import os; os.setpgid(0, 0)\n{FORKS}") as (first, *below):
+        monkeypatch.setattr(usage, "_listed", lambda _root: False)
+        assert sorted(usage.below(first)) == sorted(below)
+        assert len(below) == 5

@@ -1,0 +1,168 @@
+"""The descriptors of one running call in the agent: its tool's socket and the two pipes of its output.
+
+The agent reads them itself: what a call is given and says passes through no process that serves another call. Each
+turn of the loop takes a bounded part, and what is beyond the limit of output is read and dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from starloom_agent.call_output import Output
+from starloom_agent.calls import Ended, Said, ToolLine, decode_tool_line
+
+_READ_BYTES: Final = 64 * 1024
+_LINE_BYTES_MAX: Final = 16 * 1024 * 1024
+# More than pipes and sockets hold: a process that escaped and goes on writing is not waited for.
+_DRAIN_READS: Final = 64
+
+
+class CallStreams:
+    """What comes out of a call, from its start until `drain`. `on_fault` hears why the tool is not understood."""
+
+    def __init__(self, secrets: list[str], on_said: Callable[[Said], None], on_fault: Callable[[str], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_said = on_said
+        self._on_fault = on_fault
+        self._held = bytearray()
+        self._sending: asyncio.Task[None] | None = None
+        self.output = Output(secrets)
+        self.ended: Ended | None = None
+        self._tool, self._theirs = socket.socketpair()
+        self._tool.setblocking(False)
+        out, err = os.pipe(), os.pipe()
+        self._pipes = {"out": out[0], "err": err[0]}
+        self._given = [out[1], err[1]]
+        for pipe in self._pipes.values():
+            os.set_blocking(pipe, False)
+
+    @property
+    def descriptors(self) -> list[int]:
+        """What the call's process gets, in the order that the runner expects."""
+        return [self._theirs.fileno(), *self._given]
+
+    def open(self, spec: bytes) -> None:
+        """Send the spec and begin to read; the descriptors are with the runner by now."""
+        self._close_given()
+        self._loop.add_reader(self._tool, self._read_tool)
+        for name, pipe in self._pipes.items():
+            self._loop.add_reader(pipe, self._read_pipe, name, pipe)
+        try:
+            sent = self._tool.send(spec)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            return  # it has ended already
+        if sent < len(spec):
+            self._sending = self._loop.create_task(self._send(spec[sent:]))
+        else:
+            self._tool.shutdown(socket.SHUT_WR)
+
+    async def _send(self, rest: bytes) -> None:
+        with contextlib.suppress(OSError):
+            await self._loop.sock_sendall(self._tool, rest)
+            self._tool.shutdown(socket.SHUT_WR)
+
+    def take_lines(self) -> None:
+        """Take what the tool's process has said by now."""
+        for _ in range(_DRAIN_READS):
+            if not self._read_tool():
+                break
+
+    def drain(self) -> None:
+        """Take what is still in the pipes, and close them."""
+        self.take_lines()
+        for name, pipe in list(self._pipes.items()):
+            for _ in range(_DRAIN_READS):
+                if not self._read_pipe(name, pipe):
+                    break
+        for said in self.output.finish():
+            self._on_said(said)
+        self.close()
+
+    def close(self) -> None:
+        if self._sending is not None:
+            self._sending.cancel()
+        self._close_given()
+        self._end_tool()
+        for name in list(self._pipes):
+            self._end_pipe(name)
+
+    def _close_given(self) -> None:
+        self._theirs.close()
+        given, self._given = self._given, []
+        for descriptor in given:
+            os.close(descriptor)
+
+    def _end_tool(self) -> None:
+        if self._tool.fileno() >= 0:
+            self._loop.remove_reader(self._tool)
+            self._tool.close()
+
+    def _end_pipe(self, name: str) -> None:
+        pipe = self._pipes.pop(name)
+        self._loop.remove_reader(pipe)
+        os.close(pipe)
+
+    # -- reading: each returns whether there may be more
+
+    def _read_pipe(self, name: str, pipe: int) -> bool:
+        try:
+            data = os.read(pipe, _READ_BYTES)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._end_pipe(name)
+            return False
+        for said in self.output.take(name, data):
+            self._on_said(said)
+        return True
+
+    def _read_tool(self) -> bool:
+        if self._tool.fileno() < 0:
+            return False
+        try:
+            data = self._tool.recv(_READ_BYTES)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._tool)
+            if self._sending is None or self._sending.done():
+                self._tool.close()
+            return False
+        self._held += data
+        if b"\n" in data:
+            *lines, rest = bytes(self._held).split(b"\n")
+            self._held = bytearray(rest)
+            for line in lines:
+                self._take(line)
+        if len(self._held) > _LINE_BYTES_MAX:
+            self._end_tool()
+            self._on_fault(f"its process said a line of more than {_LINE_BYTES_MAX} bytes")
+            return False
+        return True
+
+    def _take(self, text: bytes) -> None:
+        try:
+            line: ToolLine = decode_tool_line(text)
+        except msgspec.DecodeError as error:
+            self._on_fault(f"its process said what no tool says: {error}")
+            return
+        if isinstance(line, Ended):
+            self.ended = self.output.clean_end(line)
+        elif line.stream:
+            for part in self.output.take_text(line.stream, line.text):
+                self._on_said(part)
+        else:
+            self._on_said(self.output.clean_note(line))
