@@ -68,7 +68,8 @@ from starloom.pages import keep_gathered
 from starloom.planner.catalogue import built_in_folder, load_catalogue
 from starloom.planner.fleet import FleetView as PlannerFleet
 from starloom.planner.service import Planning
-from starloom.settings import Settings, SettingsInvalid, load
+from starloom.program import of_hub
+from starloom.settings import Settings, SettingsInvalid, default_home, load
 from starloom.store.database import DATABASE_FILE
 from starloom.store.embedded import EmbeddedRedis
 from starloom.store.opening import open_store
@@ -235,6 +236,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             ),
             peers=peers,
             places=places,
+            program=of_hub(settings.home, default_home()),
             questions=others.questions,
             reach=reach,
             reads=store,

@@ -80,6 +80,7 @@ class Allowance:
             labels=self._labels,
             sandbox=self.sandbox,
             answered=self._answered,
+            placed=self._home.placed(),
         )
 
     def asks(self) -> AsksFrame:
