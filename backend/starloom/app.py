@@ -75,6 +75,7 @@ from starloom.store.embedded import EmbeddedRedis
 from starloom.store.opening import open_store
 from starloom.store.port import Damaged, Unavailable
 from starloom.store.redis import RedisStore
+from starloom_protocol.entities import Device
 
 GOODBYE_S = 2.0
 FIRST_ANSWER_MS = 60_000
@@ -152,6 +153,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             )
 
         access, fleet = AccessView(clock.now_ms), FleetView()
+        fleet.on_revoked.append(lambda device: _end_tunnels(home, fleet, device))
         others = Others(headlines=Headlines(store), questions=QuestionsView())
 
         async def went_back() -> None:
@@ -263,6 +265,15 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         gathering = asyncio.create_task(keep_gathered(), name="heap")
         stack.push_async_callback(_end, gathering)
         yield Running(edge, succession, hub, token)
+
+
+def _end_tunnels(home: Path, fleet: FleetView, device: Device) -> None:
+    """Have tunnels that were kept for a device that is gone kept no longer; they go by the name that it joined with."""
+    from starloom.cli import tunnels  # here, for a start does not need it
+
+    for enrollment in list(fleet.enrollments.values()):
+        if enrollment.device == device.id and enrollment.state == "approved":
+            tunnels.forget(home, enrollment.name)
 
 
 async def _embedded(home: Path, stack: AsyncExitStack) -> str:

@@ -45,7 +45,7 @@ def devices(run: Invocation) -> None:
         table.add_column(name, no_wrap=name in ("name", "id"))
     for item in found["items"]:
         chip = " (demo)" if item.get("demo") else ""
-        link = "revoked" if item.get("revoked") else item["link"]
+        link = "left" if item.get("left") else "revoked" if item.get("revoked") else item["link"]
         tools = item.get("tools")
         count = str(len(tools)) if isinstance(tools, list) else str(tools if tools is not None else "")
         table.add_row(

@@ -44,6 +44,7 @@ from starloom.edge.secrets import Secrets
 from starloom.edge.service import Gauge, Service
 from starloom.edge.sessions import Sessions
 from starloom.edge.shield import Shield
+from starloom.edge.signed import Signed
 from starloom.edge.submit import Submit
 from starloom.edge.tab import Tab
 from starloom.edge.typed_here import TypedHere
@@ -167,6 +168,7 @@ def build(
         Forks(hub, repeats, constellations),
         Approvals(hub),
         OwnerAsks(hub),
+        Signed(hub),
         Joining(hub, wheels, files.join_script, files.requirements),
         LabRoutes(hub, repeats),
         LanRoutes(hub),

@@ -350,6 +350,7 @@ def device_shape(device: Device, offer: Offer | None, running: int = 0, health: 
         "remembers": device.remembers,
         "health": {"state": health.state, "faults": health.faults} if health else {"state": "ok", "faults": 0},
         "revoked": device.revoked,
+        "left": device.left,
         "demo": device.demo,
         "joined_at": iso(device.joined_ms),
         "version": device.version,

@@ -19,6 +19,7 @@ const WORDS: Record<string, string> = {
   device_offline: "went away",
   device_offer: "said what it can do",
   device_revoked: "revoked a device",
+  device_left: "left the hub",
   request_accepted: "asked for a constellation",
   plan_made: "made the plan",
   plan_edited: "changed the plan",
