@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from starloom.edge.keys import verifies
-from starloom_protocol.signed_requests import LEAVE, UPGRADE, answer_bytes, request_bytes
+from starloom_protocol.signed_requests import LEAVE, answer_bytes, request_bytes
 from tests.edge.world import Agent, World, settle
 
 
@@ -34,7 +34,7 @@ async def test_t46_a_device_makes_no_other_device_leave(world: World) -> None:
         "its own key for another": asked(world, evil, device=victim.id),
         "a key of nobody": asked(world, Agent("nobody"), device=victim.id),
         "a signature for another hub": asked(world, victim, hub=other_hub()),
-        "a signature for something else": asked(world, victim, what=UPGRADE),
+        "a signature for something else": asked(world, victim, what="join"),
         "another's signature in its own name": {**true, "device": evil.id},
         "another nonce": {**true, "nonce": nonce},
         "no signature": {**true, "signature": ""},

@@ -1,4 +1,4 @@
-"""Requests that a device signs with its own key, beside a connection: to leave this hub, or for a newer agent.
+"""Requests that a device signs with its own key, beside a connection: to leave this hub.
 
 A device speaks for itself only: its id is made from its key, and the signature covers this hub and the device's nonce.
 """
