@@ -11,6 +11,7 @@ from starloom.cli.problems import usage
 from starloom.cli.typed import say
 from starloom.cli.values import duration_s
 
+RENEW = "To renew it: starloom-agent leave on it, then join it with a fresh line of `starloom enroll`."
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
 
 
@@ -52,6 +53,9 @@ def devices(run: Invocation) -> None:
             item["name"] + chip, link, str(item.get("load", "")), item["os"], item["profile"], count, item["id"]
         )
     console().print(table)
+    for item in found["items"]:
+        if item.get("older_than") and not item.get("revoked"):
+            say(f"{item['name']} runs agent {item['version']}, older than this hub ({item['older_than']}). {RENEW}")
 
 
 def resolve(run: Invocation, device: str) -> dict[str, Any]:

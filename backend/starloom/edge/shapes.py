@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from starloom.edge.agent_version import VERSION, is_older
 from starloom_protocol.entities import (
     Answer,
     Attempt,
@@ -354,6 +355,7 @@ def device_shape(device: Device, offer: Offer | None, running: int = 0, health: 
         "demo": device.demo,
         "joined_at": iso(device.joined_ms),
         "version": device.version,
+        "older_than": VERSION if is_older(device.version, VERSION) else "",
         "session": device.session,
         "condition": device.condition,
         "facts": offer.facts if offer else {},
