@@ -90,7 +90,7 @@ def test_without_an_id_the_newest_is_meant(hub: StubHub) -> None:
 
 def test_an_agent_that_is_older_than_its_hub_is_named(hub: StubHub) -> None:
     shown = {"link": "online", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.0.9"}
-    rows = [
+    rows: list[tuple[str, dict[str, object]]] = [
         ("old", {"older_than": "0.2.0"}),
         ("same", {"older_than": ""}),
         ("gone", {"older_than": "0.2.0", "left": True}),
