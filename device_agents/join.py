@@ -5,7 +5,7 @@
 
 It makes ~/.starloom-agent/venv, installs the hub's own wheels and the few packages that they need, each in the version
 and with the hash that the hub names, and runs `starloom-agent join`, which asks what the hub may do here and starts it.
---dry-run says what would be done and does nothing. To undo: starloom-agent leave, then remove ~/.starloom-agent.
+--dry-run says what would be done and does nothing. To undo: starloom-agent leave --purge.
 """
 
 import argparse
@@ -134,15 +134,15 @@ def main():
         print("then      " + " ".join(str(item) for item in join))
         return
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not python.exists():
-        run(sys.executable, "-m", "venv", home / "venv")
+    quiet, trials = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}, ("pip", "starloom_agent")
+    if not python.exists() or any(subprocess.call([python, "-m", name, "--version"], **quiet) for name in trials):
+        run(sys.executable, "-m", "venv", "--clear", home / "venv")  # there is none, or an earlier try was cut short
     with tempfile.TemporaryDirectory() as folder:
         for wheel in (item for item in listed if item in own.values() or item["sha256"] in pins):
             path = download(hub, wheel, folder)
             pins += f"{path.as_uri()} --hash=sha256:{wheel['sha256']}\n" if wheel in own.values() else ""
         (chosen := Path(folder) / "pins.txt").write_text(pins)
-        pip = (python, "-m", "pip", "install", "-qq", "--upgrade", "--require-hashes")
-        run(*pip, "--find-links", folder, "-r", chosen)
+        run(python, "-m", "pip", "install", "-qqU", "--require-hashes", "--find-links", folder, "-r", chosen)
     run(*join)
 
 

@@ -69,13 +69,15 @@ from starloom.pages import keep_gathered
 from starloom.planner.catalogue import built_in_folder, load_catalogue
 from starloom.planner.fleet import FleetView as PlannerFleet
 from starloom.planner.service import Planning
-from starloom.settings import Settings, SettingsInvalid, load
+from starloom.program import of_hub
+from starloom.settings import Settings, SettingsInvalid, default_home, load
 from starloom.store.database import DATABASE_FILE
 from starloom.store.embedded import EmbeddedRedis
 from starloom.store.faults import full, has_no_room
 from starloom.store.opening import open_store
 from starloom.store.port import Damaged, DiskFull, Unavailable
 from starloom.store.redis import RedisStore
+from starloom_protocol.entities import Device
 from starloom_protocol.vocabulary import CODES
 
 GOODBYE_S = 2.0
@@ -133,6 +135,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         kept = BlobKeeping(settings.artifacts_unnamed_s, settings.logs_keep_s, settings.logs_bytes_most)
         collector = Collector(blobs, attempt_logs, retained, kept)
         access, fleet = AccessView(clock.now_ms), FleetView()
+        fleet.on_revoked.append(lambda device: _end_tunnels(home, fleet, device))
         others = Others(headlines=Headlines(store), questions=QuestionsView())
 
         def make_engine() -> Engine:
@@ -246,6 +249,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             ),
             peers=peers,
             places=places,
+            program=of_hub(settings.home, default_home()),
             questions=others.questions,
             reach=reach,
             reads=store,
@@ -272,6 +276,15 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         gathering = asyncio.create_task(keep_gathered(), name="heap")
         stack.push_async_callback(_end, gathering)
         yield Running(edge, succession, hub, token)
+
+
+def _end_tunnels(home: Path, fleet: FleetView, device: Device) -> None:
+    """Have tunnels that were kept for a device that is gone kept no longer; they go by the name that it joined with."""
+    from starloom.cli import tunnels  # here, for a start does not need it
+
+    for enrollment in list(fleet.enrollments.values()):
+        if enrollment.device == device.id and enrollment.state == "approved":
+            tunnels.forget(home, enrollment.name)
 
 
 async def _embedded(home: Path, stack: AsyncExitStack) -> str:

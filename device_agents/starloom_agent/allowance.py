@@ -77,6 +77,7 @@ class Allowance:
             folder=self._home.root,
             sandbox=self.sandbox,
             answered=self._answered,
+            placed=self._home.placed(),
         )
 
     def asks(self) -> AsksFrame:

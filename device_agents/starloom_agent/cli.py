@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import shutil
 import signal
 import sys
 import time
@@ -17,7 +16,7 @@ from dataclasses import replace
 import msgspec
 
 import starloom_agent
-from starloom_agent import answering, background, joining, mcp, service
+from starloom_agent import answering, background, joining, leaving, mcp, service
 from starloom_agent.asks import CannotAnswer
 from starloom_agent.connection import Address
 from starloom_agent.dialling import BadRoute
@@ -197,13 +196,8 @@ def stop(options: argparse.Namespace) -> int:
 
 def leave(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
-    stop(options)
-    service.remove(home, show)
-    for path in (home.hub, home.key, home.policy, seal_key(home.policy)):
-        path.unlink(missing_ok=True)
-    for folder in (home.run, home.work):
-        shutil.rmtree(folder, ignore_errors=True)
-    show(f"This device has left its hub; its key is gone. The ledger and {home.workspace} were kept.")
+    ask = input if sys.stdin.isatty() and not options.keep else lambda _: ""
+    leaving.leave(home, show, ask, purge=options.purge)
     return 0
 
 
@@ -299,7 +293,10 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("id")
     command.add_argument("--reason", default="", help="what the one who asked is told")
     add("stop", stop, "stop the running agent and everything it runs")
-    add("leave", leave, "leave the hub and forget this device's key")
+    command = add("leave", leave, "leave the hub, which is told, and forget this device's key")
+    only = command.add_mutually_exclusive_group()
+    only.add_argument("--purge", action="store_true", help="remove venv, ledger and all else of the agent, unasked")
+    only.add_argument("--keep", action="store_true", help="keep them, unasked")
     return root
 
 

@@ -6,6 +6,7 @@ Everything is 0700 or 0600. Nothing here talks to a hub.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,13 @@ class AgentHome:
         """Return the home named, else that of STARLOOM_AGENT_HOME, else `~/.starloom-agent`."""
         chosen = path or os.environ.get("STARLOOM_AGENT_HOME") or "~/.starloom-agent"
         return AgentHome(Path(chosen).expanduser().resolve())
+
+    def placed(self) -> dict[str, str]:
+        """Return what a line that is typed on this device needs: where the program lies, and a home that is unusual."""
+        script = Path(sys.executable).with_name("starloom-agent.exe" if os.name == "nt" else "starloom-agent")
+        usual = Path("~/.starloom-agent").expanduser().resolve() == self.root
+        found = {"program": str(script)} if script.exists() else {}
+        return found if usual else {**found, "home": str(self.root)}
 
     def make(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)

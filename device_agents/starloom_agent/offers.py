@@ -10,9 +10,9 @@ import hashlib
 import platform
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -116,9 +116,10 @@ def make_offer(
     folder: Path,
     sandbox: Sandbox = NOT_TRIED,
     answered: str = "",
+    placed: Mapping[str, str] = MappingProxyType({}),
 ) -> OfferFrame:
     """Return the offer of the present moment. `answered` changes with each answer of the owner: the hub tries again
-    what waits for one."""
+    what waits for one. `placed` says where the program lies, for lines that are typed here."""
     offered = [
         ToolOffer(
             args=tool.schema or schema_of(tool.args),
@@ -137,7 +138,7 @@ def make_offer(
         )
         for tool in tools
     ]
-    said = facts(folder, sandbox)
+    said = {**facts(folder, sandbox), **placed}
     if answered:
         said["answered"] = answered
     plain = Offer(digest="", facts=said, grants=sorted(policy.allowed), slots=slots, tools=offered)

@@ -308,7 +308,9 @@ class Agent:
         self._say(self.allowance.take_answer(frame))
 
     def _on_update(self, frame: UpdateAvailable) -> None:
-        self._say(f"version {frame.version} of the agent is available: run the join line again")
+        self._say(
+            f"version {frame.version} of the agent is available: type starloom-agent leave, then join with a fresh line"
+        )
 
     def _on_ping(self, frame: Ping) -> None:
         self._push([Pong(at_ms=frame.at_ms)])

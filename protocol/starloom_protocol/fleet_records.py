@@ -75,7 +75,8 @@ class Device(Record, frozen=True, kw_only=True):
     `ledger_ms` is when its present ledger was first seen: of what was given to it before, that ledger proves nothing.
     While it drains, what may move is moved away at `drain_due_ms` (0: never). `aside` says why it is quarantined;
     `probing` lets it have one task all the same, to see whether it works again. `profile_most` is what its join code
-    allowed; `over` says what of its present offer goes beyond that and was not taken over.
+    allowed; `over` says what of its present offer goes beyond that and was not taken over. `left`: it went away by its
+    own will, and is `revoked`, too.
     """
 
     aside: str = ""
@@ -89,6 +90,7 @@ class Device(Record, frozen=True, kw_only=True):
     joined_ms: int
     key: str
     labels: list[str] = []
+    left: bool = False
     ledger: str | None = None
     ledger_ms: int = 0
     link: DeviceLink = DeviceLink.OFFLINE

@@ -88,6 +88,24 @@ def test_without_an_id_the_newest_is_meant(hub: StubHub) -> None:
     assert hub.asked[-1] == ("POST", "/constellations/c-new/pause", {"reason": "lunch"})
 
 
+def test_an_agent_that_is_older_than_its_hub_is_named(hub: StubHub) -> None:
+    shown = {"link": "online", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.0.9"}
+    rows: list[tuple[str, dict[str, object]]] = [
+        ("old", {"older_than": "0.2.0"}),
+        ("same", {"older_than": ""}),
+        ("gone", {"older_than": "0.2.0", "left": True}),
+    ]
+    items = [{**shown, "id": f"d-{name}", "name": name, **more, "revoked": "left" in more} for name, more in rows]
+    hub.answers["GET", "/devices"] = (200, {"items": items, "next": None})
+    code, said = starloom(hub, "devices")
+    assert code == 0
+    assert [line for line in said.splitlines() if "older than this hub" in line] == [
+        line for line in said.splitlines() if line.startswith("old runs agent 0.0.9, older than this hub (0.2.0).")
+    ]
+    assert "older than this hub" in said
+    assert "left" in next(line for line in said.splitlines() if line.startswith("gone"))
+
+
 def test_with_none_at_all_it_says_what_to_do(hub: StubHub) -> None:
     hub.answers[NEWEST] = (200, {"items": [], "next": None})
     code, said = starloom(hub, "watch")

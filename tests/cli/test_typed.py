@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shlex
@@ -10,10 +11,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
+from fastapi import Request
 
 from starloom.cli.discovery import hub_option
 from starloom.cli.typed import program, typed
+from starloom.edge.typed_here import TypedHere
+from starloom.program import on_device, written
 from tests.installation import READY_WITHIN_S, Installation
 from tests.waiting import SLOWER, until
 
@@ -162,3 +167,53 @@ def test_json_keeps_the_name_that_documents_use(service: Installation) -> None:
 
 def program_of(line: str) -> str:
     return shlex.split(line)[0]
+
+
+def test_a_path_of_the_agent_is_taken_only_as_a_path() -> None:
+    line = "starloom-agent grant shell:run -- make"
+    there = "/opt/a b/.starloom-agent/venv/bin/starloom-agent"
+    assert on_device(line, {"program": there}) == f"'{there}' grant shell:run -- make"
+    assert on_device(line, {"program": there, "home": "/srv/it"}) == f"'{there}' grant --home /srv/it shell:run -- make"
+    for lie in (
+        "/bin/sh -c 'x' starloom-agent",
+        "/bin/rm",
+        "starloom-agent",
+        "/x;rm/starloom-agent",
+        "/$(x)/starloom-agent",
+    ):
+        assert on_device(line, {"program": lie}) == line
+    assert on_device(line, {"program": there, "home": "/x;rm"}) == f"'{there}' grant shell:run -- make"
+
+
+def lines_of(page: str) -> list[str]:
+    found = [html.unescape(one) for one in re.findall(r"<code>(.+?)</code>", page)]
+    return [one for one in found if re.search(r"starloom (submit|enroll)", one)]
+
+
+def test_the_lines_of_the_web_work_as_they_are_given(service: Installation) -> None:
+    """Every line for the hub's own computer, in a terminal that knows neither the program nor the hub."""
+    with httpx.Client(base_url=f"http://127.0.0.1:{service.port}") as browser:
+        refused = browser.get("/api/v1/session")
+        assert refused.status_code == 401
+        program = refused.json()["program"]
+        pages = [browser.get("/"), browser.get("/tab/")]
+    assert service.client.get("/session")["program"] == program
+    made = service.client.post("/enrollments", {})
+    said = [refused.json()["hint"], "starloom devices", made["ssh_line"].replace("--ssh user@host", "--help")]
+    lines = [re.sub(r".*`(.+)`.*", r"\1", written(one, lambda: program)) for one in said]
+    lines[0] += " --help"  # a browser is not opened by a test
+    lines += [line for page in pages for line in lines_of(page.text)]
+    for line in lines:
+        assert program in line
+        code, out, faults = paste(f"cd / && {line}" + " --no-wait" * line.endswith("enroll"), service)
+        assert code == 0, f"{line}\n{out}\n{faults}"
+
+
+def test_a_stranger_in_the_network_sees_no_path(tmp_path: Path) -> None:
+    here = TypedHere("/opt/hub/starloom")
+    for address in ("192.168.1.7", "2001:db8::7"):
+        far = Request({"type": "http", "client": (address, 1), "headers": []})
+        assert here.more(far) == {}
+        assert here.html(far, "<code>starloom open</code>") == "<code>starloom open</code>"
+    near = Request({"type": "http", "client": ("127.0.0.1", 1), "headers": []})
+    assert here.html(near, "<code>starloom open</code>") == "<code>/opt/hub/starloom open</code>"

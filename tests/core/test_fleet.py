@@ -195,6 +195,22 @@ def test_a_revoked_device_gives_its_work_back_as_far_as_that_is_safe() -> None:
     assert {item.at.task for item in driver.take()} == {"p", "i"}
 
 
+def test_a_device_that_leaves_gives_its_work_back_by_its_own_word() -> None:
+    driver = Driver("one", slots=8)
+    driver.submit(plan(task("p"), task("n", tool="t.never")))
+    for item in driver.take():
+        driver.started(item)
+    for other in ("device:d-two", "person:ann", "edge"):
+        assert control(driver, "leave", by=other).faults[0].code is Code.FORBIDDEN
+    assert not driver.shard.fleet.devices["d-one"].revoked
+    assert control(driver, "leave", by="device:d-one").value == {"id": "d-one"}
+    device = driver.shard.fleet.devices["d-one"]
+    assert (device.left, device.revoked, device.link) == (True, True, DeviceLink.OFFLINE)
+    assert driver.states() == {"p": "ready", "n": "unknown"}
+    assert "has left" in driver.connect("one").faults[0].reason
+    assert control(driver, "leave", by="device:d-one").value == {"id": "d-one"}
+
+
 def test_a_reconnect_restates_every_open_attempt() -> None:
     driver = Driver("one", slots=8)
     names = {"leased": "t.pure", "running": "t.pure", "cancelling": "t.pure", "unknown": "t.never", "new": "t.never"}

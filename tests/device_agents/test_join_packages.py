@@ -111,6 +111,23 @@ def join(hub: FakeHub, home: Path, index: Path | None = None) -> subprocess.Comp
     )
 
 
+@pytest.mark.parametrize("damage", ["no pip", "a package is half there"])
+def test_an_environment_that_is_not_whole_is_made_again(hub: FakeHub, tmp_path: Path, damage: str) -> None:
+    home, index = tmp_path / "home", tmp_path / "index"
+    index.mkdir()
+    good = wheel(index, "needed", "1.0", "", needed="x = 1\n")
+    hub.pins = f"needed==1.0 \\\n    --hash=sha256:{sha256(good)}\n"
+    if damage == "no pip":
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home / "venv")], check=True, timeout=BOUND_S)
+    else:
+        assert join(hub, home, index).returncode == 0
+        (installed,) = (home / "venv").glob("lib/*/site-packages/starloom_agent.py")
+        installed.unlink()  # an interrupted pip had written down that it is there
+    done = join(hub, home, index)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "joined with" in done.stdout
+
+
 def test_packages_are_installed_by_the_hash_that_the_hub_names(hub: FakeHub, tmp_path: Path) -> None:
     home, index = tmp_path / "home", tmp_path / "index"
     index.mkdir()

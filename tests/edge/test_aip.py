@@ -478,3 +478,5 @@ async def test_an_old_agent_is_told_of_the_newer_one_after_its_welcome(
         seen.append(await agent.next(f.Frame))
     newer = [frame.version for frame in seen if isinstance(frame, f.UpdateAvailable)]
     assert newer == ([VERSION] if told else [])
+    async with world.client() as http:
+        assert (await http.get("/api/v1/devices/one")).json()["older_than"] == (VERSION if told else "")

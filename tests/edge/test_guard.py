@@ -15,6 +15,7 @@ from starloom.access.guard import FRAMES, ROUTES, Door, Row
 from starloom.edge.admission import Admission
 from starloom.edge.aip import Connection
 from starloom.edge.problems import Problem
+from starloom.edge.typed_here import TypedHere
 from starloom_protocol.codec import AGENT_FRAMES
 from starloom_protocol.frames import Hello, Prove
 from starloom_protocol.vocabulary import Role
@@ -139,7 +140,9 @@ async def test_a_scoped_token_gets_only_its_scopes(world: World) -> None:
 
 
 async def test_a_route_without_a_row_is_nobodys(world: World) -> None:
-    admission = Admission(world.hub.access, world.hub.limits, world.hub.links.of_token, lambda _: "c", rows={})
+    admission = Admission(
+        world.hub.access, world.hub.limits, world.hub.links.of_token, lambda _: "c", TypedHere("starloom"), rows={}
+    )
     with pytest.raises(Problem) as caught:
         admission.row("GET", "/new")
     assert caught.value.status == 403

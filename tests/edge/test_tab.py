@@ -9,6 +9,7 @@ from httpx import AsyncClient
 
 from starloom.edge.lan import LanState
 from starloom.edge.tab import Tab, open_again
+from starloom.edge.typed_here import TypedHere
 from tests.edge.world import a_world
 
 
@@ -100,7 +101,7 @@ async def test_before_it_is_built_it_says_how(tmp_path: Path) -> None:
 
 
 def test_a_name_with_a_nul_is_no_file(built: Path) -> None:
-    assert Tab(built)._find("index.html\0.js") is None
+    assert Tab(built, TypedHere("starloom"))._find("index.html\0.js") is None
 
 
 @pytest.mark.parametrize(

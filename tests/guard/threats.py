@@ -189,6 +189,15 @@ THREATS = (
         part="what a tool may do is the device's own word: a device that calls a tool harmless is believed",
     ),
     Threat(
+        "T46",
+        "somebody makes a device leave that does not want to",
+        "a signature of the device's own key over this hub and a nonce; the hub signs its answer",
+        (
+            "tests/guard/test_leave.py::test_t46_a_device_makes_no_other_device_leave",
+            "tests/core/test_fleet.py::test_a_device_that_leaves_gives_its_work_back_by_its_own_word",
+        ),
+    ),
+    Threat(
         "T48",
         "a device gives itself the labels that plans select by",
         "labels asked for at joining are shown and given by the person who approves; no offer or later request counts",

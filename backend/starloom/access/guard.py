@@ -96,6 +96,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("HEAD", "/tab/{path:path}"): _ANYONE,
     # joining
     ("POST", "/agent/join"): _ANYONE,
+    ("POST", "/agent/leave"): _ANYONE,
     ("GET", "/agent/join/{enrollment}"): _ANYONE,
     ("GET", "/agent/join.py"): _ANYONE,
     ("GET", "/agent/requirements.txt"): _ANYONE,

@@ -26,6 +26,7 @@ DOORS: dict[str, Rate] = {
     "join": Rate(10, 6.0),
     "join_poll": Rate(60, 0.5),
     "handshake": Rate(30, 2.0),
+    "signed": Rate(10, 6.0),
     "bad_token": Rate(30, 1.0),
 }
 

@@ -14,6 +14,7 @@ from typing import Any
 from starloom.cli import models, ports
 from starloom.cli.client import Client
 from starloom.cli.discovery import HubAddress, find
+from starloom.cli.fleet import RENEW
 from starloom.cli.problems import Problem
 from starloom.cli.style import size
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
@@ -207,6 +208,9 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
     told = f"{len(here)} online" + (f", away: {', '.join(away)}" if away else "")
     findings.append(Finding("devices", bool(here), told, "Add one: starloom enroll; or start its agent."))
     lacking = [f"{item['name']}: {item['profile']}" for item in devices if item["link"] == "online"]
+    old = [f"{item['name']} {item['version']}" for item in devices if item.get("older_than") and not item["revoked"]]
+    if old:
+        findings.append(Finding("agents", True, f"older than this hub: {', '.join(old)}. {RENEW}"))
     if lacking:
         findings.append(Finding("profiles", True, ", ".join(lacking)))
     return findings

@@ -12,6 +12,7 @@ from starloom.cli.typed import say
 from starloom.cli.values import duration_s
 from starloom_protocol.frames import DISK, DISK_FOLDER, DISK_FULL
 
+RENEW = "To renew it: starloom-agent leave on it, then join it with a fresh line of `starloom enroll`."
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
 
 
@@ -47,7 +48,7 @@ def devices(run: Invocation) -> None:
         table.add_column(name, no_wrap=name in ("name", "id"))
     for item in found["items"]:
         chip = " (demo)" if item.get("demo") else ""
-        link = "revoked" if item.get("revoked") else item["link"]
+        link = "left" if item.get("left") else "revoked" if item.get("revoked") else item["link"]
         link += ", disk full" if link == "online" and _full_disk(item) is not None else ""
         tools = item.get("tools")
         count = str(len(tools)) if isinstance(tools, list) else str(tools if tools is not None else "")
@@ -55,6 +56,9 @@ def devices(run: Invocation) -> None:
             item["name"] + chip, link, str(item.get("load", "")), item["os"], item["profile"], count, item["id"]
         )
     console().print(table)
+    for item in found["items"]:
+        if item.get("older_than") and not item.get("revoked"):
+            say(f"{item['name']} runs agent {item['version']}, older than this hub ({item['older_than']}). {RENEW}")
 
 
 def _full_disk(item: dict[str, Any]) -> str | None:

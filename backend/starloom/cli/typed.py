@@ -7,32 +7,28 @@ not the product's own words (answers, outputs, JSON) must not pass through here.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-NAME = "starloom"
-
-_COMMAND = re.compile(rf"(?<![\w./~-]){NAME}(?= (?:[a-z]|--[a-z]))")
-"""Prose says Starloom; `starloom` before a word or an option is a command. Not `starloom-agent`, a path or a file."""
+from starloom import program as installed
+from starloom.program import NAME
 
 
 def program() -> str:
     """Return what a shell in the current folder needs to run this program; quoted, so it may be several words."""
-    script = Path(sys.executable).parent / NAME
+    script = installed.script()
     if not script.exists():
-        return f"{shlex.quote(sys.executable)} -m starloom.cli"
+        return installed.anywhere()
     on_path = shutil.which(NAME)
     if on_path is not None and os.path.realpath(on_path) == os.path.realpath(script):
         return NAME
     with suppress(OSError, ValueError):  # the current folder may be gone, or not above the script
         near = str(script.relative_to(Path.cwd()))
         return shlex.quote(near if os.sep in near else f".{os.sep}{near}")
-    return shlex.quote(str(script))
+    return installed.anywhere()
 
 
 def in_this_folder() -> str:
@@ -43,7 +39,7 @@ def in_this_folder() -> str:
 
 def typed(text: str) -> str:
     """Return a text whose every command of this program can be pasted as it stands."""
-    return _COMMAND.sub(lambda _: program(), text)
+    return installed.written(text, program)
 
 
 def say(text: str, file: TextIO | None = None) -> None:

@@ -75,7 +75,8 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     existing = shard.fleet.devices.get(item.device)
     if existing is not None and existing.revoked:
         # Whoever else has the key would come back with it.
-        why = f"this key was revoked here, as {existing.name}; make another: starloom-agent leave, then join again"
+        gone = "has left" if existing.left else "was revoked here"
+        why = f"this key {gone}, as {existing.name}; make another: starloom-agent leave, then join again"
         raise Refusal(fault(Code.DEVICE_REVOKED, why))
     if existing is not None:
         raise Refusal(fault(Code.CONFLICT, f"this key has joined as {existing.name}; leave first"))
@@ -162,7 +163,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
     """A device proved its key: the newest session wins, and every open attempt of it is restated."""
     device = _device(work, item.device)
     if device.revoked:
-        raise Refusal(fault(Code.DEVICE_REVOKED, f"{device.name} was revoked"))
+        raise Refusal(fault(Code.DEVICE_REVOKED, f"{device.name} {'has left' if device.left else 'was revoked'}"))
     if device.link is DeviceLink.ONLINE and device.session:
         work.order(
             CloseDevice(
@@ -285,7 +286,7 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
 
 
 def on_device_control(work: Work, item: DeviceControlled) -> None:
-    """Rename, drain, resume, label, revoke, remove; take note of what it remembers."""
+    """Rename, drain, resume, label, revoke, let go; take note of what it remembers."""
     device = _device(work, item.device)
     if item.action == "rename":
         wrong = name_fault(item.value, most=63)
@@ -306,6 +307,11 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
             _put_device(work, "history_seen", replace(device, remembers=""))
     elif item.action == "revoke":
         _revoke(work, device, item.reason)
+    elif item.action == "leave":
+        if item.by != f"device:{device.id}":
+            raise Refusal(fault(Code.FORBIDDEN, "a device leaves by its own word only; a person revokes it"))
+        if not device.revoked:
+            _revoke(work, device, "it has left this hub", left=True)
     else:
         raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a device", "action"))
     work.answer({"id": device.id})
@@ -330,10 +336,10 @@ def _labels(found: Any) -> list[str]:
     return sorted(dict.fromkeys(found))
 
 
-def _revoke(work: Work, device: Device, reason: str) -> None:
-    revoked = replace(device, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
+def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> None:
+    revoked = replace(device, left=left, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     known: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
-    _put_device(work, "device_revoked", revoked, reason, also=known)
+    _put_device(work, "device_left" if left else "device_revoked", revoked, reason, also=known)
     owner_asks.forget(work, device.id)
     work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))
     hedging.revoked(work, device.id)

@@ -25,6 +25,7 @@ from starloom.edge.calling import Handler, directly
 from starloom.edge.links import Link
 from starloom.edge.problems import Problem, answer_to
 from starloom.edge.strict_json import StrictRequest
+from starloom.edge.typed_here import TypedHere
 from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code, PrincipalKind
 
@@ -43,12 +44,14 @@ class Admission:
         limits: Limits,
         link_of: Callable[[str], Link | None],
         cookie_name: Callable[[Request], str],
+        here: TypedHere,
         rows: Mapping[tuple[str, str], Row] | None = None,
     ) -> None:
         self._access = access
         self._limits = limits
         self._link_of = link_of
         self._cookie_name = cookie_name
+        self._here = here
         self._rows = ROUTES if rows is None else rows
 
     def row(self, method: str, path: str) -> Row:
@@ -113,10 +116,12 @@ class Admission:
             return caller
         cookie = request.cookies.get(self._cookie_name(request))
         if cookie is None:
-            raise Problem(Code.NOT_SIGNED_IN, "no token and no session came with this request")
+            raise Problem(
+                Code.NOT_SIGNED_IN, "no token and no session came with this request", more=self._here.more(request)
+            )
         caller = self._access.caller(cookie, SESSION)
         if caller is None:
-            raise Problem(Code.NOT_SIGNED_IN, "the session has ended or was revoked")
+            raise Problem(Code.NOT_SIGNED_IN, "the session has ended or was revoked", more=self._here.more(request))
         if request.method not in _SAFE:
             self._check_csrf(request, caller)
         return caller

@@ -45,8 +45,10 @@ from starloom.edge.secrets import Secrets
 from starloom.edge.service import Gauge, Service
 from starloom.edge.sessions import Sessions
 from starloom.edge.shield import Shield
+from starloom.edge.signed import Signed
 from starloom.edge.submit import Submit
 from starloom.edge.tab import Tab
+from starloom.edge.typed_here import TypedHere
 from starloom.edge.wheels import Wheels
 from starloom.edge.why import WhyRoute
 
@@ -101,11 +103,13 @@ def build(
             "4XX": {"description": "Refused, with code, reason, hint and errors[]", "content": {problems.MEDIA: {}}}
         },
     )
+    here = TypedHere(hub.program)
     admission = Admission(
         hub.access,
         hub.limits,
         hub.links.of_token,
         lambda request: sessions.cookie_name(hub.settings.port, request),
+        here,
     )
     router = app.router
     denials = Denials(lambda denied: _note_denied(hub, denied), hub.monotonic_s)
@@ -155,7 +159,7 @@ def build(
         EventRoutes(hub),
         Controls(hub, repeats, constellations),
         FleetRoutes(hub, repeats, wheels),
-        Sessions(hub, repeats),
+        Sessions(hub, repeats, here),
         BriefRoutes(hub, submit),
         Recipes(hub, repeats),
         Schedules(hub, repeats, submit, constellations),
@@ -165,13 +169,14 @@ def build(
         Forks(hub, repeats, constellations),
         Approvals(hub),
         OwnerAsks(hub),
+        Signed(hub),
         Joining(hub, wheels, files.join_script, files.requirements),
         LabRoutes(hub, repeats),
         LanRoutes(hub),
         ModelRoutes(hub),
         Artifacts(hub),
-        Tab(files.tab),
-        Page(files.page),
+        Tab(files.tab, here),
+        Page(files.page, here),
     ):
         part.add_to(router)
     problems.install(app)

@@ -212,6 +212,14 @@ class Join(Body):
         return _clean(value)
 
 
+class SignedBody(Body):
+    """A request that a device signs with its key (`starloom_protocol.signed_requests`)."""
+
+    device: Annotated[str, StringConstraints(max_length=64)]
+    nonce: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    signature: Annotated[str, StringConstraints(max_length=128)]
+
+
 class SignInBody(Body):
     id: Annotated[str, StringConstraints(max_length=64)]
     secret: Annotated[str, StringConstraints(max_length=128)]

@@ -228,7 +228,8 @@ class Handshake:
     def _belongs(self, hello: f.Hello) -> Device:
         known = self._devices.get(hello.device)
         if known is not None and known.revoked:
-            raise ProtocolFault(Code.DEVICE_REVOKED, f"{known.name} was revoked on this hub")
+            gone = "has left this hub" if known.left else "was revoked on this hub"
+            raise ProtocolFault(Code.DEVICE_REVOKED, f"{known.name} {gone}")
         if known is not None and known.key == hello.key:
             return known
         if known is not None:

@@ -33,6 +33,7 @@ from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox
 from starloom.planner.brief import Brief
 from starloom.planner.matching import Matched
+from starloom.program import NAME
 from starloom.settings import Settings
 from starloom.store.port import ReadPort
 from starloom_protocol.edits import LoweredPlan
@@ -113,4 +114,5 @@ class Hub:
     peers: Peers | None = None
     places: Places = field(default_factory=Places)
     standing: Standing | None = None
+    program: str = NAME
     refusals: Refusals = field(default_factory=Refusals)

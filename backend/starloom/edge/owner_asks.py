@@ -20,6 +20,7 @@ from starloom.edge.bodies import Judged
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem, accepted
 from starloom.edge.replies import json_reply
+from starloom.program import on_device
 from starloom_protocol.ask_records import DeviceAsks, PendingAsk
 from starloom_protocol.vocabulary import Code
 
@@ -87,7 +88,7 @@ class OwnerAsks:
         return found[0]
 
     async def _shape(self, asks: DeviceAsks, ask: PendingAsk) -> dict[str, Any]:
-        device = self._hub.fleet.devices.get(asks.device)
+        device, offer = self._hub.fleet.devices.get(asks.device), self._hub.fleet.offers.get(asks.device)
         headline = await self._hub.headlines.of(ask.constellation) if ask.constellation else None
         return {
             "id": f"{asks.device}:{ask.id}",
@@ -101,7 +102,7 @@ class OwnerAsks:
             "constellation_name": headline[0].name if headline else "",
             "device": {"id": asks.device, "name": device.name if device else asks.device},
             "expires_at": shapes.iso(ask.expires_ms),
-            "line": f"starloom-agent approve {ask.id}",
+            "line": on_device(f"starloom-agent approve {ask.id}", offer.facts if offer else {}),
             "task": ask.task,
             "tool": ask.tool,
         }

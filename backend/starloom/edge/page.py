@@ -10,10 +10,11 @@ import mimetypes
 import re
 from pathlib import Path
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, Response
 
 from starloom.edge.problems import Problem
+from starloom.edge.typed_here import TypedHere
 from starloom_protocol.vocabulary import Code
 
 _HASHED = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.(js|css|woff2|svg|png|wasm|map)$")
@@ -35,19 +36,22 @@ in the checkout, then reload.</p>
 class Page:
     """The catch-all route; it is added last."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, here: TypedHere) -> None:
         self._folder = folder
+        self._here = here
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/{path:path}", self.get, methods=["GET", "HEAD"], include_in_schema=False)
 
-    async def get(self, path: str) -> Response:
+    async def get(self, request: Request, path: str) -> Response:
         """Serve a file of the page, or the page for any of its own addresses."""
         if path.startswith(_NOT_PAGES):
             raise Problem(Code.NOT_FOUND, f"there is nothing at /{path[:200]}", hint="See the API's document.")
         found = await asyncio.to_thread(self._find, path)
         if found is None:
-            return Response(_ABSENT, media_type="text/html", headers={"Cache-Control": "no-cache"})
+            return Response(
+                self._here.html(request, _ABSENT), media_type="text/html", headers={"Cache-Control": "no-cache"}
+            )
         if found.name == "index.html" and path.startswith("assets/"):
             raise Problem(Code.NOT_FOUND, f"the page has no file {path[:200]}", hint="Reload the page.")
         cache = "public, max-age=31536000, immutable" if _HASHED.match(found.name) else "no-cache"

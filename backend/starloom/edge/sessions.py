@@ -18,6 +18,7 @@ from starloom.edge.bodies import NewToken, SignInBody
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem, accepted
 from starloom.edge.replies import Repeats, asked_once, json_reply
+from starloom.edge.typed_here import TypedHere
 from starloom_protocol.authors import PRINCIPAL_NAME, author_of
 from starloom_protocol.entities import Principal, Token
 from starloom_protocol.vocabulary import Code, PrincipalKind, Role
@@ -43,7 +44,8 @@ def _address(hub: Hub, request: Request) -> str:
 class Sessions:
     """Routes of access."""
 
-    def __init__(self, hub: Hub, repeats: Repeats) -> None:
+    def __init__(self, hub: Hub, repeats: Repeats, here: TypedHere) -> None:
+        self._here = here
         self._hub = hub
         self._repeats = repeats
 
@@ -99,10 +101,11 @@ class Sessions:
         address = request.client.host if request.client else ""
         reason, hint = "this sign-in link is unknown, used or too old", "Run `starloom open` for a fresh one."
         wait_s = self._hub.limits.failed("sign_in", address)
+        more = self._here.more(request)
         if not wait_s:
-            return Problem(Code.NOT_SIGNED_IN, reason, hint=hint)
+            return Problem(Code.NOT_SIGNED_IN, reason, hint=hint, more=more)
         reason += f"; so were too many others from this address: wait {wait_s:.0f} s"
-        return Problem(Code.RATE_LIMITED, reason, hint=hint, retry_after_s=wait_s)
+        return Problem(Code.RATE_LIMITED, reason, hint=hint, retry_after_s=wait_s, more=more)
 
     async def sign_out(self, request: Request) -> Response:
         """End this session or revoke this token."""
@@ -129,6 +132,7 @@ class Sessions:
             "expires_at": shapes.iso(token.expires_ms),
             "now": shapes.iso(self._hub.now_ms()),
             "lab": self._hub.settings.lab,
+            "program": self._hub.program,
         }
         if caller.means is Means.SESSION:
             cookie = request.cookies[cookie_name(self._hub.settings.port, request)]

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from starloom.edge.agent_version import VERSION, is_older
 from starloom_protocol.entities import (
     Answer,
     Attempt,
@@ -351,9 +352,11 @@ def device_shape(device: Device, offer: Offer | None, running: int = 0, health: 
         "remembers": device.remembers,
         "health": {"state": health.state, "faults": health.faults} if health else {"state": "ok", "faults": 0},
         "revoked": device.revoked,
+        "left": device.left,
         "demo": device.demo,
         "joined_at": iso(device.joined_ms),
         "version": device.version,
+        "older_than": VERSION if is_older(device.version, VERSION) else "",
         "session": device.session,
         "condition": device.condition,
         "facts": offer.facts if offer else {},

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
 from starloom.edge.join_lines import qr
 from starloom.edge.lan import LanState
 from starloom.edge.problems import Problem
+from starloom.edge.typed_here import TypedHere
 from starloom.settings import is_loopback
 from starloom_protocol.vocabulary import Code
 
@@ -44,8 +45,8 @@ _ABSENT = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Starloom</title>
 <h1>The hub runs; the page for phones is not built</h1>
-<p>On the hub's computer, run <code>make run</code> in the checkout, then reload. Devices join by the line of
-<code>starloom enroll</code> meanwhile.</p>
+<p>On the hub's computer, run <code>make run</code> in the checkout, then reload. Meanwhile,
+<code>starloom enroll</code> prints the line by which other devices join.</p>
 </html>
 """
 
@@ -61,8 +62,9 @@ def open_again(url: str, lan: LanState) -> dict[str, Any]:
 class Tab:
     """Everything under `/tab/`; `folder` is the built browser agent."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, here: TypedHere) -> None:
         self._folder = folder
+        self._here = here
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/tab", self.to_page, methods=["GET", "HEAD"], include_in_schema=False)
@@ -72,7 +74,7 @@ class Tab:
         """Lead to the page's own address; a browser keeps the fragment with the code."""
         return RedirectResponse("tab/", 308, {"Cache-Control": "no-cache"})
 
-    async def get(self, path: str) -> Response:
+    async def get(self, request: Request, path: str) -> Response:
         """Serve the page or one of its files, with the policy of what it is."""
         found = await asyncio.to_thread(self._find, path)
         headers = {
@@ -85,7 +87,7 @@ class Tab:
             return FileResponse(found, media_type=media, headers=headers)
         if path not in ("", "index.html"):
             raise Problem(Code.NOT_FOUND, f"the browser agent has no file {path[:200]}", hint="Reload the page.")
-        return Response(_ABSENT, media_type="text/html", headers=headers)
+        return Response(self._here.html(request, _ABSENT), media_type="text/html", headers=headers)
 
     def _find(self, path: str) -> Path | None:
         if self._folder is None or "\0" in path:

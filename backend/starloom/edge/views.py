@@ -6,7 +6,7 @@ They hold committed state for quick answers; what is not here is read through th
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from starloom.access.view import AccessView
@@ -45,6 +45,7 @@ class FleetView:
         self.seq = 0
         self.devices: dict[str, Device] = {}
         self.offers: dict[str, Offer] = {}
+        self.on_revoked: list[Callable[[Device], None]] = []
         self.enrollments: dict[str, Enrollment] = {}
         self.recipes: dict[str, RecipeVersion] = {}
         self.schedules: dict[str, Schedule] = {}
@@ -118,7 +119,11 @@ class FleetView:
             return
         record = decode_entity(key, raw)
         if isinstance(record, Device):
+            before = self.devices.get(identity)
             self.devices[identity] = record
+            if record.revoked and before is not None and not before.revoked:
+                for hear in self.on_revoked:
+                    hear(record)
         elif isinstance(record, Offer):
             self.offers[identity] = record
         elif isinstance(record, Enrollment):
@@ -147,11 +152,11 @@ class FleetView:
         return self.enrollments.get(identity) if identity else None
 
     def device(self, text: str) -> Device | None:
-        """Return a device by id, or by its unique name."""
-        found = self.devices.get(text)
-        if found is None:
-            found = next((device for device in self.devices.values() if device.name == text), None)
-        return found
+        """Return a device by id, or by its name: of several the one that is still in the fleet, else the latest."""
+        if text in self.devices:
+            return self.devices[text]
+        named = [device for device in self.devices.values() if device.name == text]
+        return min(named, key=lambda device: (device.revoked, -device.joined_ms), default=None)
 
     def tools(self) -> Mapping[str, Mapping[str, ToolOffer]]:
         """Return the offered tools: tool -> device -> offer, for devices that still belong here.

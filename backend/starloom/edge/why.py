@@ -20,8 +20,9 @@ from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem
 from starloom.edge.replies import json_reply
 from starloom.edge.tab import open_again
+from starloom.program import on_device
 from starloom_protocol.feed import FLEET
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code, GroupState, TaskState
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code, GroupState, Reason, TaskState
 
 ITEMS_MAX = 100
 QUEUED_MAX = 10
@@ -115,13 +116,22 @@ def _attention(constellation: Constellation, reason: Attention) -> str:
 
 
 def _item(shard: Shard, why: Why) -> dict[str, Any]:
-    devices = shard.fleet.devices
+    devices, offers = shard.fleet.devices, shard.fleet.offers
+
+    def typed_on(device: str, text: str) -> str:
+        return on_device(text, offers[device].facts) if device in offers else text
+
+    # A line to type on a device is written for it; where several would do, each has its own among the candidates.
+    lacking = [item.device for item in why.candidates if item.reason is Reason.MISSING_GRANT]
+    sentence, actions = why.sentence, why.actions
+    if len(lacking) == 1:
+        sentence, actions = typed_on(lacking[0], sentence), [typed_on(lacking[0], action) for action in actions]
     return {
         "task": why.task,
         "state": why.state,
         "reason": why.reason,
         "word": why.shown.word,
-        "sentence": why.sentence,
+        "sentence": sentence,
         "waits_for": why.waits_for,
         "candidates": [
             {
@@ -129,12 +139,12 @@ def _item(shard: Shard, why: Why) -> dict[str, Any]:
                 "name": devices[item.device].name,
                 "fits": item.fits,
                 "code": item.reason,
-                "reason": item.words,
+                "reason": typed_on(item.device, item.words),
             }
             for item in why.candidates
         ],
-        "actions": why.actions,
-        "fix": why.actions[0] if why.actions else None,
+        "actions": actions,
+        "fix": actions[0] if actions else None,
         "asleep": [devices[name].name for name in why.asleep],
         "open": None,
     }

@@ -22,6 +22,7 @@ from starloom.core.secret_needs import Needs
 from starloom.core.why import TAB_OS
 from starloom.planner.fleet import FleetView
 from starloom.planner.secret_flow import SecretFlow, access_of, secret_flows, secret_warnings, set_needs
+from starloom.program import on_device
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import parse
@@ -398,7 +399,7 @@ def _missing(
             if grant not in given:
                 # A browser tab says itself which switch it is; where a join code forbids it, no line there helps.
                 own = offer.unavailable if device.os == TAB_OS or device.over else None
-                line = own or grant_line(grant, spec, device)
+                line = own or on_device(grant_line(grant, spec, device), fleet.offers[name].facts)
                 yield MissingGrant(device.name, grant, line, spec.id)
 
 

@@ -16,6 +16,7 @@ import { RecipesPage } from "../pages/Recipes.tsx";
 import { SchedulesPage } from "../pages/Schedules.tsx";
 import { SignInPage } from "../pages/SignIn.tsx";
 import { SettingsPage } from "../pages/Small.tsx";
+import { setProgram } from "../ui/typed.ts";
 import { DoingProvider } from "./Actions.tsx";
 import { WorkspaceContext } from "./context.ts";
 import { watchNeeds } from "./needs.ts";
@@ -55,6 +56,7 @@ export function App() {
         setStage({ kind: "in", workspace });
       } catch (error) {
         const problem = asProblem(error);
+        setProgram(problem.more.program);
         if (wanted) setStage({ kind: "out", problem: problem.code === "not_signed_in" && !link ? null : problem });
       }
     };

@@ -11,6 +11,9 @@ describe("the line to type", () => {
       "starloom-agent grant change on nas",
     );
     expect(lineOf(["starloom secret set smtp."])).toBe("starloom secret set smtp");
+    for (const program of ["/h/.starloom-agent/venv/bin/starloom-agent", "'/h/a b/starloom-agent'"]) {
+      expect(lineOf([`type ${program} grant change on nas; or choose`])).toBe(`${program} grant change on nas`);
+    }
   });
   it("is nothing where no action names one", () => {
     expect(lineOf(["wait", "choose another device"])).toBe("");

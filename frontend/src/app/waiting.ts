@@ -71,7 +71,9 @@ export function useWaiting(): Waiting {
 /** The line to type that an action names, or nothing. */
 export function lineOf(actions: readonly string[]): string {
   for (const action of actions) {
-    const found = /starloom(?:-agent)? (?:grant|secret) [^;]*/.exec(action);
+    const found = /(?:'[^']+starloom-agent'|[\w./~@+:\\-]*starloom(?:-agent)?(?:\.exe)?) (?:grant|secret) [^;]*/.exec(
+      action,
+    );
     if (found) return found[0].trim().replace(/[.,]$/, "");
   }
   return "";

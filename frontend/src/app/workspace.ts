@@ -6,6 +6,7 @@ import { Hub, type SessionDocument } from "../link/endpoints.ts";
 import { LiveLink, type Sink, type Socket } from "../link/live.ts";
 import { Rest } from "../link/rest.ts";
 import { StreamModel } from "../model/stream.ts";
+import { setProgram } from "../ui/typed.ts";
 
 export const FLEET = "fleet";
 const LINGER_MS = 30_000;
@@ -32,6 +33,7 @@ export class Workspace {
 
   begin(session: SessionDocument): void {
     this.session = session;
+    setProgram(session.program);
     this.hub.rest.csrf = session.csrf;
     this.live.start();
     addEventListener("online", () => this.live.retryNow());

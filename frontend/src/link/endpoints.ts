@@ -11,6 +11,8 @@ export interface SessionDocument {
   token?: string;
   /** The hub was started with `--lab`. */
   lab?: boolean;
+  /** The words that run its program on its own computer. */
+  program?: string;
 }
 
 export interface ConstellationRow {

@@ -21,6 +21,7 @@ const WORDS: Record<string, string> = {
   device_has_room: "has room on its disk again",
   device_offer: "said what it can do",
   device_revoked: "revoked a device",
+  device_left: "left the hub",
   request_accepted: "asked for a constellation",
   plan_made: "made the plan",
   plan_edited: "changed the plan",

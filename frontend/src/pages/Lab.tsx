@@ -13,6 +13,7 @@ import { age, author, plural } from "../model/words.ts";
 import { BreakButton, BreakSheet, useLab } from "../panels/BreakSomething.tsx";
 import { Begun, Story } from "../panels/Story.tsx";
 import { Button, Empty, ProblemNote, StatePill } from "../ui/parts.tsx";
+import { typed } from "../ui/typed.ts";
 
 const READ_MS = 700;
 const LATELY = 8;
@@ -35,7 +36,7 @@ export function LabPage() {
       <Shell title="Lab" crumb={{ path: "/settings", label: "Settings" }}>
         <div className="page cards">
           <Empty title={session?.lab ? "Only an owner works in the lab." : "This hub was started without a lab."}>
-            {!session?.lab && <p>Start it with: starloom up --demo, or starloom up --lab</p>}
+            {!session?.lab && <p>{typed("Start it with: starloom up --demo, or starloom up --lab")}</p>}
           </Empty>
         </div>
       </Shell>
@@ -95,7 +96,7 @@ function Faults({ simulated }: { simulated: number }) {
           <span className="sub small">
             {simulated > 0
               ? "Nothing was broken yet. A simulated device is a real program on this computer: break it in the middle of its work and see what becomes of it."
-              : "No simulated device is in the fleet. They come with: starloom up --demo"}
+              : typed("No simulated device is in the fleet. They come with: starloom up --demo")}
           </span>
         </p>
       )}

@@ -2,6 +2,7 @@
 import type { Problem } from "../link/rest.ts";
 import { Brand } from "../ui/Icon.tsx";
 import { Button, CopyLine, ProblemNote } from "../ui/parts.tsx";
+import { typed } from "../ui/typed.ts";
 
 interface SignInProps {
   problem: Problem | null;
@@ -40,7 +41,7 @@ export function SignInPage({ problem, working, onRetry }: SignInProps) {
                   for 15 minutes.
                 </p>
                 <CopyLine line="starloom open" label="the command" />
-                <p className="small dim">For a phone: starloom open --qr</p>
+                <p className="small dim">For a phone: {typed("starloom open --qr")}</p>
               </>
             )}
             <Button onClick={onRetry}>Try again</Button>

@@ -13,6 +13,7 @@ import { ModelCard } from "../panels/ModelCard.tsx";
 import { SecretCard } from "../panels/SecretCard.tsx";
 import { StandingCard } from "../panels/Standing.tsx";
 import { Button, ProblemNote, Tabs } from "../ui/parts.tsx";
+import { typed } from "../ui/typed.ts";
 
 export function SettingsPage() {
   const workspace = useWorkspace();
@@ -118,7 +119,7 @@ export function SettingsPage() {
           <p className="item">
             <span />
             <span className="sub small">
-              A new token is made on the command line: starloom token create --role viewer --ttl 30d
+              A new token is made on the command line: {typed("starloom token create --role viewer --ttl 30d")}
             </span>
           </p>
         </section>

@@ -5,11 +5,12 @@ import { useDoing } from "../app/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../app/context.ts";
 import { type Ask, type Stopped, useWaiting } from "../app/waiting.ts";
 import { nameOfDevice } from "../model/fleet.ts";
-import type { Device, Enrollment } from "../model/types.ts";
+import type { Device, Enrollment, Offer } from "../model/types.ts";
 import { age, duration, plural } from "../model/words.ts";
 import { Asleep } from "../ui/Asleep.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, CopyLine } from "../ui/parts.tsx";
+import { typedOnDevice } from "../ui/typed.ts";
 
 export function WaitingCard() {
   const { asks, pairings, remembering, stopped } = useWaiting();
@@ -45,6 +46,7 @@ export function AskItem({ ask }: { ask: Ask }) {
   const [busy, setBusy] = useState(false);
   const [reason, setReason] = useState<string | null>(null);
   const name = nameOfDevice(fleet, ask.device);
+  const facts = fleet.kind<Offer>("offer").get(ask.device)?.facts;
   const here = ask.answers === "hub";
   const answer = async (allow: boolean) => {
     setBusy(true);
@@ -98,7 +100,7 @@ export function AskItem({ ask }: { ask: Ask }) {
       </span>
       {!here && (
         <span className="sub">
-          <CopyLine line={`starloom-agent approve ${ask.id}`} label="the line that allows it" />
+          <CopyLine line={typedOnDevice(`starloom-agent approve ${ask.id}`, facts)} label="the line that allows it" />
         </span>
       )}
       {reason !== null && (

@@ -1,3 +1,5 @@
+import { typed } from "./typed.ts";
+
 /** What the hub says, in which commands and names stand between backticks: those are shown as code. */
 export function Said({ text }: { text: string | null | undefined }) {
   const parts = (text ?? "").split("`");
@@ -8,7 +10,7 @@ export function Said({ text }: { text: string | null | undefined }) {
       {parts.map((part, index) => {
         const key = at;
         at += part.length + 1;
-        return index % 2 === 1 ? <code key={key}>{part}</code> : part;
+        return index % 2 === 1 ? <code key={key}>{typed(part)}</code> : part;
       })}
     </>
   );

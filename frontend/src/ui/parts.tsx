@@ -6,6 +6,7 @@ import type { Count } from "../model/selectors.ts";
 import { Glyph } from "./Glyph.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
 import { Said } from "./Said.tsx";
+import { typed } from "./typed.ts";
 
 export function StatePill({
   shown,
@@ -126,7 +127,8 @@ export function Tabs<T extends string>({ label, value, choices, onChange, look =
 }
 
 /** A line to type somewhere else, with a button that copies it and says so. */
-export function CopyLine({ line, label }: { line: string; label: string }) {
+export function CopyLine({ line: named, label }: { line: string; label: string }) {
+  const line = typed(named);
   const [said, say] = useState("");
   const text = useRef<HTMLElement>(null);
   const copy = async () => {

@@ -480,6 +480,7 @@ export interface Device {
   joined_ms: number;
   key: string;
   labels?: string[];
+  left?: boolean;
   ledger?: string | null;
   ledger_ms?: number;
   link?: DeviceLink;

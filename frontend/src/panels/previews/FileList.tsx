@@ -5,6 +5,7 @@ import { type FileRef, saveName, shownAs } from "../../model/files.ts";
 import { bytes } from "../../model/words.ts";
 import { Icon } from "../../ui/Icon.tsx";
 import { Button } from "../../ui/parts.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { FilePreview } from "./FilePreview.tsx";
 
 const FILES_MAX = 200;
@@ -39,7 +40,8 @@ export function FileList({ files }: { files: FileRef[] }) {
       </ul>
       {files.length > FILES_MAX && (
         <p className="small dim">
-          The first {FILES_MAX} of {files.length} files; `starloom result --save DIR` saves what an answer names.
+          The first {FILES_MAX} of {files.length} files;{" "}
+          <Said text="`starloom result --save DIR` saves what an answer names." />
         </p>
       )}
     </>

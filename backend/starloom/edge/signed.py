@@ -1,0 +1,72 @@
+"""Requests that a device signs with its own key, beside a connection: to leave this hub.
+
+A device speaks for itself only: its id is made from its key, and the signature covers this hub and the device's nonce.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from starloom.access.refusals import Refused
+from starloom.access.secrets import new_id
+from starloom.core import inputs
+from starloom.edge.bodies import SignedBody
+from starloom.edge.hub import Hub
+from starloom.edge.keys import public_key, verifies
+from starloom.edge.problems import Problem, accepted
+from starloom.edge.replies import json_reply
+from starloom_protocol.entities import Device
+from starloom_protocol.signed_requests import LEAVE, answer_bytes, request_bytes
+from starloom_protocol.vocabulary import Code
+
+DOOR = "signed"
+
+
+class Signed:
+    """The routes of signed requests."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def add_to(self, router: APIRouter) -> None:
+        router.add_api_route("/agent/leave", self.leave, methods=["POST"])
+
+    async def leave(self, request: Request, body: SignedBody) -> Response:
+        """Let a device go that says so with its key; a second time it is told the same."""
+        device = self._device(request, LEAVE, body)
+        left = inputs.DeviceControlled(
+            action="leave", by=f"device:{device.id}", device=device.id, id=new_id(), scope="device"
+        )
+        accepted(await self._hub.inbox.ask(left))
+        return self._answer(LEAVE, body, {"left": True, "name": device.name})
+
+    def _device(self, request: Request, what: str, body: SignedBody) -> Device:
+        """Return the device that signed the request.
+
+        Raises:
+            Problem: nobody of this fleet did; one reason for all, so that it tells nobody which ids there are.
+        """
+        hub = self._hub
+        found = hub.fleet.devices.get(body.device)
+        key = public_key(found.key) if found is not None else None
+        signed = request_bytes(what, hub=hub.key.text, device=body.device, nonce=body.nonce)
+        if found is not None and key is not None and verifies(key, body.signature, signed):
+            return found
+        address = request.client.host if request.client else ""
+        wait_s = hub.limits.failed(DOOR, address)
+        code = Code.RATE_LIMITED if wait_s else Code.BAD_SIGNATURE
+        reason = "no device of this hub has signed this request for it"
+        who = "" if wait_s else body.device
+        hub.refusals.note(
+            Refused(at_ms=hub.now_ms(), door=what, address=address, code=code, reason=reason, who=who, enrollment="")
+        )
+        hint = "Only the device itself can ask this, on the hub that it has joined."
+        raise Problem(code, reason, hint=hint, status=0 if wait_s else 403, retry_after_s=wait_s)
+
+    def _answer(self, what: str, body: SignedBody, answer: dict[str, Any]) -> Response:
+        key = self._hub.key
+        signed = answer_bytes(what, hub=key.text, device=body.device, nonce=body.nonce, answer=answer)
+        return json_reply({"answer": answer, "signature": key.sign(signed)})

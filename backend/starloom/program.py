@@ -1,0 +1,61 @@
+"""How this installation's own program is typed, and the agent's on a device: lines that work when they are pasted.
+
+Sentences name commands as documents do, `starloom submit ...`. Where a line is shown, the name gives way to a path.
+Looks at this installation's own files only.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+NAME = "starloom"
+AGENT = "starloom-agent"
+
+_COMMAND = re.compile(rf"(?<![\w./~-]){NAME}(?= (?:[a-z]|--[a-z]))")
+"""Prose says Starloom; `starloom` before a word or an option is a command. Not `starloom-agent`, a path or a file."""
+_AGENT_COMMAND = re.compile(rf"(?<![\w./~-]){AGENT} ([a-z][a-z-]*)")
+_PLACE = re.compile(r"(?:/[\w. @+-]+)+|[A-Za-z]:(?:\\[\w.@+-]+)+", re.ASCII)
+_PLACE_CHARS_MAX = 400
+
+
+def script() -> Path:
+    """Return where the program of this environment lies if it is installed as a script."""
+    return Path(sys.executable).parent / NAME
+
+
+def anywhere() -> str:
+    """Return the words that run this program in any folder of this computer."""
+    found = script()
+    return shlex.quote(str(found)) if found.exists() else f"{shlex.quote(sys.executable)} -m starloom.cli"
+
+
+def of_hub(home: Path, usual: Path) -> str:
+    """Return the words that run this program for the hub on this data, in any terminal of its computer."""
+    whole = home.resolve()
+    return anywhere() if whole == usual.resolve() else f"STARLOOM_HOME={shlex.quote(str(whole))} {anywhere()}"
+
+
+def written(text: str, program: Callable[[], str]) -> str:
+    """Return a text whose every command of this program is written with `program`, which is asked if one is there."""
+    return _COMMAND.sub(lambda _: program(), text)
+
+
+def on_device(text: str, facts: Mapping[str, str]) -> str:
+    """Return a text whose every command of the agent is written as its device says that the agent lies there.
+
+    A device may say anything: only a path that ends with the agent's own name is taken, and it is quoted.
+    """
+    place, home = _place(facts.get("program", "")), _place(facts.get("home", ""))
+    if re.fullmatch(rf".*[/\\]{AGENT}(?:\.exe)?", place) is None:
+        return text
+    more = f" --home {shlex.quote(home)}" if home else ""
+    program = place if "\\" in place else shlex.quote(place)
+    return _AGENT_COMMAND.sub(lambda found: f"{program} {found[1]}{more}", text)
+
+
+def _place(text: str) -> str:
+    return text if len(text) <= _PLACE_CHARS_MAX and _PLACE.fullmatch(text) else ""
