@@ -35,7 +35,7 @@ from starloom_agent.policy import (
     without_grant,
     written_beside,
 )
-from starloom_agent.policy_file import accept_policy, read_policy, seal_key, to_toml, write_policy
+from starloom_agent.policy_file import accept_policy, read_policy, to_toml, write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.starting import begun_with_room
