@@ -25,6 +25,7 @@ from starloom_agent.secret_args import filled_args
 from starloom_agent.tools.beneath import outermost
 from starloom_agent.tools.interface import ArtifactPort, Folders, OutputPort, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.placing import place
+from starloom_agent.tools.results import Stored
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
@@ -81,7 +82,7 @@ class _Artifacts:
     def fetch(self, sha256: str, into: Path) -> Path:
         return self._store.fetch(sha256, into)
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
         return self._store.put(file, name=name, media=media)
 
 

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from starloom_agent.tools.results import Stored
 from tests.bench.graphs import task_id
 
 CALLS: Final = 1000
@@ -46,7 +47,7 @@ class _Nobody:
     def fetch(self, sha256: str, into: Path) -> Path:
         raise NotImplementedError(sha256, into)
 
-    def put(self, file: Any, *, name: str, media: str) -> dict[str, Any]:
+    def put(self, file: Any, *, name: str, media: str) -> Stored:
         raise NotImplementedError(file, name, media)
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from starloom_agent.artifacts import CHUNK_BYTES, HubArtifacts
 from starloom_agent.tools.interface import ToolFailed
+from starloom_agent.tools.results import Stored
 from starloom_protocol.channel import ANSWER_PROOF, answer_proof, request_proof
 from starloom_protocol.vocabulary import Code
 
@@ -181,7 +182,7 @@ def sha(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def put(client: HubArtifacts, path: Path, **more: str) -> dict[str, Any]:
+def put(client: HubArtifacts, path: Path, **more: str) -> Stored:
     with path.open("rb") as file:
         return client.put(file, **more)
 

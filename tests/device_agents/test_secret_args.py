@@ -10,6 +10,7 @@ import pytest
 from starloom_agent.secret_args import filled_args, misplaced, name_of, shown_args
 from starloom_agent.tools import registry
 from starloom_agent.tools.interface import ToolContext, ToolFailed, takes_secrets
+from starloom_agent.tools.results import Stored
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 
@@ -61,9 +62,9 @@ class _Sent:
     def fetch(self, sha256: str, into: Path) -> Path:
         raise AssertionError(sha256, into)
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
         self.names.append(name)
-        return {"artifact": str(file), "name": name, "media": media}
+        return {"artifact": str(file), "bytes": 0, "name": name, "media": media}
 
     def progress(self, *, done_bytes: int, fraction: float | None, note: str) -> None:
         raise AssertionError(note)

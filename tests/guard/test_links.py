@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from starloom_agent.tools.results import Stored
 from tests.guard.links import CANARY, TEXT, Place
 from tests.waiting import PATIENCE_S
 
@@ -40,7 +41,7 @@ def test_an_upload_keeps_the_file_that_was_checked(place: Place, monkeypatch: py
     place.device.write("d/id_rsa", "mine")
     stored = place.device.store.put
 
-    def swap_while_sending(file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+    def swap_while_sending(file: BinaryIO, *, name: str, media: str) -> Stored:
         if name == "big.bin":
             (place.docs / "d").rename(place.docs / "e")
             (place.docs / "d").symlink_to(place.outside)

@@ -26,6 +26,7 @@ from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.interface import Folders, Tool, ToolContext
 from starloom_agent.tools.png import encode
 from starloom_agent.tools.registry import all_tools
+from starloom_agent.tools.results import Stored
 from starloom_agent.tools.walking import Walk
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Dependency, Device, Input, Offer, Selector, TaskSpec, ToolOffer
@@ -87,7 +88,7 @@ class Store:
 
     folder: Path
 
-    def put(self, file: BinaryIO, *, name: str, media: str) -> dict[str, Any]:
+    def put(self, file: BinaryIO, *, name: str, media: str) -> Stored:
         data = file.read()
         digest = hashlib.sha256(data).hexdigest()
         (self.folder / digest).write_bytes(data)

@@ -213,6 +213,9 @@ def _note_of(context: ToolContext, ticket: str) -> tuple[Path, Path]:
 
 
 class RestoredItem(TypedDict):
+    """`moved` is false where it was restored before."""
+
+    moved: bool
     path: str
     ticket: str
 

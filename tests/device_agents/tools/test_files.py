@@ -7,6 +7,7 @@ import errno
 import gc
 import hashlib
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +203,7 @@ def test_restored_tickets_are_remembered_up_to_a_limit(device: Device, monkeypat
     tickets = []
     for second in range(4):
         device.write(f"{second}.txt", b"x")
-        monkeypatch.setattr(shift.time, "time", lambda second=second: 1_700_000_000 + second)
+        monkeypatch.setattr(time, "time", lambda second=second: 1_700_000_000 + second)
         tickets += device.call("fs.trash", paths=[f"{second}.txt"])["tickets"]
     device.call("fs.restore", tickets=tickets)
     kept = device.folder / ".starloom-trash" / ".restored"

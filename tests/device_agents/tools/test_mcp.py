@@ -238,7 +238,7 @@ def test_a_server_of_the_official_kit_is_understood(home: Path, device: Device) 
     (home / FILE).chmod(0o600)
     (add,) = find_tools(home, home, print)
     assert (add.name, add.title) == ("mcp.sums.add", "Adds two numbers")
-    (offered,) = make_offer([add], Policy(), slots=1, folder=home, labels=[]).offer.tools
+    (offered,) = make_offer([add], Policy(), slots=1, folder=home).offer.tools
     value = call(device, add, {"a": 2, "b": 3})
     assert value["text"] == "5"
     assert Draft202012Validator(parse(offered.returns)).is_valid(value)

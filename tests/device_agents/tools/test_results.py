@@ -92,7 +92,7 @@ def test_the_schemas_that_both_ends_have_are_fresh() -> None:
 
 
 def test_an_offer_names_the_schemas_and_stays_small(tmp_path: Path) -> None:
-    frame = make_offer(all_tools(), Policy(), slots=1, folder=tmp_path, labels=[])
+    frame = make_offer(all_tools(), Policy(), slots=1, folder=tmp_path)
     assert {tool.name: known_of(tool) for tool in frame.offer.tools} == dict(built_in())
     assert len(msgspec.json.encode(frame)) < OFFER_BYTES_MOST
     inline = sum(len(text) for text in built_in().values())
@@ -100,7 +100,7 @@ def test_an_offer_names_the_schemas_and_stays_small(tmp_path: Path) -> None:
 
 
 def test_a_schema_that_this_side_does_not_know_is_open(tmp_path: Path) -> None:
-    offer = make_offer(all_tools()[:1], Policy(), slots=1, folder=tmp_path, labels=[]).offer.tools[0]
+    offer = make_offer(all_tools()[:1], Policy(), slots=1, folder=tmp_path).offer.tools[0]
     replaced = [msgspec.structs.replace(offer, returns=text) for text in ("", "sha256:0", "{", "7", '"' + "x" * 20_000)]
     assert {known_of(one) for one in replaced} == {""}
     own = canonical({"type": "object"})
