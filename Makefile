@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,8 +49,16 @@ e2e: ## a real browser against a real stack; writes screenshots/index.html
 	@$(PYTHON) scripts/environment.py --dev --page
 	@exec $(HERE) scripts/verify.py e2e
 
+walk: ## every visible control of every screen pressed once: wide, phone, sideways, 200 %, light and dark
+	@$(PYTHON) scripts/environment.py --dev --page
+	@WALK=whole exec $(HERE) -m pytest -q -s tests/e2e/test_walk.py
+
 bench: environment-dev ## Starloom, its socket stack alone and Dask beside each other; writes docs/benchmarks.md; SMOKE=1
 	@exec $(HERE) -m tests.bench $(if $(SMOKE),--smoke,--write docs/benchmarks.md)
+
+bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live and ended; SIZES='200 1000'
+	@$(PYTHON) scripts/environment.py --dev --page
+	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES))
 
 guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, FULL=1, SEED=0, ROWS=S1,T26
 	@FRAMES='$(FRAMES)' CASES='$(CASES)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' exec $(HERE) -m tests.guard.report

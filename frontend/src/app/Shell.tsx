@@ -37,7 +37,7 @@ export interface ShellProps {
   keys?: Key[];
   entries?: PaletteEntry[];
   narrow?: boolean;
-  /** The page scrolls its own parts. */
+  /** The page scrolls its own parts, and as a whole only where the window is too low for all of them. */
   fixed?: boolean;
   className?: string;
   children: ReactNode;
@@ -171,12 +171,7 @@ export function Shell(props: ShellProps) {
             onClick={() => say(`Theme: ${turnTheme()}`)}
           />
         </header>
-        <main
-          id="main"
-          tabIndex={-1}
-          className={props.className}
-          style={props.fixed ? { overflow: "hidden" } : undefined}
-        >
+        <main id="main" tabIndex={-1} className={`${props.fixed ? "fixed" : ""} ${props.className ?? ""}`}>
           {props.children}
         </main>
         <nav className="bottombar" aria-label="Main, bottom">

@@ -42,17 +42,29 @@ export function DenseRows({ keys, member, x }: { keys: string[]; member: Member;
     }
   });
 
-  const pick = (event: MouseEvent<HTMLCanvasElement>) => {
+  const taskAt = (event: MouseEvent<HTMLCanvasElement>): string | undefined => {
     const box = event.currentTarget.getBoundingClientRect();
     const scale = 160 / box.width;
     const column = Math.floor(((event.clientX - box.left) * scale) / cell);
     const row = Math.floor(((event.clientY - box.top) * scale) / cell);
-    const id = member.children.get(keys[row * across + column] ?? "");
-    if (id) onSelect(id);
+    return member.children.get(keys[row * across + column] ?? "");
   };
 
   return (
     // The tree beside the drawing is the keyboard's way to each task.
-    <canvas ref={canvas} className="dense" style={{ left: x, top: FAMILY_HEAD, width: 160, height }} onClick={pick} />
+    <canvas
+      ref={canvas}
+      className="dense"
+      style={{ left: x, top: FAMILY_HEAD, width: 160, height }}
+      onClick={(event) => {
+        const id = taskAt(event);
+        if (id) onSelect(id);
+      }}
+      onMouseMove={(event) => {
+        const id = taskAt(event);
+        const view = id ? taskView(model, fleet, id) : undefined;
+        event.currentTarget.title = view ? [view.name, view.label, view.shown.word].filter(Boolean).join(", ") : "";
+      }}
+    />
   );
 }

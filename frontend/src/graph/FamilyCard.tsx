@@ -70,6 +70,7 @@ const Pip = memo(function Pip(props: {
     <button
       type="button"
       tabIndex={-1}
+      data-task={view.id}
       className={`pip ${selected ? "selected" : ""}`}
       style={{ left: x - 12, top: y - 12 }}
       title={`${view.name}: ${view.shown.word}`}
@@ -90,7 +91,7 @@ export function FamilyBlock({ block }: { block: Block }) {
   const rows = [...family.keys, ...family.dropped.keys()];
   return (
     <section className="family">
-      <header>
+      <header title={`Open ${family.root}`}>
         <b>{titleOf(root)}</b>
         <span className="cut">{subtitleOf(family)}</span>
       </header>
@@ -167,6 +168,7 @@ function MemberHead({ column, root, folded }: { column: Column; root: string; fo
     <button
       type="button"
       tabIndex={-1}
+      data-task={member.id}
       className={`member ${open ? "open" : ""} ${selected === member.id ? "selected" : ""}`}
       style={{ left: x, top: y, width }}
       title={open || folded ? member.id : `Open ${member.id}`}

@@ -5,32 +5,38 @@
 import "@xyflow/react/dist/base.css";
 import "../styles/graph.css";
 import {
-  MiniMap,
-  type MiniMapNodeProps,
   type Node,
   type NodeProps,
   ReactFlow,
-  type ReactFlowInstance,
+  ReactFlowProvider,
+  useReactFlow,
   useStore,
   ViewportPortal,
 } from "@xyflow/react";
-import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Overlay } from "../model/history.ts";
 import { dependencies, inTrouble, specs, taskView } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
 import { Button } from "../ui/parts.tsx";
 import { type Block, type Drawing, isDense, drawing as makeDrawing } from "./blocks.ts";
 import { ChainBlock, SingleBlock } from "./cards.tsx";
-import { GraphContext, type GraphScene, useScene } from "./context.ts";
+import { GraphContext, type GraphScene, type OpenMenu } from "./context.ts";
 import { FamilyBlock } from "./FamilyCard.tsx";
-import { layout, layoutDown, type Placed, pathOf } from "./layout.ts";
+import { farEnd, type Hit, hitAt } from "./hits.ts";
+import { type Placed, pathOf } from "./layout.ts";
+import { useLongPress } from "./longPress.ts";
+import { Minimap } from "./Minimap.tsx";
 import { Mirror } from "./Mirror.tsx";
-import { Overview, tilesOf } from "./Overview.tsx";
+import { Overview } from "./Overview.tsx";
+import { usePlaces } from "./places.ts";
 
 /** Above this many cards in view the canvas takes over; a card is about eleven elements and a page has 1,500. */
 const CARDS_MAX = 90;
-const ELK_FROM = 24;
-const MINI_TILES_MAX = 120;
+const READABLE_ZOOM = 0.3;
+/** Above so many links only those of the cards in view are drawn. */
+const LINKS_MAX = 1000;
+/** How many pixels beside a link a press still counts. */
+const LINK_SLACK = 6;
 
 export interface GraphProps {
   model: StreamModel;
@@ -39,6 +45,7 @@ export interface GraphProps {
   overlay: Overlay;
   ghosts: boolean;
   onSelect: (task: string) => void;
+  onMenu: OpenMenu;
   /** Pixels that floating panels cover, so that a fit does not put work under them. */
   covered: { top: number; bottom: number };
   minimap: boolean;
@@ -57,29 +64,37 @@ const BlockView = memo(function BlockView({ data }: NodeProps<BlockNode>) {
 const NODE_TYPES = { block: BlockView };
 
 export default function Graph(props: GraphProps) {
-  const { model, fleet, selected, overlay, ghosts, onSelect, covered, readable, down } = props;
+  return (
+    <ReactFlowProvider>
+      <Scene {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+function Scene(props: GraphProps) {
+  const { model, fleet, selected, overlay, ghosts, onSelect, onMenu, covered, readable, down } = props;
   const { structure } = model;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model is one object; `structure` says when it changed.
   const drawing = useMemo(
     () => makeDrawing(specs(model), dependencies(model).values(), overlay.removed, ghosts, down),
     [model, structure, overlay, ghosts, down],
   );
-  const placed = usePlaces(drawing, down);
+  const { placed, ready } = usePlaces(drawing, down);
   const [open, setOpen] = useState<ReadonlyMap<string, string>>(new Map());
   const onOpen = useCallback(
     (family: string, member: string) => setOpen((held) => new Map(held).set(family, member)),
     [],
   );
-  const blocks = useMemo(() => new Map(drawing.blocks.map((block) => [block.id, block])), [drawing]);
-  const scene: GraphScene = { blocks, model, fleet, selected, overlay, open, onSelect, onOpen };
+  const scene: GraphScene = { model, fleet, selected, overlay, open, onSelect, onMenu, onOpen };
 
-  const flow = useRef<ReactFlowInstance<BlockNode> | null>(null);
+  const flow = useReactFlow<BlockNode>();
+  const cards = useCardsInView(drawing, placed);
   const moved = useRef(false);
   const box = useRef<HTMLDivElement>(null);
   const fitAll = useCallback(
     (duration: number) => {
       const element = box.current;
-      if (!element || !flow.current) return;
+      if (!element || !ready) return;
       const free = { width: element.clientWidth - 32, height: element.clientHeight - covered.top - covered.bottom };
       if (down) {
         const zoom = Math.max(readable, Math.min(1, free.width / placed.width));
@@ -87,14 +102,14 @@ export default function Graph(props: GraphProps) {
         const [over, below] = [placed.width * zoom - free.width, placed.height * zoom - free.height];
         const x = over <= 0 ? (element.clientWidth - placed.width * zoom) / 2 : 16 - Math.min(at.x * zoom, over);
         const y = covered.top + (below <= 0 ? -below / 2 : -Math.min(at.y * zoom, below));
-        void flow.current.setViewport({ x, y, zoom }, { duration });
+        void flow.setViewport({ x, y, zoom }, { duration });
         return;
       }
       const zoom = Math.max(0.02, Math.min(1, free.width / placed.width, free.height / placed.height));
       if (zoom < readable) {
         // Too small to read here: rather a part of it, beginning where something is to be looked at.
         const at = placed.at.get(firstToSee(drawing, model, fleet)) ?? { x: 0, y: 0 };
-        void flow.current.setViewport(
+        void flow.setViewport(
           { x: 16 - at.x * readable, y: covered.top - at.y * readable, zoom: readable },
           { duration },
         );
@@ -102,9 +117,9 @@ export default function Graph(props: GraphProps) {
       }
       const x = (element.clientWidth - placed.width * zoom) / 2;
       const y = covered.top + (free.height - placed.height * zoom) / 2;
-      void flow.current.setViewport({ x, y, zoom }, { duration });
+      void flow.setViewport({ x, y, zoom }, { duration });
     },
-    [covered.top, covered.bottom, placed, drawing, readable, down, model, fleet],
+    [flow, ready, covered.top, covered.bottom, placed, drawing, readable, down, model, fleet],
   );
 
   useEffect(() => {
@@ -119,16 +134,47 @@ export default function Graph(props: GraphProps) {
       if (event.key === "f") {
         moved.current = false;
         fitAll(180);
-      } else if (event.key === "+" || event.key === "=") void flow.current?.zoomIn({ duration: 120 });
-      else if (event.key === "-") void flow.current?.zoomOut({ duration: 120 });
+      } else if (event.key === "+" || event.key === "=") void flow.zoomIn({ duration: 120 });
+      else if (event.key === "-") void flow.zoomOut({ duration: 120 });
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [fitAll]);
+  }, [flow, fitAll]);
+
+  const [hovered, setHovered] = useState<{ hit: Hit; x: number; y: number } | null>(null);
+  /** The thing that is drawn below a pointer on the bare canvas. */
+  const under = (event: { clientX: number; clientY: number }): Hit | null => {
+    const slack = LINK_SLACK / flow.getZoom();
+    return hitAt(drawing, placed, flow.screenToFlowPosition({ x: event.clientX, y: event.clientY }), slack);
+  };
+  const press = (hit: Hit | null) => {
+    if (hit) onSelect(hit.kind === "task" ? hit.id : farEnd(drawing, hit, selected));
+  };
+  /** The task of a card, or of a tile or frame that is only painted. */
+  const taskAt = (target: Element, at: { x: number; y: number }): string | null => {
+    const card = target.closest<HTMLElement>("[data-task]")?.dataset.task;
+    if (card) return card;
+    const hit = under({ clientX: at.x, clientY: at.y });
+    return hit?.kind === "task" ? hit.id : null;
+  };
+  const askMenu = (target: Element, at: { x: number; y: number }) => {
+    const task = taskAt(target, at);
+    if (task) onMenu(task, at);
+  };
+  const { held, handlers } = useLongPress(askMenu);
+  const onContextMenu = (event: MouseEvent | globalThis.MouseEvent) => {
+    event.preventDefault();
+    if (!held.current) askMenu(event.target as Element, { x: event.clientX, y: event.clientY });
+  };
+  const hover = (event: MouseEvent) => {
+    const bare = event.buttons === 0 && (event.target as Element).classList.contains("react-flow__pane");
+    const hit = bare ? under(event) : null;
+    if (hit || hovered) setHovered(hit && { hit, x: event.clientX, y: event.clientY });
+  };
 
   const nodes = useMemo<BlockNode[]>(
     () =>
-      drawing.blocks.map((block) => ({
+      (cards ?? []).map((block) => ({
         id: block.id,
         type: "block",
         position: placed.at.get(block.id) ?? { x: 0, y: 0 },
@@ -139,29 +185,36 @@ export default function Graph(props: GraphProps) {
         draggable: false,
         selectable: false,
       })),
-    [drawing, placed],
+    [cards, placed],
   );
 
   return (
     <GraphContext value={scene}>
       <Mirror label="Graph as a tree: up and down read on, left and right walk the dependencies" />
-      <div className="flow" aria-hidden="true" ref={box}>
+      <div className={`flow ${hovered ? "over" : ""}`} aria-hidden="true" ref={box} {...handlers}>
         <ReactFlow<BlockNode>
           nodes={nodes}
           edges={[]}
           nodeTypes={NODE_TYPES}
-          onInit={(instance) => {
-            flow.current = instance;
-            fitAll(0);
-          }}
+          onInit={() => fitAll(0)}
           onMoveStart={(event) => {
             if (event) moved.current = true;
+            setHovered(null);
           }}
+          // A node without a handler of its own gets no pointer at all, nor do the cards in it.
+          onNodeClick={(event, node) => {
+            const { family } = node.data.block;
+            if (family && !(event.target as Element).closest("button, canvas")) onSelect(family.root);
+          }}
+          onNodeContextMenu={onContextMenu}
+          onPaneClick={(event) => press(under(event))}
+          onPaneContextMenu={onContextMenu}
+          onPaneMouseMove={hover}
+          onPaneMouseLeave={() => setHovered(null)}
           nodesDraggable={false}
           nodesConnectable={false}
           nodesFocusable={false}
           elementsSelectable={false}
-          onlyRenderVisibleElements
           disableKeyboardA11y
           panOnScroll
           zoomOnDoubleClick={false}
@@ -173,15 +226,18 @@ export default function Graph(props: GraphProps) {
           maxZoom={1.6}
           proOptions={{ hideAttribution: true }}
         >
-          <Layers drawing={drawing} placed={placed} selected={selected} down={down} />
+          {cards ? (
+            <Links drawing={drawing} placed={placed} cards={cards} selected={selected} down={down} />
+          ) : (
+            <Overview drawing={drawing} placed={placed} />
+          )}
           {props.minimap && (
-            <MiniMap<BlockNode>
-              className="minimap"
-              pannable
-              ariaLabel={null}
-              nodeComponent={MiniBlock}
-              bgColor="var(--surface)"
-              maskColor="color-mix(in srgb, var(--line) 55%, transparent)"
+            <Minimap
+              drawing={drawing}
+              placed={placed}
+              onMove={() => {
+                moved.current = true;
+              }}
             />
           )}
           <div className="zoom seg only-wide">
@@ -189,17 +245,12 @@ export default function Graph(props: GraphProps) {
               type="button"
               tabIndex={-1}
               title="Zoom out (-)"
-              onClick={() => void flow.current?.zoomOut({ duration: 120 })}
+              onClick={() => void flow.zoomOut({ duration: 120 })}
             >
               &minus;
             </button>
             <ZoomText />
-            <button
-              type="button"
-              tabIndex={-1}
-              title="Zoom in (+)"
-              onClick={() => void flow.current?.zoomIn({ duration: 120 })}
-            >
+            <button type="button" tabIndex={-1} title="Zoom in (+)" onClick={() => void flow.zoomIn({ duration: 120 })}>
               +
             </button>
           </div>
@@ -215,6 +266,8 @@ export default function Graph(props: GraphProps) {
             Fit <kbd aria-hidden="true">f</kbd>
           </Button>
         </ReactFlow>
+        {!ready && <p className="dim waiting">Placing {drawing.blocks.length} tasks.</p>}
+        {hovered && <Hovered {...hovered} model={model} fleet={fleet} />}
       </div>
     </GraphContext>
   );
@@ -225,40 +278,88 @@ function ZoomText() {
   return <span>{Math.round(zoom * 100)} %</span>;
 }
 
-/** Links below the cards; or, when too many cards would be in view, the canvas above them. */
-function Layers(props: { drawing: Drawing; placed: Placed; selected: string | null; down: boolean }) {
-  const { drawing, placed, selected, down } = props;
-  const many = useStore((state) => {
-    const [dx, dy, zoom] = state.transform;
-    let cards = 0;
-    for (const block of drawing.blocks) {
-      const at = placed.at.get(block.id);
-      if (!at) continue;
-      const [x, y] = [at.x * zoom + dx, at.y * zoom + dy];
-      if (x > state.width || y > state.height || x + block.width * zoom < 0 || y + block.height * zoom < 0) continue;
-      cards += cardsOf(block);
-    }
-    return cards > CARDS_MAX || zoom < 0.3;
-  });
+/** The blocks that are drawn as cards now; null where there would be too many of them or none could be read. */
+function useCardsInView(drawing: Drawing, placed: Placed): readonly Block[] | null {
+  return useStore(
+    useCallback(
+      ({ transform: [dx, dy, zoom], width, height }) => {
+        if (zoom < READABLE_ZOOM) return null;
+        const found: Block[] = [];
+        let cards = 0;
+        for (const block of drawing.blocks) {
+          const at = placed.at.get(block.id);
+          if (!at) continue;
+          const [x, y] = [at.x * zoom + dx, at.y * zoom + dy];
+          if (x > width || y > height || x + block.width * zoom < 0 || y + block.height * zoom < 0) continue;
+          found.push(block);
+          cards += cardsOf(block);
+          if (cards > CARDS_MAX) return null;
+        }
+        return found;
+      },
+      [drawing, placed],
+    ),
+    (a, b) => a === b || (a?.length === b?.length && (a?.every((block, index) => block === b?.[index]) ?? false)),
+  );
+}
+
+interface Drawn {
+  way: string;
+  tip: string;
+}
+
+/** All links in two paths, and those on the way to and from the selection in two more: an element a link is too many. */
+function Links(props: {
+  drawing: Drawing;
+  placed: Placed;
+  cards: readonly Block[];
+  selected: string | null;
+  down: boolean;
+}) {
+  const { drawing, placed, cards, selected, down } = props;
   const chosen = useMemo(() => chosenLinks(drawing, selected), [drawing, selected]);
-  if (many) return <Overview drawing={drawing} placed={placed} />;
+  const [others, own] = useMemo(() => {
+    const inView = drawing.links.length > LINKS_MAX ? new Set(cards.map((block) => block.id)) : null;
+    const found = [
+      { way: "", tip: "" },
+      { way: "", tip: "" },
+    ] as [Drawn, Drawn];
+    drawing.links.forEach((link, index) => {
+      const points = placed.routes[index] ?? [];
+      const end = points[points.length - 1];
+      if (!end || (inView && !inView.has(link.from) && !inView.has(link.to))) return;
+      const into = found[chosen.has(index) ? 1 : 0];
+      into.way += pathOf(points);
+      into.tip += `M${end.x} ${end.y}${down ? "l-3.5 -6h7z" : "l-6 -3.5v7z"}`;
+    });
+    return found;
+  }, [drawing, placed, cards, chosen, down]);
   return (
     <ViewportPortal>
       <svg className="links" aria-hidden="true">
-        {drawing.links.map((link, index) => {
-          const points = placed.routes[index] ?? [];
-          const end = points[points.length - 1];
-          if (!end) return null;
-          const on = chosen.has(index);
-          return (
-            <g key={`${link.from}>${link.to}`} className={on ? "chosen" : chosen.size ? "back" : ""}>
-              <path d={pathOf(points)} />
-              <path className="tip" d={`M${end.x} ${end.y}${down ? "l-3.5 -6h7z" : "l-6 -3.5v7z"}`} />
-            </g>
-          );
-        })}
+        <path className={`way ${chosen.size ? "back" : ""}`} d={others.way} />
+        <path className={`tip ${chosen.size ? "back" : ""}`} d={others.tip} />
+        <path className="way chosen" d={own.way} />
+        <path className="tip chosen" d={own.tip} />
       </svg>
     </ViewportPortal>
+  );
+}
+
+/** Whose tile or which link the pointer is over: on the bare canvas there is no card that says it. */
+function Hovered(props: { hit: Hit; x: number; y: number; model: StreamModel; fleet: StreamModel }) {
+  const { hit, x, y, model, fleet } = props;
+  const view = hit.kind === "task" ? taskView(model, fleet, hit.id) : undefined;
+  const text =
+    hit.kind === "link"
+      ? `${hit.from.replace("family:", "")} to ${hit.to.replace("family:", "")}`
+      : [view?.name ?? hit.id, view && !view.spec.for_each ? view.shown.word : "", view?.deviceName]
+          .filter(Boolean)
+          .join(", ");
+  return (
+    <span className="hovered" style={{ left: Math.min(x + 12, innerWidth - 240), top: y + 16 }}>
+      {text}
+    </span>
   );
 }
 
@@ -277,46 +378,25 @@ function chosenLinks(drawing: Drawing, selected: string | null): Set<number> {
     ["to", "from"],
     ["from", "to"],
   ] as const) {
+    const at = new Map<string, number[]>();
+    drawing.links.forEach((link, index) => {
+      const held = at.get(link[near]);
+      if (held) held.push(index);
+      else at.set(link[near], [index]);
+    });
     const seen = new Set([start]);
     const open = [start];
-    while (open.length > 0) {
-      const id = open.pop();
-      drawing.links.forEach((link, index) => {
-        if (link[near] !== id) return;
+    for (let id = open.pop(); id !== undefined; id = open.pop()) {
+      for (const index of at.get(id) ?? []) {
         chosen.add(index);
-        if (!seen.has(link[far])) {
-          seen.add(link[far]);
-          open.push(link[far]);
-        }
-      });
+        const next = drawing.links[index]?.[far];
+        if (next === undefined || seen.has(next)) continue;
+        seen.add(next);
+        open.push(next);
+      }
     }
   }
   return chosen;
-}
-
-/** A block in the small map: a tile a task while they are few, else one in the colour of the worst. */
-function MiniBlock({ id, x, y, width, height }: MiniMapNodeProps) {
-  const { model, fleet, blocks } = useScene();
-  const block = blocks.get(id);
-  if (!block) return null;
-  const tiles = tilesOf(block);
-  if (tiles.length > MINI_TILES_MAX || blocks.size > MINI_TILES_MAX) {
-    return <rect x={x} y={y} width={width} height={height} rx={6} fill={`var(--${worstTone(block, model, fleet)})`} />;
-  }
-  return (
-    <g>
-      {block.family && (
-        <rect x={x} y={y} width={width} height={height} rx={8} fill="none" stroke="var(--line-2)" strokeWidth={4} />
-      )}
-      {tiles.map((tile) => {
-        const shown = taskView(model, fleet, tile.id)?.shown;
-        const ahead = !shown || shown.tone === "grey" || shown.tone === "indigo";
-        const colour = `var(--${shown?.tone ?? "grey"})`;
-        const box = { x: x + tile.x + 3, y: y + tile.y + 3, width: tile.width - 6, height: tile.height - 6, rx: 6 };
-        return <rect key={tile.id} {...box} fill={ahead ? "none" : colour} stroke={colour} strokeWidth={4} />;
-      })}
-    </g>
-  );
 }
 
 /** The block of the first task in trouble, else of the first that runs; empty when all of it rests. */
@@ -328,38 +408,6 @@ function firstToSee(drawing: Drawing, model: StreamModel, fleet: StreamModel): s
     if (shown?.tone === "blue" && !open) open = block;
   }
   return open;
-}
-
-function worstTone(block: Block, model: StreamModel, fleet: StreamModel): string {
-  const ids = block.family ? block.family.members.flatMap((member) => [...member.children.values()]) : block.tasks;
-  let tone = "line-2";
-  for (const id of ids) {
-    const shown = taskView(model, fleet, id)?.shown;
-    if (!shown) continue;
-    if (shown.tone === "vermilion") return "vermilion";
-    if (inTrouble(shown)) tone = shown.tone;
-    else if (shown.tone === "blue" && tone !== "amber" && tone !== "violet") tone = "blue";
-    else if (shown.tone === "teal" && tone === "line-2") tone = "teal";
-  }
-  return tone;
-}
-
-function usePlaces(drawing: Drawing, down: boolean): Placed {
-  const quick = useMemo(() => (down ? layoutDown(drawing) : layout(drawing)), [drawing, down]);
-  const [refined, setRefined] = useState<{ drawing: Drawing; placed: Placed } | null>(null);
-  useEffect(() => {
-    if (down || drawing.blocks.length < ELK_FROM) return;
-    let wanted = true;
-    void import("./elk.ts")
-      .then((elk) => elk.elkLayout(drawing))
-      .then((placed) => {
-        if (wanted) setRefined({ drawing, placed });
-      });
-    return () => {
-      wanted = false;
-    };
-  }, [drawing, down]);
-  return refined?.drawing === drawing ? refined.placed : quick;
 }
 
 function isTyping(target: EventTarget | null): boolean {

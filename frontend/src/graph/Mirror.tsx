@@ -15,7 +15,7 @@ interface Line {
 }
 
 export function Mirror({ label }: { label: string }) {
-  const { model, fleet, selected, onSelect } = useScene();
+  const { model, fleet, selected, onSelect, onMenu } = useScene();
   const { structure } = model;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model is one object; `structure` says when it changed.
   const lines = useMemo(() => linesOf(model), [model, structure]);
@@ -38,6 +38,12 @@ export function Mirror({ label }: { label: string }) {
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     let next: string | undefined;
+    if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) {
+      event.preventDefault();
+      const box = event.currentTarget.nextElementSibling?.getBoundingClientRect();
+      if (active && box) onMenu(active.id, { x: box.left + box.width / 3, y: box.top + box.height / 3 });
+      return;
+    }
     if (step) next = lines[Math.min(lines.length - 1, Math.max(0, selected ? at + step : at))]?.id;
     else if (event.key === "Home") next = lines[0]?.id;
     else if (event.key === "End") next = lines[lines.length - 1]?.id;

@@ -32,6 +32,7 @@ export const TaskCard = memo(function TaskCard({ view, selected, badge, fraction
     <button
       type="button"
       tabIndex={-1}
+      data-task={view.id}
       className={`node g-${shown.glyph} tone-${shown.tone} ${selected ? "selected" : ""} ${badge ?? ""}`}
       title={[view.name, view.label, shown.word, view.deviceName].filter(Boolean).join(", ")}
       onClick={() => onSelect(view.id)}

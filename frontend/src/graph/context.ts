@@ -2,10 +2,10 @@
 import { createContext, useContext } from "react";
 import type { Overlay } from "../model/history.ts";
 import type { StreamModel } from "../model/stream.ts";
-import type { Block } from "./blocks.ts";
+
+export type OpenMenu = (task: string, at: { x: number; y: number }) => void;
 
 export interface GraphScene {
-  blocks: ReadonlyMap<string, Block>;
   model: StreamModel;
   fleet: StreamModel;
   selected: string | null;
@@ -13,6 +13,8 @@ export interface GraphScene {
   /** The open column of each family, by its root. */
   open: ReadonlyMap<string, string>;
   onSelect: (task: string) => void;
+  /** Opens the menu of a task at a place on the screen. */
+  onMenu: OpenMenu;
   onOpen: (family: string, member: string) => void;
 }
 

@@ -4,7 +4,7 @@ import { fold } from "../model/apply.ts";
 import type { Dependency, Entity, TaskSpec } from "../model/types.ts";
 import { type Drawing, drawing, FOLDED_PITCH } from "./blocks.ts";
 import { layout, layoutDown, type Placed, pathOf } from "./layout.ts";
-import { tilesOf } from "./Overview.tsx";
+import { tilesOf } from "./tiles.ts";
 
 function parts(entities: Map<string, Entity>) {
   const specs = new Map<string, TaskSpec>();

@@ -12,6 +12,7 @@ import type { Key } from "../app/keys.ts";
 import { useLog, usePast } from "../app/past.ts";
 import { Shell } from "../app/Shell.tsx";
 import { useLook } from "../app/theme.ts";
+import type { OpenMenu } from "../graph/context.ts";
 import { readFilter } from "../model/filter.ts";
 import { overlay } from "../model/history.ts";
 import {
@@ -22,9 +23,11 @@ import {
   inTrouble,
   questions,
   readingOrder,
+  specs,
   type TaskView,
   versions,
 } from "../model/selectors.ts";
+import type { StreamModel } from "../model/stream.ts";
 import type { Device } from "../model/types.ts";
 import { ATTENTION, age, clock, constellationShown, duration, FINAL } from "../model/words.ts";
 import { AnswerBand } from "../panels/AnswerBand.tsx";
@@ -35,6 +38,7 @@ import { QuestionCard } from "../panels/Questions.tsx";
 import { Repeat } from "../panels/Repeat.tsx";
 import { Summary, shortWord } from "../panels/Summary.tsx";
 import { TaskList } from "../panels/TaskList.tsx";
+import { TaskMenu } from "../panels/TaskMenu.tsx";
 import { VersionChoice, Versions } from "../panels/Versions.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
@@ -45,6 +49,10 @@ import { MissingConstellation } from "./Missing.tsx";
 const Graph = lazy(() => import("../graph/Graph.tsx"));
 type Lens = "graph" | "list";
 const PLAY_MS = 1200;
+/** As in `narrow.css`. */
+const LOW_WINDOW_PX = 560;
+/** Above this many tasks outside of groups the list is shown first. */
+const LOOSE_TASKS_MAX = 500;
 
 export function ConstellationPage({ id, task }: { id: string; task: string | null }) {
   const model = useStream(id);
@@ -56,11 +64,11 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const { perform } = useDoing();
   const density = useLook((look) => look.density);
 
-  const lens: Lens = search.get("lens") === "list" || (phone && search.get("lens") !== "graph") ? "list" : "graph";
   const filter = search.get("q") ?? "";
   const shownVersion = search.get("v") ? Number(search.get("v")) : null;
   const [playing, setPlaying] = useState(false);
-  const [feedOpen, setFeedOpen] = useState(true);
+  // In a low window the feed would cover the graph; it opens by its button.
+  const [feedOpen, setFeedOpen] = useState(() => innerHeight > LOW_WINDOW_PX);
 
   const to = useCallback(
     (change: { task?: string | null; set?: Record<string, string | null> }, replace = false) => {
@@ -70,18 +78,24 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         else next.set(name, value);
       }
       const chosen = change.task === undefined ? task : change.task;
-      if (change.task !== undefined) next.delete("tab");
+      if (change.task !== undefined && !change.set?.tab) next.delete("tab");
       const path = `/constellations/${encodeURIComponent(id)}${chosen ? `/t/${encodeURIComponent(chosen)}` : ""}`;
       go(`${path}${next.size ? `?${next}` : ""}`, { replace });
     },
     [go, id, task],
   );
   const select = useCallback((next: string) => to({ task: next }), [to]);
+  const [menu, setMenu] = useState<{ task: string; at: { x: number; y: number } } | null>(null);
+  const onMenu = useCallback<OpenMenu>((of, at) => setMenu({ task: of, at }), []);
+  const closeMenu = useCallback(() => setMenu(null), []);
   const lookAt = (version: number | null) => to({ set: { v: version === null ? null : String(version) } }, true);
 
   const log = useLog(id, model.ready);
   const past = usePast(log, id, shownVersion);
   const scene = past ?? model;
+  const many = manyLoose(model);
+  const asked = search.get("lens");
+  const lens: Lens = asked === "list" || ((phone || many) && asked !== "graph") ? "list" : "graph";
   const constellation = head(model);
   const now = useNow(constellation && FINAL.has(constellation.state) ? 0 : 1000);
   const all = versions(model);
@@ -164,7 +178,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     setPlaying(!playing);
   };
   const keys: Key[] = [
-    { keys: "1", does: "Graph", run: () => to({ set: { lens: phone ? "graph" : null } }) },
+    { keys: "1", does: "Graph", run: () => to({ set: { lens: phone || many ? "graph" : null } }) },
     { keys: "2", does: "List", run: () => to({ set: { lens: "list" } }) },
     { keys: "j", does: "Next task", run: () => step(1) },
     { keys: "k", does: "Previous task", run: () => step(-1) },
@@ -331,7 +345,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
             look="seg"
             label="Lens"
             value={lens}
-            onChange={(next) => to({ set: { lens: next === "list" || phone ? next : null } })}
+            onChange={(next) => to({ set: { lens: next === "list" || phone || many ? next : null } })}
             choices={
               phone
                 ? [
@@ -386,6 +400,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
             rowHeight={phone ? 56 : density === "compact" ? 28 : 40}
             progress={model.progress}
             onSelect={select}
+            onMenu={onMenu}
           />
         ) : (
           <Suspense fallback={<p className="dim waiting">Drawing the graph.</p>}>
@@ -396,6 +411,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               overlay={drawn}
               ghosts={shownVersion !== null}
               onSelect={select}
+              onMenu={onMenu}
               covered={{ top: phone ? (past ? 164 : 68) : 48, bottom: phone ? 12 : feedOpen ? 178 : 68 }}
               readable={phone ? 0.6 : 0}
               down={phone}
@@ -421,6 +437,17 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           </div>
         )}
       </section>
+      {menu && (
+        <TaskMenu
+          key={`${menu.task} ${menu.at.x} ${menu.at.y}`}
+          model={scene}
+          fleet={fleet}
+          task={menu.task}
+          at={menu.at}
+          onOpen={(tab) => to({ task: menu.task, set: { tab } })}
+          onClose={closeMenu}
+        />
+      )}
       {task && (
         <Inspector
           model={scene}
@@ -435,6 +462,15 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
       {phone && !task && (!final || lastVersion > 0) && <div className="thumb">{buttons}</div>}
     </Shell>
   );
+}
+
+/** Whether so many tasks stand outside of groups that a list says more than a drawing of all of them. */
+function manyLoose(model: StreamModel): boolean {
+  const all = specs(model);
+  if (all.size <= LOOSE_TASKS_MAX) return false;
+  let loose = 0;
+  for (const spec of all.values()) if (!spec.group && !spec.for_each) loose += 1;
+  return loose > LOOSE_TASKS_MAX;
 }
 
 /** Whether every task that declares checks met them; a plan without checks is never shown as checked. */

@@ -5,6 +5,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useMemo, useRef } from "react";
 import { Elapsed } from "../graph/cards.tsx";
+import type { OpenMenu } from "../graph/context.ts";
+import { useLongPress } from "../graph/longPress.ts";
 import { inTrouble, readingOrder, type TaskView } from "../model/selectors.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
@@ -48,9 +50,10 @@ interface TaskListProps {
   rowHeight: number;
   progress: ReadonlyMap<string, { fraction: number }>;
   onSelect: (task: string) => void;
+  onMenu: OpenMenu;
 }
 
-export function TaskList({ views, selected, rowHeight, progress, onSelect }: TaskListProps) {
+export function TaskList({ views, selected, rowHeight, progress, onSelect, onMenu }: TaskListProps) {
   const box = useRef<HTMLDivElement>(null);
   const lines = useMemo(() => listLines(views), [views]);
   const rows = useVirtualizer({
@@ -70,9 +73,20 @@ export function TaskList({ views, selected, rowHeight, progress, onSelect }: Tas
   // biome-ignore lint/correctness/useExhaustiveDependencies: `measure` forgets the sizes that were kept.
   useEffect(() => rows.measure(), [rowHeight]);
 
+  const { held, handlers } = useLongPress((target, at) => {
+    const task = target.closest<HTMLElement>("[data-task]")?.dataset.task;
+    if (task) onMenu(task, at);
+  });
+  const onRowMenu = useCallback<OpenMenu>(
+    (task, where) => {
+      if (!held.current) onMenu(task, where);
+    },
+    [held, onMenu],
+  );
+
   if (lines.length === 0) return <Empty title="No task fits this filter.">Clear the filter to see all of them.</Empty>;
   return (
-    <div className="tasklist" ref={box}>
+    <div className="tasklist" ref={box} {...handlers}>
       <div role="list" aria-label="Tasks" style={{ height: rows.getTotalSize(), position: "relative" }}>
         {rows.getVirtualItems().map((row) => {
           const line = lines[row.index];
@@ -94,6 +108,7 @@ export function TaskList({ views, selected, rowHeight, progress, onSelect }: Tas
                 selected={line.view.id === selected}
                 fraction={progress.get(line.view.id)?.fraction ?? -1}
                 onSelect={onSelect}
+                onMenu={onRowMenu}
               />
             </div>
           );
@@ -108,17 +123,26 @@ interface TaskRowProps {
   selected: boolean;
   fraction: number;
   onSelect: (task: string) => void;
+  onMenu: OpenMenu;
 }
 
-const TaskRow = memo(function TaskRow({ view, selected, fraction, onSelect }: TaskRowProps) {
+const TaskRow = memo(function TaskRow({ view, selected, fraction, onSelect, onMenu }: TaskRowProps) {
   const { shown } = view;
   const moving = fraction >= 0 && (shown.glyph === "turning_arc" || shown.glyph === "broken_arc");
   return (
     <button
       type="button"
+      data-task={view.id}
       className={`taskrow tone-${shown.tone} ${selected ? "selected" : ""}`}
       aria-current={selected ? "true" : undefined}
       onClick={() => onSelect(view.id)}
+      onContextMenu={(event) => {
+        event.preventDefault();
+        const box = event.currentTarget.getBoundingClientRect();
+        // The menu key has no place on the screen: the row has.
+        const at = event.clientX || event.clientY ? event : { clientX: box.left + 48, clientY: box.bottom };
+        onMenu(view.id, { x: at.clientX, y: at.clientY });
+      }}
     >
       <Glyph name={shown.glyph} />
       <span className="strong cut" title={view.id}>

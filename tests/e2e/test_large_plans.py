@@ -1,0 +1,69 @@
+"""Plans of 1,000 and 5,000 tasks outside of any group: the page stays small, whatever it shows of them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.large import layered
+from tests.e2e.screens import ELEMENTS_MOST
+from tests.e2e.stack import Stack
+from tests.waiting import until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+
+_ELEMENTS = "() => document.getElementsByTagName('*').length"
+_PAINTED = """() => {
+  const canvas = document.querySelector("canvas.overview");
+  if (!canvas?.width) return false;
+  const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return data.some((value) => value > 0);
+}"""
+
+# A card in view that neither the feed nor the map covers.
+_BARE_CARD = """() => {
+  for (const card of document.querySelectorAll(".node[data-task]")) {
+    const box = card.getBoundingClientRect();
+    const at = [box.left + box.width / 2, box.top + box.height / 2];
+    if (card.contains(document.elementFromPoint(...at))) return at;
+  }
+  throw new Error("no card is in view");
+}"""
+_ON_THE_MAP = """() => {
+  const canvas = document.querySelector(".minimap canvas");
+  const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const pixel = data.findIndex((value, index) => index % 4 === 3 && value > 0) / 4 | 0;
+  const box = canvas.getBoundingClientRect();
+  return [box.left + (pixel % canvas.width) / 2 + 1, box.top + Math.floor(pixel / canvas.width) / 2 + 1];
+}"""
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+@pytest.mark.parametrize("size", [1_000, 5_000])
+def test_a_large_plan_stays_within_the_bound(page: Page, stack: Stack, size: int) -> None:
+    one = stack.submit(layered(size), hold=True)
+    page.goto(f"/constellations/{one}")
+    page.get_by_role("list", name="Tasks").get_by_role("button").first.wait_for()
+    assert page.evaluate(_ELEMENTS) <= ELEMENTS_MOST, "the list comes first, and is small"
+    page.get_by_role("tab", name="Graph", exact=True).click()
+    until(lambda: page.evaluate(_PAINTED), "the drawing is painted")
+    expect(page.locator(".react-flow__node")).to_have_count(0)
+    assert page.evaluate(_ELEMENTS) <= ELEMENTS_MOST, "below the zoom at which cards can be read there are none"
+    zoom_in = page.get_by_title("Zoom in (+)")
+
+    def nearest() -> bool:
+        """A press within the movement of the one before it adds little: press until it is as near as it gets."""
+        zoom_in.click()
+        assert page.evaluate(_ELEMENTS) <= ELEMENTS_MOST
+        return "160 %" in page.locator(".zoom").inner_text()
+
+    until(nearest, "zoomed in")
+    x, y = page.evaluate(_ON_THE_MAP)
+    page.mouse.click(x, y)
+    until(lambda: page.locator(".react-flow__node").count() > 0, "cards where they can be read")
+    assert page.evaluate(_ELEMENTS) <= ELEMENTS_MOST
+    page.mouse.click(*page.evaluate(_BARE_CARD))
+    expect(page).to_have_url(re.compile("/t/"))
+    assert page.evaluate(_ELEMENTS) <= ELEMENTS_MOST

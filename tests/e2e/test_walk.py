@@ -1,0 +1,73 @@
+"""Every visible control of every screen is pressed once; none stays silent.
+
+The short form walks the constellation, wide and on a phone. `make walk` walks all screens in four sizes and two themes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from playwright.sync_api import Page, StorageState
+
+from tests.e2e.conftest import NewContext
+from tests.e2e.pointer import Hand
+from tests.e2e.walk import Walk
+from tests.e2e.witness import Seen
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
+
+WHOLE = os.environ.get("WALK") == "whole"
+SIZES = {"wide": (1440, 900), "phone": (390, 844), "sideways": (844, 390), "doubled": (720, 450)}
+SHORT = ["wide", "phone"]
+THEMES = ("light", "dark") if WHOLE else ("light",)
+
+OF_A_CONSTELLATION = {
+    "/constellations/{sample}?lens=graph": ".node[data-task]",
+    "/constellations/{sample}?lens=list": ".taskrow",
+    "/constellations/{sample}/t/send.3?lens=list": ".inspector .tabbody",
+}
+OTHERS = {
+    "/": ".ask",
+    "/new": "#main h2, #main .ask",
+    "/constellations": "a[href^='/constellations/c-']",
+    "/devices": ".fleethead, #main table, #main a",
+    "/recipes": "#main a",
+    "/inbox": "#main h2, #main .empty",
+    "/activity": "#main li, #main .empty",
+    "/schedules": "#main h2, #main .empty",
+    "/settings": "#main h2",
+}
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("size", list(SIZES) if WHOLE else SHORT)
+def test_no_control_stays_silent(
+    size: str, theme: str, session: StorageState, sample: Seen, new_context: NewContext
+) -> None:
+    touch = size in ("phone", "sideways")
+    context = new_context("phone" if touch else "wide", session)
+    page = context.new_page()
+    wide, high = SIZES[size]
+    page.set_viewport_size({"width": wide, "height": high})
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    walk = Walk(set(), [], each_task=WHOLE)
+    with walk.watching(page):
+        for path, ready in {**OF_A_CONSTELLATION, **(OTHERS if WHOLE else {})}.items():
+            walk.over(page, Hand(page, touch), path.format(sample=sample.constellation), ready)
+    context.close()
+    print(f"\n{size} {theme}: {json.dumps({'controls': len(walk.pressed), 'dead_controls': len(walk.dead)})}")
+    assert len(walk.pressed) > 15, walk.pressed
+    assert not walk.dead, "\n".join(walk.dead)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_walk_tells_a_control_that_stays_silent(page: Page) -> None:
+    page.add_init_script(
+        "addEventListener('load', () => document.body.insertAdjacentHTML('beforeend',"
+        " '<button style=\"position: fixed; top: 200px; left: 300px; z-index: 99\">Silent</button>'))"
+    )
+    walk = Walk(set(), [])
+    walk.over(page, Hand(page, touch=False), "/settings", "#main h2", only="Silent")
+    assert walk.dead == ["/settings: button Silent#0"]

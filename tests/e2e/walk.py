@@ -1,0 +1,166 @@
+"""Presses every visible control of a screen once, as a person does, and tells which of them answered nothing.
+
+An answer is a change of the document, the address, the focus of a field, a request, a window, a download or a file
+dialog. Requests that would change the hub count as answers and go no further, so a walk leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Page, Route
+
+from tests.e2e.pointer import Hand
+from tests.waiting import SLOWER
+
+UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
+HARMLESS = re.compile(r"/api/v1/(live|constellations/preview|schedule-preview)")
+"""Sent by the page without a person; they change nothing and are let through."""
+
+OF_A_TASK = ("button.node", "button.pip", "button.taskrow")
+ANSWER_MS = 1_500 * SLOWER
+STEP_MS = 25
+
+# A control that is on already, or says why it cannot be used, owes no answer.
+_CONTROLS = """() => {
+  const seen = new Map();
+  const all = document.querySelectorAll(
+    "button, a[href], input, select, textarea, summary, [role=tab], [role=menuitem], [data-task]");
+  const found = [];
+  // On a phone a task or a device is a sheet over the whole page.
+  const sheet = [...document.querySelectorAll(".inspector, .sheet")]
+    .find((one) => getComputedStyle(one).position === "fixed");
+  for (const one of all) {
+    if (sheet && !sheet.contains(one)) continue;
+    if (one.closest("[popover]:not(:popover-open), dialog:not([open])")) continue;
+    const box = one.getBoundingClientRect();
+    const style = getComputedStyle(one);
+    if (box.width < 2 || box.height < 2 || style.visibility === "hidden" || one.closest(".sr")) continue;
+    if (one.disabled || one.getAttribute("aria-disabled") === "true") continue;
+    if (one.matches("[aria-current], [aria-selected=true], [aria-pressed=true], input:checked[type=radio]")) continue;
+    if (one.href && one.href === location.href) continue;
+    const text = (one.getAttribute("aria-label") || one.title || one.innerText || one.placeholder || "").trim();
+    const name = one.tagName.toLowerCase() + (one.className ? "." + String(one.className).split(" ")[0] : "") +
+      " " + text.replaceAll(/\\s+/g, " ").slice(0, 48);
+    const number = seen.get(name) ?? 0;
+    seen.set(name, number + 1);
+    one.dataset.walk = name + "#" + number;
+    found.push(one.dataset.walk);
+  }
+  return found;
+}"""
+_AIM = """(name) => {
+  const one = [...document.querySelectorAll("[data-walk]")].find((each) => each.dataset.walk === name);
+  if (!one) return null;
+  one.scrollIntoView({block: "center", inline: "center"});
+  const box = one.getBoundingClientRect();
+  const at = [box.left + box.width / 2, box.top + box.height / 2];
+  const hit = document.elementFromPoint(...at);
+  const over = hit && (one.contains(hit) || hit.contains(one) || hit.closest("label")?.contains(one));
+  return {at, cover: over ? "" : (hit ? hit.outerHTML.slice(0, 90) : "nothing")};
+}"""
+# Numbers run by themselves: a clock, an age. Only what else changes is an answer.
+_WATCH = """(name) => {
+  const one = [...document.querySelectorAll("[data-walk]")].find((each) => each.dataset.walk === name);
+  const plain = (text) => (text ?? "").replaceAll(/\\d+|ms|s|min|h/g, "");
+  window.walked = {answers: [], at: location.href, value: one.checked};
+  const note = (what) => window.walked.answers.length < 5 && window.walked.answers.push(what);
+  window.walkWatch?.disconnect();
+  window.walkWatch = new MutationObserver((list) => {
+    for (const change of list) {
+      if (change.type === "characterData") {
+        if (plain(change.oldValue) !== plain(change.target.data)) note("text");
+      } else if (change.type === "attributes") {
+        if (change.attributeName !== "data-walk" &&
+            change.oldValue !== change.target.getAttribute(change.attributeName)) note(change.attributeName);
+      } else note("elements");
+    }
+  });
+  window.walkWatch.observe(document.documentElement, {subtree: true, childList: true, characterData: true,
+    attributes: true, attributeOldValue: true, characterDataOldValue: true});
+  one.addEventListener("focus", () => one.matches("input, select, textarea") && note("focus"), {once: true});
+}"""
+_ANSWERED = """(name) => {
+  const one = [...document.querySelectorAll("[data-walk]")].find((each) => each.dataset.walk === name);
+  const {answers, at, value} = window.walked ?? {answers: ["left"]};
+  return answers.length > 0 || location.href !== at || (one && one.checked !== value) ||
+    document.activeElement?.matches("input, select, textarea") && document.activeElement === one;
+}"""
+
+
+@dataclass
+class Walk:
+    """What was pressed and what stayed silent; a control of the frame of all pages is pressed on the first of them.
+
+    `each_task`: all cards and rows are pressed, not one of each kind.
+    """
+
+    pressed: set[str]
+    dead: list[str]
+    each_task: bool = False
+    sent: int = 0
+
+    @contextmanager
+    def watching(self, page: Page) -> Iterator[None]:
+        """Count requests, windows, downloads and file dialogs as answers, and keep the hub as it is."""
+
+        def hold(route: Route) -> None:
+            if route.request.method not in UNSAFE or HARMLESS.search(route.request.url):
+                route.fallback()
+                return
+            self.sent += 1
+            route.abort()
+
+        def count(*_: Any) -> None:
+            self.sent += 1
+
+        page.route("**/api/**", hold)
+        for event in ("popup", "download", "filechooser"):
+            page.on(event, count)
+        yield
+        page.unroute("**/api/**", hold)
+
+    def over(self, page: Page, hand: Hand, path: str, ready: str, only: str = "") -> None:
+        """Press each control of this screen that no screen before it had; `only` those with this in their name."""
+        self._open(page, path, ready)
+        for name in page.evaluate(_CONTROLS):
+            kind = name.rpartition("#")[0]
+            if not self.each_task and kind.partition(" ")[0] in OF_A_TASK:
+                kind = kind.partition(" ")[0]
+            if kind in self.pressed or only not in name:
+                continue
+            self.pressed.add(kind)
+            if not self._press(page, hand, path, ready, name):
+                self.dead.append(f"{path}: {name}")
+
+    def _open(self, page: Page, path: str, ready: str) -> None:
+        page.goto(path)
+        page.locator(ready).first.wait_for()
+
+    def _press(self, page: Page, hand: Hand, path: str, ready: str, name: str) -> bool:
+        self._open(page, path, ready)
+        for _ in range(40):  # what comes late moves what is there
+            page.evaluate(_CONTROLS)
+            aim = page.evaluate(_AIM, name)
+            if aim and not aim["cover"]:
+                break
+            page.wait_for_timeout(STEP_MS)
+        if aim is None:
+            return True  # gone with what it was about
+        if aim["cover"]:
+            self.dead.append(f"{path}: {name} lies under {aim['cover']}")
+            return True
+        page.evaluate(_WATCH, name)
+        before = self.sent
+        hand.press(*aim["at"])
+        waited = 0.0
+        while waited < ANSWER_MS:
+            if self.sent > before or page.evaluate(_ANSWERED, name):
+                return True
+            page.wait_for_timeout(STEP_MS)
+            waited += STEP_MS
+        return False
