@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share storm
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -43,6 +43,9 @@ soak: environment-dev ## one agent and many small tasks: what it keeps stays bou
 chaos: environment-dev ## real processes killed, a history checker judges what is left; SEEDS=75, PROCESSES=3, ONLY=worker
 	@CHAOS_SEEDS='$(or $(SEEDS),2)' exec $(HERE) -m tests.chaos.report \
 		$(if $(PROCESSES),-n $(PROCESSES) --dist worksteal) $(if $(ONLY),-k '$(ONLY)')
+
+storm: environment-dev ## real processes killed, frozen and cut off for a time, leases as shipped; FOR=60m, HUBS=2, SEED=1
+	@exec $(HERE) -m tests.chaos.storm --for $(or $(FOR),2m) --hubs $(or $(HUBS),1) --seed $(or $(SEED),0)
 
 e2e: ## a real browser against a real stack; writes screenshots/index.html
 	@$(PYTHON) scripts/environment.py --dev --page
