@@ -54,8 +54,8 @@ e2e: ## a real browser against a real stack; writes screenshots/index.html
 bench: environment-dev ## Starloom, its socket stack alone and Dask beside each other; writes docs/benchmarks.md; SMOKE=1
 	@exec $(HERE) -m tests.bench $(if $(SMOKE),--smoke,--write docs/benchmarks.md)
 
-guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, FULL=1, SEED=0, ROWS=S1,T26
-	@FRAMES='$(FRAMES)' CASES='$(CASES)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' exec $(HERE) -m tests.guard.report
+guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, FULL=1, ROWS=S1,T26, FOR=10m
+	@FRAMES='$(FRAMES)' CASES='$(CASES)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' FOR='$(FOR)' exec $(HERE) -m tests.guard.report
 
 words: environment-dev ## requests in words against the recipes: what is taken, offered, refused; 0 wrong takes
 	@exec $(HERE) -m tests.planner.corpus

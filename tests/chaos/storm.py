@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 import shutil
 import signal
 import sys
@@ -28,6 +27,7 @@ from tests.chaos.history import collect
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.stack import Stack
 from tests.chaos.stormy import DEVICES, Embedded, Stormy, TwoHubs
+from tests.spans import seconds
 from tests.waiting import SLOWER, until
 
 ENDED_WITHIN_S = 120.0
@@ -35,7 +35,6 @@ CLIENTS = 2
 PAUSE_S = (0.5, 8.0)
 TOLD_EVERY_S = 60.0
 SHOWN_MOST = 20
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Weather:
@@ -133,7 +132,7 @@ class Weather:
 
     def _tracebacks(self) -> list[str]:
         logs = [path for path in (self._stack.home / "logs").iterdir() if not path.name.startswith("worker")]
-        return [f"{path.name}: {text}" for path in logs for text in _last_lines(path.read_text(errors="replace"))]
+        return [f"{path.name}: {text}" for path in logs for text in last_lines(path.read_text(errors="replace"))]
 
     def _found(self, kind: str, sentences: list[str]) -> None:
         self.wrong.setdefault(kind, []).extend(sentences)
@@ -182,7 +181,7 @@ class Weather:
                 print(f"  WRONG {kind}: {sentence}")
 
 
-def _last_lines(log: str) -> list[str]:
+def last_lines(log: str) -> list[str]:
     """Return the line that each traceback of a log ends with."""
     found = []
     inside = False
@@ -193,14 +192,6 @@ def _last_lines(log: str) -> list[str]:
             found.append(line)
             inside = False
     return found
-
-
-def seconds(text: str) -> float:
-    """Return the seconds of `90`, `20s`, `30m` or `1h`."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 20s, 30m or 1h")
-    return float(found[1]) * _UNITS[found[2] or "s"]
 
 
 def main() -> int:
