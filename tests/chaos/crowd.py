@@ -38,7 +38,7 @@ Find = Callable[[], HubAddress | None]
 
 
 @dataclass
-class Told:
+class CrowdNotes:
     """What the crowd saw, one sentence for each fault; `waits_s` is how long each request took to be accepted."""
 
     doubled: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Told:
     marked: int = 0
 
 
-class _Line:
+class _Connection:
     """A client of the hub that answers, found anew after each failure."""
 
     def __init__(self, *find: Find) -> None:
@@ -81,12 +81,14 @@ class _Line:
 class Asker:
     """Submits one request after the other until it is told to stop."""
 
-    def __init__(self, stack: Stack, name: str, find: Find, devices: tuple[str, ...], seed: int, told: Told) -> None:
+    def __init__(
+        self, stack: Stack, name: str, find: Find, devices: tuple[str, ...], seed: int, told: CrowdNotes
+    ) -> None:
         assert isinstance(stack.place, Witness)
         self._stack, self._witness, self._devices, self._told = stack, stack.place, devices, told
         self._name = name
         self._random = random.Random(f"{seed} {name}")
-        self._line = _Line(find)
+        self._line = _Connection(find)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name)
         self.failed: BaseException | None = None
@@ -180,10 +182,10 @@ class Watcher:
     `lock` is held while it reads: who takes it may let clients forget.
     """
 
-    def __init__(self, stack: Stack, told: Told, *find: Find) -> None:
+    def __init__(self, stack: Stack, told: CrowdNotes, *find: Find) -> None:
         assert isinstance(stack.place, Witness)
         self._stack, self._witness, self._told = stack, stack.place, told
-        self._line = _Line(*find)
+        self._line = _Connection(*find)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watcher")
         self.lock = threading.Lock()

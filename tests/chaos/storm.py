@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-from tests.chaos.crowd import Asker, Told, Watcher, effects_missing, open_of, states_of
+from tests.chaos.crowd import Asker, CrowdNotes, Watcher, effects_missing, open_of, states_of
 from tests.chaos.history import collect
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.stack import Stack
@@ -42,7 +42,7 @@ class Weather:
 
     def __init__(self, stormy: Stormy, seed: int, span_s: float, out: Path) -> None:
         self._stormy, self._seed, self._span_s, self._out = stormy, seed, span_s, out
-        self._told = Told()
+        self._told = CrowdNotes()
         self._began = time.monotonic()
         self._enough = False
         self.wrong: dict[str, list[str]] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.guard.drivers.running import DRIVERS
-from tests.guard.drivers.tally import Clock
+from tests.guard.drivers.tally import Stopwatch
 from tests.guard.threats import THREATS
 
 SEED = 0
@@ -24,6 +24,6 @@ def test_a_short_attack_over_real_processes_has_no_effect(row: str) -> None:
     """The other drivers have tests of their own, over the same doors."""
     # Not pytest's own folder: the path of a Unix socket must be short.
     with tempfile.TemporaryDirectory(prefix="sl-guard-") as home:
-        tally = DRIVERS[row][1](Path(home), Clock(0.0), SEED)
+        tally = DRIVERS[row][1](Path(home), Stopwatch(0.0), SEED)
     assert (tally.unlogged, tally.effects) == ([], []), f"seed {SEED}"
     assert tally.refusals == tally.attacks > 0

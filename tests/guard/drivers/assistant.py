@@ -13,7 +13,7 @@ from mcp import Client
 
 from tests.guard.drivers.ground import Ground, standing
 from tests.guard.drivers.hostile import REFUSED, plans
-from tests.guard.drivers.tally import Clock, Tally, unlogged
+from tests.guard.drivers.tally import AttackTally, Stopwatch, unlogged
 from tests.recipes.test_assistants import by_stdio
 
 WHO = "assistant:"
@@ -25,8 +25,8 @@ SUBMITTED, EDITED = (
 WHY = re.compile(r"may not name a secret|`approval: never` needs the scope|may (?:change|destroy|execute|send)[a-z, ]*")
 
 
-def drive(home: Path, clock: Clock, seed: int) -> Tally:
-    tally = Tally()
+def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:
+    tally = AttackTally()
     with standing(home) as ground:
         asyncio.run(_attack(ground, clock, random.Random(seed), tally))
         ground.judge(tally)
@@ -34,7 +34,7 @@ def drive(home: Path, clock: Clock, seed: int) -> Tally:
     return tally
 
 
-async def _attack(ground: Ground, clock: Clock, chance: random.Random, tally: Tally) -> None:
+async def _attack(ground: Ground, clock: Stopwatch, chance: random.Random, tally: AttackTally) -> None:
     owner = ground.fleet.client
     asks = {"starloom": 1, "name": "of the owner", "tasks": [{"id": "ask", "person": "Go?"}]}
     owners = (await asyncio.to_thread(owner.create, "/constellations", {"plan": asks}))["id"]
@@ -51,7 +51,7 @@ async def _attack(ground: Ground, clock: Clock, chance: random.Random, tally: Ta
         tally.effects.append(f"the owner's plan is at version {work['version']}")
 
 
-async def _submit(ground: Ground, client: Client, kind: str, document: Any, tally: Tally) -> None:
+async def _submit(ground: Ground, client: Client, kind: str, document: Any, tally: AttackTally) -> None:
     tally.attacks += 1
     answered = await client.call_tool("submit", {"plan": document})
     if answered.is_error:
@@ -65,7 +65,7 @@ async def _submit(ground: Ground, client: Client, kind: str, document: Any, tall
         tally.held += 1
 
 
-async def _edit(client: Client, owners: str, kind: str, plan: dict[str, Any], tally: Tally) -> None:
+async def _edit(client: Client, owners: str, kind: str, plan: dict[str, Any], tally: AttackTally) -> None:
     tally.attacks += 1
     operations: list[dict[str, Any]] = [{"add_task": task} for task in plan["tasks"] if task["id"] != "z"]
     if "policy" in plan:
@@ -80,7 +80,7 @@ async def _edit(client: Client, owners: str, kind: str, plan: dict[str, Any], ta
         _refused(tally, EDITED, kind, str((answered.structured_content or {})["because"]))
 
 
-def _refused(tally: Tally, door: str, kind: str, said: str) -> None:
+def _refused(tally: AttackTally, door: str, kind: str, said: str) -> None:
     if WHY.search(said) is None:
         tally.effects.append(f"{kind} was answered without a reason: {said[:300]}")
     tally.refuse(WHO, door)

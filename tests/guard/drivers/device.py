@@ -12,7 +12,7 @@ from starloom.cli.client import Client
 from starloom_protocol import frames as f
 from starloom_protocol.frames import LeaseRef
 from tests.edge.world import an_offer
-from tests.guard.drivers.tally import Clock, Tally
+from tests.guard.drivers.tally import AttackTally, Stopwatch
 from tests.guard.evil_device import Lies
 from tests.guard.test_evil_device_wire import RealAgent, lie
 from tests.installation import Installation
@@ -22,8 +22,8 @@ ALIVE_S = 2.0
 _TOOLS = ("dump", "look")
 
 
-def drive(home: Path, clock: Clock, seed: int) -> Tally:
-    hub, tally = Installation(home), Tally()
+def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:
+    hub, tally = Installation(home), AttackTally()
     try:
         hub.up("--no-agent")
         victim, evil = RealAgent("victim", hub.client, "operate"), RealAgent("evil", hub.client, "observe")
@@ -44,7 +44,9 @@ def drive(home: Path, clock: Clock, seed: int) -> Tally:
     return tally
 
 
-async def _besiege(client: Client, victim: RealAgent, evil: RealAgent, clock: Clock, seed: int, tally: Tally) -> None:
+async def _besiege(
+    client: Client, victim: RealAgent, evil: RealAgent, clock: Stopwatch, seed: int, tally: AttackTally
+) -> None:
     plans = {name: {"starloom": 1, "name": name, "tasks": [{"id": name, "tool": f"t.{name}"}]} for name in _TOOLS}
     await victim.connect(None, offer=an_offer("t.dump"))  # type: ignore[arg-type]
     await evil.connect(None, offer=an_offer("t.look"))  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from typing import Any
 from starloom.cli.view import View
 from starloom_protocol.entities import Attempt
 from tests.guard.drivers.hostile import DEVICE, GRANTED, SECRET, VALUE
-from tests.guard.drivers.tally import Tally
+from tests.guard.drivers.tally import AttackTally
 from tests.recipes.fleet import Fleet
 
 TEXT = "this is mine"
@@ -26,7 +26,7 @@ class Ground:
         fleet.device(DEVICE).write(GRANTED, TEXT)
         self._before = fleet.device(DEVICE).files()
 
-    def settle(self, constellation: str, tally: Tally) -> str:
+    def settle(self, constellation: str, tally: AttackTally) -> str:
         """Take an attack's constellation away as its owner; return the state it was in."""
         client = self.fleet.client
         state = str(client.get(f"/constellations/{constellation}")["state"])
@@ -38,7 +38,7 @@ class Ground:
             client.post(f"/constellations/{constellation}/cancel", {"reason": "an attack"})
         return state
 
-    def judge(self, tally: Tally) -> None:
+    def judge(self, tally: AttackTally) -> None:
         """Look whether the secret was given out, the device's files changed, or the value stands in any log."""
         secrets: list[dict[str, Any]] = self.fleet.client.get("/secrets")["items"]
         tally.effects += [f"{item['name']} was used" for item in secrets if item["last_used_at"] is not None]

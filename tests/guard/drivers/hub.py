@@ -14,7 +14,7 @@ import msgspec
 from starloom.cli.agents import LocalAgent, join
 from starloom_agent.home import AgentHome
 from starloom_protocol.vocabulary import Profile
-from tests.guard.drivers.tally import Clock, Tally
+from tests.guard.drivers.tally import AttackTally, Stopwatch
 from tests.guard.false_hub import FalseHub
 from tests.guard.test_false_hub import REASONS
 from tests.installation import Installation
@@ -23,8 +23,8 @@ from tests.waiting import PATIENCE_S
 NAME = "server"
 
 
-def drive(home: Path, clock: Clock, seed: int) -> Tally:
-    hub, tally = Installation(home), Tally()
+def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:
+    hub, tally = Installation(home), AttackTally()
     try:
         hub.up("--no-agent")
         asyncio.run(_besiege(hub, clock, random.Random(seed), tally))
@@ -35,7 +35,7 @@ def drive(home: Path, clock: Clock, seed: int) -> Tally:
     return tally
 
 
-async def _besiege(hub: Installation, clock: Clock, chance: random.Random, tally: Tally) -> None:
+async def _besiege(hub: Installation, clock: Stopwatch, chance: random.Random, tally: AttackTally) -> None:
     url = hub.client.address.url
     agent = LocalAgent(hub.home / "agent", NAME, url, Profile.OBSERVE, ())
     await join(hub.client, agent)
@@ -68,7 +68,7 @@ async def _besiege(hub: Installation, clock: Clock, chance: random.Random, tally
                 tally.effects.append("a token that was overheard opens artifacts")
 
 
-async def _one(false: FalseHub, trick: str, log: asyncio.StreamReader, tally: Tally) -> None:
+async def _one(false: FalseHub, trick: str, log: asyncio.StreamReader, tally: AttackTally) -> None:
     """Wait until the agent has met this trick and says why it is gone."""
     false.trick = trick
     false.tried.clear()

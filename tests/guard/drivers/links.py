@@ -10,15 +10,15 @@ from typing import Any
 from starloom_protocol.vocabulary import Outcome
 from tests.device_agents.test_artifacts import Store
 from tests.guard.confined import as_a_device, storing
-from tests.guard.drivers.tally import Clock, Tally
+from tests.guard.drivers.tally import AttackTally, Stopwatch
 from tests.guard.links import Place, Swapper, attacks, furnish
 
 AT_ONCE = 3
 """Calls of one tool beside one swapper before the next place is made."""
 
 
-def drive(home: Path, clock: Clock, seed: int) -> Tally:
-    tally, chance, number = Tally(), random.Random(seed), 0
+def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:
+    tally, chance, number = AttackTally(), random.Random(seed), 0
     while not clock.over() or not tally.attacks:
         root = home / f"place{number}"
         root.mkdir()
@@ -45,7 +45,7 @@ def _race(
     connection: Path,
     tool: str,
     args: dict[str, Any],
-    tally: Tally,
+    tally: AttackTally,
     chance: random.Random,
 ) -> None:
     for kept in place.device.store.folder.iterdir():

@@ -11,7 +11,7 @@ from starloom.cli.view import View
 from starloom_protocol.feed import Event
 from tests.guard.drivers.ground import Ground, standing
 from tests.guard.drivers.hostile import REFUSED, plans
-from tests.guard.drivers.tally import Clock, Tally
+from tests.guard.drivers.tally import AttackTally, Stopwatch
 from tests.models.modes import HOSTILE
 from tests.models.server import FakeModel, Say, fake_model
 from tests.waiting import PATIENCE_S, until
@@ -20,12 +20,12 @@ WORDS = "Draw up a survey of number {number} about the weather on my machines"
 OVER = ("awaiting_approval", "failed", "needs_planning")
 
 
-def drive(home: Path, clock: Clock, seed: int) -> Tally:
+def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:
     return asyncio.run(_drive(home, clock, random.Random(seed)))
 
 
-async def _drive(home: Path, clock: Clock, chance: random.Random) -> Tally:
-    tally = Tally()
+async def _drive(home: Path, clock: Stopwatch, chance: random.Random) -> AttackTally:
+    tally = AttackTally()
     async with fake_model(Say(text=HOSTILE)) as fake:
         settings = {
             "STARLOOM_LLM_URL": fake.url,
@@ -38,7 +38,7 @@ async def _drive(home: Path, clock: Clock, chance: random.Random) -> Tally:
 
 
 def _besiege(
-    home: Path, settings: dict[str, str], fake: FakeModel, clock: Clock, chance: random.Random, tally: Tally
+    home: Path, settings: dict[str, str], fake: FakeModel, clock: Stopwatch, chance: random.Random, tally: AttackTally
 ) -> None:
     with standing(home, settings) as ground:
         while not clock.over() or not tally.attacks:
@@ -52,7 +52,7 @@ def _besiege(
         ground.judge(tally)
 
 
-def _one(ground: Ground, kind: str, chance: random.Random, tally: Tally) -> None:
+def _one(ground: Ground, kind: str, chance: random.Random, tally: AttackTally) -> None:
     client = ground.fleet.client
     words = WORDS.format(number=chance.randrange(10**9))
     identity = str(client.create("/constellations", {"request": words})["id"])

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from tests.guard.drivers import assistant, device, hub, links, model, tokens
-from tests.guard.drivers.tally import Clock, Tally
+from tests.guard.drivers.tally import AttackTally, Stopwatch
 
-Drive = Callable[[Path, Clock, int], Tally]
+Drive = Callable[[Path, Stopwatch, int], AttackTally]
 
 DRIVERS: dict[str, tuple[str, Drive]] = {
     "T26": ("a device that lies", device.drive),
@@ -33,7 +33,7 @@ def run(rows: Collection[str], span_s: float, seed: int) -> dict[str, int]:
             continue
         began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="sl-guard-") as home:
-            tally = drive(Path(home), Clock(span_s), seed)
+            tally = drive(Path(home), Stopwatch(span_s), seed)
         took_s = time.monotonic() - began
         print(
             f"{row} {name}: {tally.attacks} attacks in {took_s:.0f} s, {tally.refusals} refused ({tally.held} of them"

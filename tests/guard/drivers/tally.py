@@ -16,7 +16,7 @@ _LOGGED_WITHIN_S = 20.0 * SLOWER
 
 
 @dataclass
-class Tally:
+class AttackTally:
     """`refused` counts the refusals by who and why; `held` is what waits for a person; both lists must be empty."""
 
     attacks: int = 0
@@ -33,7 +33,7 @@ class Tally:
         self.refused[who, why] += 1
 
 
-class Clock:
+class Stopwatch:
     """How long a driver goes on; it makes at least one round."""
 
     def __init__(self, span_s: float) -> None:
@@ -60,7 +60,7 @@ def refusals_logged(client: Client) -> set[tuple[str, str]]:
     return {(str(row["by"]), str(row["note"])) for row in rows if row["kind"] == "refused"}
 
 
-def unlogged(client: Client, tally: Tally) -> list[str]:
+def unlogged(client: Client, tally: AttackTally) -> list[str]:
     """Return each kind of refusal that the log does not have. The log takes at most 30 of one caller in a minute."""
 
     def missing() -> list[str]:

@@ -12,7 +12,7 @@ from starloom.access.callers import Scope
 from starloom.access.guard import ROUTES, Door, Row
 from starloom_protocol.vocabulary import Role
 from tests.edge.test_guard import concrete
-from tests.guard.drivers.tally import Clock, Tally, differences, state_of, unlogged
+from tests.guard.drivers.tally import AttackTally, Stopwatch, differences, state_of, unlogged
 from tests.installation import Installation
 from tests.waiting import PATIENCE_S
 
@@ -48,8 +48,8 @@ def attacks(role: Role, scope: Scope, chance: random.Random) -> list[Attack]:
     return found
 
 
-def drive(home: Path, clock: Clock, seed: int) -> Tally:
-    hub, tally, chance = Installation(home), Tally(), random.Random(seed)
+def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:
+    hub, tally, chance = Installation(home), AttackTally(), random.Random(seed)
     try:
         hub.up("--no-agent")
         callers = []
