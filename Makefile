@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui storm
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -45,6 +45,9 @@ chaos: environment-dev ## real processes killed, a history checker judges what i
 	@CHAOS_SEEDS='$(or $(SEEDS),2)' exec $(HERE) -m tests.chaos.report \
 		$(if $(PROCESSES),-n $(PROCESSES) --dist worksteal) $(if $(ONLY),-k '$(ONLY)')
 
+storm: environment-dev ## real processes killed, frozen and cut off for a time, leases as shipped; FOR=60m, HUBS=2, SEED=1
+	@exec $(HERE) -m tests.chaos.storm --for $(or $(FOR),2m) --hubs $(or $(HUBS),1) --seed $(or $(SEED),0)
+
 e2e: ## a real browser against a real stack; writes screenshots/index.html
 	@$(PYTHON) scripts/environment.py --dev --page
 	@exec $(HERE) scripts/verify.py e2e
@@ -60,8 +63,8 @@ bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live a
 	@$(PYTHON) scripts/environment.py --dev --page
 	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES))
 
-guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, CASES=3, FULL=1, SEED=0, ROWS=S1,T26
-	@FRAMES='$(FRAMES)' CASES='$(CASES)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' exec $(HERE) -m tests.guard.report
+guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, FULL=1, ROWS=S1,T26, FOR=10m
+	@FRAMES='$(FRAMES)' CASES='$(CASES)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' FOR='$(FOR)' exec $(HERE) -m tests.guard.report
 
 words: environment-dev ## requests in words against the recipes: what is taken, offered, refused; 0 wrong takes
 	@exec $(HERE) -m tests.planner.corpus

@@ -15,12 +15,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
+import psutil
 from redis import Redis
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -40,8 +42,8 @@ HUBS = ("a", "b")
 class Pair(Stack):
     """The hubs `a` and `b`; `a` is started first. `agents` says at which hub each agent is."""
 
-    def __init__(self, home: Path) -> None:
-        super().__init__(home)
+    def __init__(self, home: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+        super().__init__(home, settings)
         self._ports = {name: free_port() for name in HUBS}
         self._server = EmbeddedRedis(home)
         self._hubs: dict[str, subprocess.Popen[bytes]] = {}
@@ -53,13 +55,13 @@ class Pair(Stack):
         asyncio.run(self._server.start())
         self._environment |= {
             "STARLOOM_REDIS_URL": self._server.url,
-            "STARLOOM_DATABASE_URL": f"sqlite:///{self.database}",
+            "STARLOOM_DATABASE_URL": self.database_url,
             "STARLOOM_SHARED": str(self.home / "shared"),
         }
         for name in HUBS:
             self.start_hub(name)
             self.until_ready(name)
-        self._worker = self.spawn([sys.executable, "-m", "starloom.jobs.worker"], "worker")
+        self.start_worker()
         for name, hub in agents.items():
             self._join(name, self.client_of(hub).address.url)
             self.start_agent(name)
@@ -84,18 +86,48 @@ class Pair(Stack):
             client.close()
         asyncio.run(self._server.stop())
 
+    @property
+    def database_url(self) -> str:
+        return f"sqlite:///{self.database}"
+
+    def start_worker(self) -> None:
+        self._worker = self.spawn([sys.executable, "-m", "starloom.jobs.worker"], "worker")
+
+    @property
+    def worker(self) -> psutil.Process:
+        assert self._worker is not None
+        return psutil.Process(self._worker.pid)
+
+    @property
+    def redis(self) -> psutil.Process:
+        assert self._server.pid is not None
+        return psutil.Process(self._server.pid)
+
+    def kill_worker(self) -> None:
+        """SIGKILL; `start_worker` brings it back."""
+        super().kill_worker()
+        assert self._worker is not None
+        self._worker.wait()
+
+    def start_redis(self) -> None:
+        """Start it again on what it left on its disk."""
+        asyncio.run(self._server.start())
+
     # -- hubs
 
     def start_hub(self, name: str) -> None:
-        own = {"STARLOOM_HOME": str(self._home_of(name)), "STARLOOM_PORT": str(self._ports[name])}
+        own = {"STARLOOM_HOME": str(self.home_of(name)), "STARLOOM_PORT": str(self._ports[name])}
         self._hubs[name] = self.spawn([sys.executable, "-m", "starloom.app"], f"hub-{name}", own)
 
-    def _home_of(self, name: str) -> Path:
+    def home_of(self, name: str) -> Path:
         return self.home / f"hub-{name}"
+
+    def port_of(self, name: str) -> int:
+        return self._ports[name]
 
     def client_of(self, name: str) -> Client:
         if name not in self._clients:
-            address = read_local(self._home_of(name))
+            address = read_local(self.home_of(name))
             assert isinstance(address, HubAddress), f"hub {name} left no address"
             self._clients[name] = Client(address)
         return self._clients[name]
@@ -107,7 +139,7 @@ class Pair(Stack):
 
     def cli(self, name: str, *words: str) -> tuple[int, str]:
         """Run `starloom` against one hub; return its exit code and what it said."""
-        argv = [sys.executable, "-m", "starloom.cli", words[0], "--hub", str(self._home_of(name)), *words[1:]]
+        argv = [sys.executable, "-m", "starloom.cli", words[0], "--hub", str(self.home_of(name)), *words[1:]]
         done = subprocess.run(
             argv, env=self._environment, capture_output=True, text=True, check=False, timeout=120 * SLOWER
         )
@@ -116,7 +148,7 @@ class Pair(Stack):
     def until_ready(self, name: str) -> None:
         def ready() -> bool:
             assert self._hubs[name].poll() is None, self.log(f"hub-{name}")
-            if read_local(self._home_of(name)) is None:
+            if read_local(self.home_of(name)) is None:
                 return False
             with contextlib.suppress(Problem):
                 return self.client_of(name).outside("/readyz")[0] == 200

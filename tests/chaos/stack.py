@@ -76,6 +76,7 @@ class Stack(Installation):
         self.accepted: dict[str, Accepted] = {}
         self.proxy: ThreadedProxy | None = None
         self.own_agent = ""
+        self.reconnect: tuple[str, ...] = ("--reconnect-most-s", "1")
         self._options: tuple[str, ...] = ()
         self._agents: dict[str, LocalAgent] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
@@ -226,7 +227,7 @@ class Stack(Installation):
 
     def start_agent(self, name: str) -> None:
         argv = [sys.executable, "-m", "starloom_agent", "run", "--home", str(self._agents[name].home), "--lab"]
-        self._running[name] = self.spawn([*argv, "--reconnect-most-s", "1"], f"agent-{name}")
+        self._running[name] = self.spawn([*argv, *self.reconnect], f"agent-{name}")
 
     def agent(self, name: str) -> psutil.Process:
         """Return the process of an agent; its runners are its children."""

@@ -22,6 +22,7 @@ class Application:
         self.told: list[str] = []
         self.may_read = asyncio.Event()
         self.offer: Any = None
+        self.server: Listener
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
@@ -40,6 +41,7 @@ class Application:
 async def served() -> AsyncIterator[tuple[Application, ClientConnection]]:
     app, port = Application(), free_port()
     server = Listener(server_config(app, host="127.0.0.1", port=port, drain_s=5, certificate=None, key=None))
+    app.server = server
     task = asyncio.create_task(server._serve())
     while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0)
@@ -87,3 +89,15 @@ async def test_who_no_longer_takes_reads_again() -> None:
         app.offer(None)
         await said(socket, "two")
         assert app.told == ["taken one", "read two"]
+
+
+async def test_a_socket_that_is_closing_does_not_upset_a_stop() -> None:
+    upset: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: upset.append(context))
+    async with served() as (app, socket):
+        await said(socket, "one")
+        app.offer.__self__.conn.send_close(1000)
+        app.may_read.set()
+        await app.server.shutdown()
+        await socket.wait_closed()
+    assert upset == []

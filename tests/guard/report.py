@@ -2,7 +2,8 @@
 
 Ends with one line of JSON; exit code 1 if anything in it is not as it must be. `FRAMES`, `CASES`, `FULL` and `SEED` say
 how much and from where, `ROWS` names the rows of the threat table (all, without it); a case that was not handled is
-printed with its seed and kept in `seeds.txt`.
+printed with its seed and kept in `seeds.txt`. With `FOR` (`10m`) nothing runs but the attackers over real processes, so
+long each; `FULL` runs them for a minute each beside the rest.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from starloom.access.guard import ROUTES
 from tests.edge.test_guard import routes_of
 from tests.edge.world import a_world
 from tests.guard import api, fuzzing
+from tests.guard.drivers import running
 from tests.guard.evil_device import Stage
 from tests.guard.frames import keep_seed
 from tests.guard.sockets import Siege, rss_bytes
 from tests.guard.threats import OWN, THREATS, Threat
+from tests.spans import seconds
 
 ROOT = Path(__file__).parents[2]
 MATRICES = ("tests/guard/test_matrix.py", "tests/edge/test_guard.py", "tests/edge/test_shield.py")
@@ -38,8 +41,12 @@ TESTS_S_MOST = 1800
 UNHANDLED_MOST = 10
 """A hub that answers no more would leave every further connection waiting: the siege ends with what it has."""
 TOLD_EVERY = 200
+ATTACKED = ("attacks", "attack_refusals", "attack_unlogged", "attack_effects")
 EVIL, EVIL_FULL = 100, 2_000
 """Connections of the device that lies, before its result and again after it."""
+
+DRIVEN_S = 60.0
+"""How long each attacker over real processes goes on with FULL."""
 
 Said = dict[str, int]
 
@@ -168,12 +175,24 @@ def _number(name: str, otherwise: int) -> int:
     return int(text) if text else otherwise
 
 
+def driven(named: list[str], span_s: float, seed: int) -> int:
+    """Run the attackers of these rows alone, all of them without a row; return the exit code."""
+    if unknown := sorted(set(named) - set(running.DRIVERS)):
+        print(f"no attacker goes on for a time for {', '.join(unknown)}; there are {', '.join(running.DRIVERS)}")
+        return 2
+    told = running.run(named or running.DRIVERS, span_s, seed)
+    print(json.dumps({"seed": seed, **told}))
+    return 1 if told["attack_unlogged"] or told["attack_effects"] else 0
+
+
 def main() -> int:
     frames, seed = _number("FRAMES", fuzzing.CI_FRAMES), _number("SEED", 0)
     named = os.environ.get("ROWS", "").replace(",", " ").upper().split()
     if unknown := sorted(set(named) - {row.id for row in THREATS}):
         print(f"ROWS names no row of the threat table: {', '.join(unknown)}")
         return 2
+    if span := os.environ.get("FOR", ""):
+        return driven(named, seconds(span), seed)
     rows = tuple(row for row in THREATS if row.id in named) if named else THREATS
     passed, printed = tests(rows)
     states = {row.id: judged(row, passed) for row in rows}
@@ -190,7 +209,9 @@ def main() -> int:
         lambda: asyncio.run(lied(EVIL_FULL if os.environ.get("FULL") else EVIL, seed)),
         lambda: asyncio.run(asked(_number("CASES", 3), seed)),
     ]
-    told: Said = {}
+    if os.environ.get("FULL"):
+        parts.append(lambda: running.run([row.id for row in rows], DRIVEN_S, seed))
+    told: Said = dict.fromkeys(ATTACKED, 0)
     for part in parts:
         for name, count in part().items():
             told[name] = told.get(name, 0) + count
@@ -203,8 +224,16 @@ def main() -> int:
     names = (
         "routes unguarded frames_mutated unhandled schemathesis_cases server_errors threats threats_green canary_hits"
     )
-    print(json.dumps({name: told[name] for name in names.split()}))
-    wrong = told["unguarded"] + told["unhandled"] + told["server_errors"] + abs(told["canary_hits"]) + len(red)
+    print(json.dumps({name: told[name] for name in (*names.split(), *ATTACKED)}))
+    wrong = (
+        told["attack_unlogged"]
+        + told["attack_effects"]
+        + told["unguarded"]
+        + told["unhandled"]
+        + told["server_errors"]
+        + abs(told["canary_hits"])
+        + len(red)
+    )
     return 1 if wrong or told["threats"] != told["threats_green"] else 0
 
 

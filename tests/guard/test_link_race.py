@@ -6,31 +6,24 @@ process of its own that Landlock holds. Git opens files itself, so it is raced i
 
 from __future__ import annotations
 
-import json
-import shutil
-import threading
 import time
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from starloom_agent.calls import CallSpec, Ended
-from starloom_agent.sandbox import levels
 from starloom_agent.tools import beneath, registry
 from starloom_agent.tools.interface import ToolContext
 from starloom_protocol.entities import FileOut
-from tests.device_agents.played_call import Call, Loop
-from tests.device_agents.test_artifacts import Store, handler
+from tests.device_agents.played_call import Loop
+from tests.device_agents.test_artifacts import Store
+from tests.guard.confined import as_a_device, storing
 from tests.guard.links import CANARY, ROUNDS, Place, Swapper, attacks, furnish
 from tests.waiting import PATIENCE_S
 
 RACE_S = 0.1 * ROUNDS
 CALLS = ROUNDS
 TOOLS = {tool.name: tool for tool in registry.all_tools()}
-SANDBOX = levels.find()
 
 
 @pytest.fixture(scope="module")
@@ -96,48 +89,8 @@ def test_no_tool_leaves_its_folder(name: str, way: str, place: Place, monkeypatc
 
 @pytest.fixture
 def hub(place: Place) -> Iterator[tuple[Store, Path]]:
-    store = Store()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(store))
-    server.handle_error = lambda *_: None  # type: ignore[method-assign]
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    for kept in place.device.store.folder.iterdir():
-        store.whole[kept.name] = kept.read_bytes()
-    (place.outside.parent / "run").mkdir()
-    connection = place.outside.parent / "run/connection.json"
-    connection.write_text(json.dumps({"hub": f"http://127.0.0.1:{server.server_port}", "token": "t1"}))
-    yield store, connection
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def as_a_device(loop: Loop, place: Place, connection: Path, tool: str, args: dict[str, Any], **more: Any) -> Ended:
-    """Run one call as an agent does."""
-    work = place.outside.parent / "work"
-    shutil.rmtree(work, ignore_errors=True)
-    spec = CallSpec(
-        args=json.dumps(args),
-        cage=str(SANDBOX.layer or "") if TOOLS[tool].caged else "none",
-        confined=TOOLS[tool].confined,
-        connection_file=str(connection),
-        effectless=False,
-        fence="1.2",
-        module=registry.module_of()[tool],
-        # A granted folder that lies in another one is exchanged as well.
-        read=[str(place.docs), str(place.docs / "inner")],
-        reads=list(TOOLS[tool].reads),
-        start_to_close_s=20.0,
-        tool=tool,
-        workdir=str(work),
-        write=[str(place.docs)],
-        **more,
-    )
-    call = Call(loop, spec)
-    try:
-        return call.end()
-    finally:
-        call.close()
+    with storing(place) as made:
+        yield made
 
 
 @pytest.mark.parametrize("name", NAMES)

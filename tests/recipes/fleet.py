@@ -23,9 +23,10 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from starloom.cli.agents import LocalAgent, join
@@ -234,9 +235,11 @@ class Running:
 class Fleet(Installation):
     """The hub with its devices; use the fixture, or `running`."""
 
-    def __init__(self, home: Path) -> None:
-        super().__init__(home)
-        self._devices = {name: Device(self, name) for name in PROFILES}
+    def __init__(
+        self, home: Path, settings: Mapping[str, str] = MappingProxyType({}), names: Iterable[str] = PROFILES
+    ) -> None:
+        super().__init__(home, settings)
+        self._devices = {name: Device(self, name) for name in names}
 
     def device(self, name: str) -> Device:
         return self._devices[name]

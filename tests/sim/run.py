@@ -22,10 +22,10 @@ from tests.sim.schedule import Outcome, play
 from tests.sim.script import PAIR_FROM, draw
 from tests.sim.shrink import Shrinking
 from tests.sim.story import story
+from tests.spans import seconds
 
 SEEDS = Path(__file__).parent / "seeds.txt"
 TOLD_EVERY = 1_000
-_UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def known_seeds() -> list[int]:
@@ -54,10 +54,6 @@ def seeds_from(first: int, hubs: int) -> Iterator[int]:
             yield PAIR_FROM + first + number // 3
         else:
             yield first + number - number // 3
-
-
-def _seconds(text: str) -> float:
-    return float(text[:-1]) * _UNITS[text[-1]] if text[-1] in _UNITS else float(text)
 
 
 def tell(outcome: Outcome, shrink_s: float) -> None:
@@ -119,10 +115,10 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--hubs", type=int, choices=(0, 1, 2), default=0, help="schedules with so many; 0: both kinds")
-    parser.add_argument("--for", dest="span_s", type=_seconds, default=0.0, metavar="30m")
+    parser.add_argument("--for", dest="span_s", type=seconds, default=0.0, metavar="30m")
     parser.add_argument("--stop-at-first", action="store_true", help="end with the first failing schedule")
     parser.add_argument("--shrink-s", type=float, default=60.0, help="how long to make a failing schedule smaller")
-    parser.add_argument("--within", type=_seconds, default=0.0, metavar="4m", help="end when this time is over")
+    parser.add_argument("--within", type=seconds, default=0.0, metavar="4m", help="end when this time is over")
     parser.add_argument("--forget", action="store_true", help="do not add failing seeds to seeds.txt")
     parser.add_argument("--processes", type=int, default=1, help="how many play side by side")
     options = parser.parse_args()

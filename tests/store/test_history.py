@@ -206,7 +206,7 @@ async def test_a_file_that_is_no_database_says_so(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     path.write_bytes(b"not a database" * 100)
     database = open_database(f"sqlite:///{path}")
-    with pytest.raises(Unavailable, match=r"SQLite .*history\.db failed"):
+    with pytest.raises(Unavailable, match=r"SQLite .*history\.db is corrupt"):
         await database.migrate()
     await database.close()
 

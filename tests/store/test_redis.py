@@ -343,7 +343,7 @@ async def test_a_redis_by_address_works_alike(world: RedisWorld) -> None:
 async def test_a_history_that_cannot_be_migrated_is_said_at_opening(tmp_path: Path) -> None:
     path = tmp_path / "broken.db"
     path.write_bytes(b"not a database" * 100)
-    with pytest.raises(Unavailable, match=r"broken\.db failed"):
+    with pytest.raises(Unavailable, match=r"broken\.db is corrupt"):
         await open_store("unix:///nowhere.sock", f"sqlite:///{path}")
 
 

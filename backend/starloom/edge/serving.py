@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 from websockets.http11 import Request
-from websockets.protocol import Protocol, State
+from websockets.protocol import State
 
 from starloom.edge.connections import BoundedHttp, Places
 from starloom.edge.handshake import TAKE, Taker
@@ -125,6 +125,13 @@ class Talk(WebSocketsSansIOProtocol):
     def give_way(self) -> None:
         self.transport.abort()
 
+    def shutdown(self) -> None:
+        """Say goodbye, but not to a peer that is closing: uvicorn 0.54 does, which the websocket protocol refuses."""
+        if self.conn.state is State.CLOSING:
+            self.transport.close()
+        else:
+            super().shutdown()
+
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
         if self.response.status_code == 101:
@@ -162,18 +169,12 @@ class Talk(WebSocketsSansIOProtocol):
 
 
 class Listener(uvicorn.Server):
-    """A server that ends whole: no socket upsets its end, and none outlives it.
+    """A server that ends whole: no socket outlives it.
 
-    uvicorn 0.54 says goodbye also to a socket that its peer is just closing, which the websocket protocol refuses; and
-    it leaves a TLS connection open whose peer does not answer the end of the encryption.
+    uvicorn 0.54 leaves a TLS connection open whose peer does not answer the end of the encryption.
     """
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for connection in list(self.server_state.connections):
-            talk = getattr(connection, "conn", None)
-            if isinstance(talk, Protocol) and talk.state is State.CLOSING:
-                self.server_state.connections.discard(connection)
-                connection.transport.close()
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()

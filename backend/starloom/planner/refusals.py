@@ -31,12 +31,16 @@ def what_to_ask(fleet: FleetView) -> str:
     return f"{first} Say it in English, for example {shown}."
 
 
+_LENDS_PICTURES = ("fs.find", "artifact.put")
+
+
 def examples(fleet: FleetView) -> tuple[str, ...]:
     """Return requests in words that fit a recipe, with the names of devices that are here; none without a device."""
     devices = sorted(fleet.devices, key=lambda device: (device.demo, not device.online, device.name))
     if not devices:
         return ()
-    first, phone = devices[0], next((device for device in devices if _is_phone(device)), None)
+    first = devices[0]
+    phone = next((device for device in devices if _is_phone(device) and device.can(_LENDS_PICTURES)), None)
     other = next((device for device in devices if device not in (first, phone)), None)
     asked = ["how are my machines"]
     if phone is not None and phone is not first:
