@@ -85,6 +85,7 @@ async def test_only_the_named_doors_are_open_to_anyone() -> None:
         ("GET", "/{path:path}"),
         ("HEAD", "/{path:path}"),
         ("POST", "/agent/join"),
+        ("POST", "/agent/leave"),
         ("GET", "/agent/join/{enrollment}"),
         ("GET", "/agent/join.py"),
         ("GET", "/agent/requirements.txt"),

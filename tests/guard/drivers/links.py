@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from starloom_protocol.vocabulary import Outcome
+from tests.device_agents.played_call import Loop
 from tests.device_agents.test_artifacts import Store
 from tests.guard.confined import as_a_device, storing
 from tests.guard.drivers.tally import AttackTally, Stopwatch
@@ -18,7 +19,17 @@ AT_ONCE = 3
 
 
 def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:
-    tally, chance, number = AttackTally(), random.Random(seed), 0
+    tally, chance = AttackTally(), random.Random(seed)
+    loop = Loop(warm=True)
+    try:
+        _drive(home, loop, clock, tally, chance)
+    finally:
+        loop.close()
+    return tally
+
+
+def _drive(home: Path, loop: Loop, clock: Stopwatch, tally: AttackTally, chance: random.Random) -> None:
+    number = 0
     while not clock.over() or not tally.attacks:
         root = home / f"place{number}"
         root.mkdir()
@@ -33,13 +44,13 @@ def drive(home: Path, clock: Stopwatch, seed: int) -> AttackTally:
             furnish(place, git=True)
             ways = attacks(place)
         with storing(place) as (store, connection):
-            _race(place, store, connection, *ways[name], tally, chance)
+            _race(loop, place, store, connection, *ways[name], tally, chance)
         shutil.rmtree(root)
         number += 1
-    return tally
 
 
 def _race(
+    loop: Loop,
     place: Place,
     store: Store,
     connection: Path,
@@ -52,7 +63,7 @@ def _race(
         store.whole[kept.name] = kept.read_bytes()
     before = place.seen_outside()
     with Swapper(place):
-        ends = [as_a_device(place, connection, tool, args) for _ in range(chance.randint(1, AT_ONCE))]
+        ends = [as_a_device(loop, place, connection, tool, args) for _ in range(chance.randint(1, AT_ONCE))]
     tally.attacks += len(ends)
     for end in ends:
         if end.outcome is not Outcome.OK:
