@@ -39,6 +39,7 @@ TERM_GRACE_S: Final = 2.0
 _READ_BYTES: Final = 64 * 1024
 _KILL_AGAIN_S: Final = 0.1
 _KEEP_WITHIN_S: Final = 5.0
+_BETWEEN_PROGRAMS_S: Final = 0.5
 _DESCRIPTORS: Final = 3
 _TOOL_SOCKET: Final = 3
 _ABOVE: Final = 10
@@ -278,14 +279,18 @@ class _Call:
 
     def end_rest(self) -> None:
         """What the tool left running ends with it, but for what a call that succeeded has left on purpose."""
-        deadline = time.monotonic() + TERM_GRACE_S
-        while time.monotonic() < deadline:
+        now = time.monotonic()
+        deadline, decide_at = now + TERM_GRACE_S, now + _BETWEEN_PROGRAMS_S
+        while (now := time.monotonic()) < deadline:
             left = usage.below(os.getpid())
-            if self.keep:
-                left = [pid for pid in left if processes.token_of(pid) not in self.keep]
+            tokens = {pid: processes.token_of(pid) for pid in left} if self.keep else {}
+            left = [pid for pid in left if not tokens or tokens[pid] not in (self.keep or ())]
             if not left:
                 return
             for pid in left:
+                if tokens and tokens[pid] is None and now < decide_at:
+                    # It may be one that stays, just becoming another program: then its environment is empty.
+                    continue
                 self._signal(pid, signal.SIGKILL)
             time.sleep(0.002)
             processes.reap()

@@ -121,12 +121,18 @@ def reap() -> list[tuple[int, int]]:
 TOKEN_NAME = "STARLOOM_DETACHED"
 
 
-def token_of(pid: int) -> str:
-    """Return the token with which a process was started, by whatever steps; empty where there is none."""
+def token_of(pid: int) -> str | None:
+    """Return the token with which a process was started, by whatever steps; empty where there is none.
+
+    None where its environment cannot be read now: it has ended, or is between two programs.
+    """
     try:
-        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        raw = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
-        return ""
+        return None
+    if not raw:
+        return None
+    words = raw.split(b"\0")
     mark = f"{TOKEN_NAME}=".encode()
     return next((word.removeprefix(mark).decode(errors="replace") for word in words if word.startswith(mark)), "")
 
