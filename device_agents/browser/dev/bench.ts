@@ -53,6 +53,7 @@ export function made(name: string, run: (call: Call) => Promise<unknown>, more: 
     effects: ["read"],
     repeatability: "never",
     resumes: false,
+    gives: z.unknown(),
     probe: () => null,
     run,
     ...more,
