@@ -22,6 +22,7 @@ def plans(chance: random.Random) -> dict[str, Json]:
     code = f"import os,json\njson.dump([os.environ['X'][::-1], '{word}'], open('result.json', 'w'))"
     leak = {"id": "leak", "tool": "python.run", "args": {"code": code, "env": {"X": {"secret": SECRET}}}, **on}
     look = {"id": "look", "tool": "disk.usage", **on}
+    send = {"id": "send", "tool": "artifact.put", "args": {"paths": [GRANTED]}, **on}
     kill = {"tool": "process.kill", "args": {"pid": chance.randrange(2, 4_000_000), "name": word}}
     wipe = {"tool": "shell.run", "args": {"argv": ["rm", "-rf", f"./{GRANTED}"]}}
     rule = {"name": "r", "when": {"task": "look", "event": "succeeded"}, "edit": [{"add_task": leak}], "reason": word}
@@ -37,7 +38,7 @@ def plans(chance: random.Random) -> dict[str, Json]:
         "kill": _plan(word, chance, {"id": "kill", **kill, **on}, other),
         "wipe": _plan(word, chance, {"id": "wipe", **wipe, **on}),
         "undo": _plan(word, chance, {**look, "undo": kill}),
-        "files_out": _plan(word, chance, {**look, "files_out": [{"output": "/files/0", "to": GRANTED}]}, again),
+        "files_out": _plan(word, chance, {**send, "files_out": [{"output": "/files/0", "to": GRANTED}]}, again),
         "hidden": _plan(word, chance, write, {"id": "kill", **kill, **on}),
     }
 
