@@ -24,6 +24,7 @@ HARMLESS = re.compile(r"/api/v1/(live|constellations/preview|schedule-preview)")
 OF_A_TASK = ("button.node", "button.pip", "button.taskrow")
 ANSWER_MS = 1_500 * SLOWER
 STEP_MS = 25
+PRESSES = 2
 
 # A control that is on already, or says why it cannot be used, owes no answer.
 _CONTROLS = """() => {
@@ -134,7 +135,8 @@ class Walk:
             if kind in self.pressed or only not in name:
                 continue
             self.pressed.add(kind)
-            if not self._press(page, hand, path, ready, name):
+            # What the first press missed because the page still moved, the second one meets.
+            if not any(self._press(page, hand, path, ready, name) for _ in range(PRESSES)):
                 self.dead.append(f"{path}: {name}")
 
     def _open(self, page: Page, path: str, ready: str) -> None:
