@@ -15,6 +15,7 @@ import httpx
 import pytest
 from fastapi import Request
 
+from starloom.cli.agents import computer_name
 from starloom.cli.discovery import hub_option
 from starloom.cli.typed import program, typed
 from starloom.edge.typed_here import TypedHere
@@ -99,6 +100,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     made = Installation(home, {"PATH": OUTSIDE, "HOME": str(home)})
     try:
         made.up()
+        made.until_online(computer_name())
         yield made
     finally:
         made.close()
