@@ -24,7 +24,9 @@ HARMLESS = re.compile(r"/api/v1/(live|constellations/preview|schedule-preview)")
 OF_A_TASK = ("button.node", "button.pip", "button.taskrow")
 ANSWER_MS = 1_500 * SLOWER
 STEP_MS = 25
-PRESSES = 2
+STILL_MS = 300
+"""So long nothing on the page changes before a press: what changes by itself is no answer, and no press misses."""
+STILL_WITHIN_MS = 5_000 * SLOWER
 
 # A control that is on already, or says why it cannot be used, owes no answer.
 _CONTROLS = """() => {
@@ -54,6 +56,13 @@ _CONTROLS = """() => {
   }
   return found;
 }"""
+_SETTLE = """() => {
+  window.walkChanged = performance.now();
+  new MutationObserver(() => { window.walkChanged = performance.now(); })
+    .observe(document.documentElement, {subtree: true, childList: true, characterData: true,
+      attributes: true, attributeFilter: ["style", "class", "transform", "aria-busy", "hidden"]});
+}"""
+_STILL_MS = "() => performance.now() - window.walkChanged"
 _AIM = """(name) => {
   const one = [...document.querySelectorAll("[data-walk]")].find((each) => each.dataset.walk === name);
   if (!one) return null;
@@ -135,9 +144,22 @@ class Walk:
             if kind in self.pressed or only not in name:
                 continue
             self.pressed.add(kind)
-            # What the first press missed because the page still moved, the second one meets.
-            if not any(self._press(page, hand, path, ready, name) for _ in range(PRESSES)):
+            if not self._press(page, hand, path, ready, name):
                 self.dead.append(f"{path}: {name}")
+
+    def _aim(self, page: Page, name: str) -> Any:
+        """Return where a control stands once the page is still; what comes late moves what is there."""
+        page.evaluate(_SETTLE)
+        waited, last = 0.0, None
+        while True:
+            page.evaluate(_CONTROLS)
+            aim = page.evaluate(_AIM, name)
+            still = aim == last and page.evaluate(_STILL_MS) >= STILL_MS
+            if (still and aim and not aim["cover"]) or waited >= STILL_WITHIN_MS:
+                return aim
+            last = aim
+            page.wait_for_timeout(STEP_MS)
+            waited += STEP_MS
 
     def _open(self, page: Page, path: str, ready: str) -> None:
         page.goto(path)
@@ -145,12 +167,7 @@ class Walk:
 
     def _press(self, page: Page, hand: Hand, path: str, ready: str, name: str) -> bool:
         self._open(page, path, ready)
-        for _ in range(40):  # what comes late moves what is there
-            page.evaluate(_CONTROLS)
-            aim = page.evaluate(_AIM, name)
-            if aim and not aim["cover"]:
-                break
-            page.wait_for_timeout(STEP_MS)
+        aim = self._aim(page, name)
         if aim is None:
             return True  # gone with what it was about
         if aim["cover"]:
