@@ -57,7 +57,8 @@ def test_no_control_stays_silent(
         for path, ready in {**OF_A_CONSTELLATION, **(OTHERS if WHOLE else {})}.items():
             walk.over(page, Hand(page, touch), path.format(sample=sample.constellation), ready)
     context.close()
-    print(f"\n{size} {theme}: {json.dumps({'controls': len(walk.pressed), 'dead_controls': len(walk.dead)})}")
+    figures = {"controls": len(walk.pressed), "dead_controls": len(walk.dead), "missed_presses": walk.missed}
+    print(f"\n{size} {theme}: {json.dumps(figures)}")
     assert len(walk.pressed) > 15, walk.pressed
     assert not walk.dead, "\n".join(walk.dead)
 

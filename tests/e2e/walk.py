@@ -2,6 +2,9 @@
 
 An answer is a change of the document, the address, the focus of a field, a request, a window, a download or a file
 dialog. Requests that would change the hub count as answers and go no further, so a walk leaves everything as it was.
+
+A control is silent if a click reached it and nothing followed. A press that never became a click of this control, on a
+machine that draws more slowly than it is touched, is tried again; a control that no press reaches is named as well.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ HARMLESS = re.compile(r"/api/v1/(live|constellations/preview|schedule-preview)")
 
 OF_A_TASK = ("button.node", "button.pip", "button.taskrow")
 ANSWER_MS = 1_500 * SLOWER
+PRESSES = 3
 STEP_MS = 25
 STILL_MS = 300
 """So long nothing on the page changes before a press: what changes by itself is no answer, and no press misses."""
@@ -77,7 +81,14 @@ _AIM = """(name) => {
 _WATCH = """(name) => {
   const one = [...document.querySelectorAll("[data-walk]")].find((each) => each.dataset.walk === name);
   const plain = (text) => (text ?? "").replaceAll(/\\d+|ms|s|min|h/g, "");
-  window.walked = {answers: [], at: location.href, value: one.checked};
+  window.walked = {answers: [], at: location.href, value: one.checked, reached: false, hit: "nothing"};
+  const reach = (event) => {
+    window.walked.hit = event.target.outerHTML?.slice(0, 90) ?? "the document";
+    window.walked.reached ||= one.contains(event.target) || Boolean(event.target.closest?.("label")?.contains(one));
+  };
+  window.walkReach && removeEventListener("click", window.walkReach, true);
+  window.walkReach = reach;
+  addEventListener("click", reach, true);
   const note = (what) => window.walked.answers.length < 5 && window.walked.answers.push(what);
   window.walkWatch?.disconnect();
   window.walkWatch = new MutationObserver((list) => {
@@ -101,6 +112,9 @@ _ANSWERED = """(name) => {
     document.activeElement?.matches("input, select, textarea") && document.activeElement === one;
 }"""
 
+# After a change of the page there is nothing to ask: that is an answer.
+_REACHED = "() => window.walked ?? {reached: true, hit: ''}"
+
 
 @dataclass
 class Walk:
@@ -113,6 +127,7 @@ class Walk:
     dead: list[str]
     each_task: bool = False
     sent: int = 0
+    missed: int = 0
 
     @contextmanager
     def watching(self, page: Page) -> Iterator[None]:
@@ -144,8 +159,7 @@ class Walk:
             if kind in self.pressed or only not in name:
                 continue
             self.pressed.add(kind)
-            if not self._press(page, hand, path, ready, name):
-                self.dead.append(f"{path}: {name}")
+            self._press(page, hand, path, ready, name)
 
     def _aim(self, page: Page, name: str) -> Any:
         """Return where a control stands once the page is still; what comes late moves what is there."""
@@ -165,17 +179,28 @@ class Walk:
         page.goto(path)
         page.locator(ready).first.wait_for()
 
-    def _press(self, page: Page, hand: Hand, path: str, ready: str, name: str) -> bool:
-        self._open(page, path, ready)
-        aim = self._aim(page, name)
-        if aim is None:
-            return True  # gone with what it was about
-        if aim["cover"]:
-            self.dead.append(f"{path}: {name} lies under {aim['cover']}")
-            return True
-        page.evaluate(_WATCH, name)
-        before = self.sent
-        hand.press(*aim["at"])
+    def _press(self, page: Page, hand: Hand, path: str, ready: str, name: str) -> None:
+        for _ in range(PRESSES):
+            self._open(page, path, ready)
+            aim = self._aim(page, name)
+            if aim is None:
+                return  # gone with the thing that it belonged to
+            if aim["cover"]:
+                self.dead.append(f"{path}: {name} lies under {aim['cover']}")
+                return
+            page.evaluate(_WATCH, name)
+            before = self.sent
+            hand.press(*aim["at"])
+            if self._answered(page, name, before):
+                return
+            press = page.evaluate(_REACHED)
+            if press["reached"]:
+                self.dead.append(f"{path}: {name}")
+                return
+            self.missed += 1
+        self.dead.append(f"{path}: {name} is not reached by {PRESSES} presses, the last one hit {press['hit']}")
+
+    def _answered(self, page: Page, name: str, before: int) -> bool:
         waited = 0.0
         while waited < ANSWER_MS:
             if self.sent > before or page.evaluate(_ANSWERED, name):

@@ -11,6 +11,7 @@ import {
   ReactFlowProvider,
   useReactFlow,
   useStore,
+  type Viewport,
   ViewportPortal,
 } from "@xyflow/react";
 import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -90,34 +91,34 @@ function Scene(props: GraphProps) {
   const flow = useReactFlow<BlockNode>();
   const cards = useCardsInView(drawing, placed);
   const moved = useRef(false);
+  // Cards that stood elsewhere for one frame would be pressed where they no longer are.
+  const [fitted, setFitted] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const fitAll = useCallback(
     (duration: number) => {
       const element = box.current;
       if (!element || !ready) return;
       const free = { width: element.clientWidth - 32, height: element.clientHeight - covered.top - covered.bottom };
+      const move = (to: Viewport) => void flow.setViewport(to, { duration }).then((done) => done && setFitted(true));
       if (down) {
         const zoom = Math.max(readable, Math.min(1, free.width / placed.width));
         const at = placed.at.get(firstToSee(drawing, model, fleet)) ?? { x: 0, y: 0 };
         const [over, below] = [placed.width * zoom - free.width, placed.height * zoom - free.height];
         const x = over <= 0 ? (element.clientWidth - placed.width * zoom) / 2 : 16 - Math.min(at.x * zoom, over);
         const y = covered.top + (below <= 0 ? -below / 2 : -Math.min(at.y * zoom, below));
-        void flow.setViewport({ x, y, zoom }, { duration });
+        move({ x, y, zoom });
         return;
       }
       const zoom = Math.max(0.02, Math.min(1, free.width / placed.width, free.height / placed.height));
       if (zoom < readable) {
         // Too small to read here: rather a part of it, beginning where something is to be looked at.
         const at = placed.at.get(firstToSee(drawing, model, fleet)) ?? { x: 0, y: 0 };
-        void flow.setViewport(
-          { x: 16 - at.x * readable, y: covered.top - at.y * readable, zoom: readable },
-          { duration },
-        );
+        move({ x: 16 - at.x * readable, y: covered.top - at.y * readable, zoom: readable });
         return;
       }
       const x = (element.clientWidth - placed.width * zoom) / 2;
       const y = covered.top + (free.height - placed.height * zoom) / 2;
-      void flow.setViewport({ x, y, zoom }, { duration });
+      move({ x, y, zoom });
     },
     [flow, ready, covered.top, covered.bottom, placed, drawing, readable, down, model, fleet],
   );
@@ -191,7 +192,12 @@ function Scene(props: GraphProps) {
   return (
     <GraphContext value={scene}>
       <Mirror label="Graph as a tree: up and down read on, left and right walk the dependencies" />
-      <div className={`flow ${hovered ? "over" : ""}`} aria-hidden="true" ref={box} {...handlers}>
+      <div
+        className={`flow ${hovered ? "over" : ""} ${fitted ? "" : "unfitted"}`}
+        aria-hidden="true"
+        ref={box}
+        {...handlers}
+      >
         <ReactFlow<BlockNode>
           nodes={nodes}
           edges={[]}
