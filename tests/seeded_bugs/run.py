@@ -1,8 +1,10 @@
 """`python -m tests.seeded_bugs.run [WORDS]`: puts each bug into a copy of the code and shows that the tests catch it.
 
-Ends with one line of JSON {bugs, caught}; exit code 1 if one was not caught by the layer that must. A bug is caught by
-a failed test or a violation, never by a copy that does not run. The copy is the whole tree, lives in a temporary
-directory and is run with a bound on time; the working tree is never touched.
+Each layer runs once without any bug first: only a layer that passes there can show anything, and the bugs of any other
+count as not caught. The verdict of each layer and bug is printed as it is known. Ends with one line of JSON
+{bugs, caught}; exit code 1 if one was not caught by the layer that must. A bug is caught by a failed test or a
+violation, never by a copy that does not run. The copy is the whole tree, lives in a temporary directory and is run with
+a bound on time, which `TESTS_SLOWER` multiplies; the working tree is never touched.
 """
 
 from __future__ import annotations
@@ -21,14 +23,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tests.seeded_bugs.bugs import BUGS, Bug
+from tests.waiting import SLOWER
 
 _T = TypeVar("_T")
 _COUNT = re.compile(r"(\d+) (passed|failed|errors?)\b")
 ROOT = Path(__file__).resolve().parents[2]
-BOUND_S = 900
+BOUND_S: Final = 900 * SLOWER
+TOLD_MOST = 2000
+"""Characters of what a layer printed that are told when it came to no verdict."""
+
 COMMANDS = {
     "core": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/core"],
     "engine": ["-m", "pytest", "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/engine"],
@@ -100,11 +106,15 @@ def fails(layer: str, folder: Path) -> tuple[bool, str]:
         )
     except subprocess.TimeoutExpired as expired:
         # A slow machine would otherwise catch every bug; a schedule that does not end says so in virtual time.
-        raise Broken(f"the {layer} tests did not end within {BOUND_S} s") from expired
+        raise Broken(
+            f"the {layer} tests did not end within {BOUND_S:g} s. The way out: PROCESSES=1, a quieter machine, or more "
+            f"time for everything, as with TESTS_SLOWER={max(2, round(2 * SLOWER))}"
+        ) from expired
     lines = [line for line in done.stdout.splitlines() if line.strip()]
     found = found_wrong(lines[-1] if lines else "")
     if found is None or done.returncode != int(found):
-        raise Broken(f"the {layer} tests could not run: {done.stdout[-2000:]} {done.stderr[-2000:]}")
+        told = f"{done.stdout[-TOLD_MOST:]}\n{done.stderr[-TOLD_MOST:]}".strip()
+        raise Broken(f"the {layer} tests came to no verdict and ended with {done.returncode}:\n{told}")
     return found, _last_words(lines)
 
 
@@ -129,6 +139,22 @@ def _last_words(lines: list[str]) -> str:
     violations = [line.strip() for line in lines if line.startswith("  ") and not line.startswith("   ")]
     found = errors or violations or lines[-1:] or ["nothing"]
     return found[0][:150]
+
+
+def sound(layer: str, folder: Path) -> bool:
+    """Run a layer on a copy without any bug; tell and return whether it passes."""
+    begun = time.monotonic()
+    try:
+        wrong, words = fails(layer, folder)
+    except Broken as broken:
+        print(f"BROKEN     {layer:4} without any bug: {broken}", flush=True)
+        return False
+    if wrong:
+        command = " ".join(("python", *COMMANDS[layer]))
+        print(f"RED        {layer:4} without any bug: {words}. To see it: {command}", flush=True)
+        return False
+    print(f"sound      {layer:4} {time.monotonic() - begun:5.1f} s  without any bug", flush=True)
+    return True
 
 
 def tried(bug: Bug, folder: Path) -> bool:
@@ -171,12 +197,12 @@ def main() -> int:
                 copies.put(folder)
 
         layers = list(dict.fromkeys(bug.by for bug in chosen))
-        sound = pool.map(lambda layer: on_a_copy(partial(fails, layer)), layers)
-        for layer, (wrong, words) in zip(layers, sound, strict=True):
-            if wrong:
-                print(f"the {layer} tests fail without any bug: {words}")
-                return 1
-        caught = sum(pool.map(lambda bug: on_a_copy(partial(tried, bug)), chosen))
+        passing = pool.map(lambda layer: on_a_copy(partial(sound, layer)), layers)
+        shows = dict(zip(layers, passing, strict=True))
+        caught = sum(pool.map(lambda bug: on_a_copy(partial(tried, bug)), (bug for bug in chosen if shows[bug.by])))
+    for bug in chosen:
+        if not shows[bug.by]:
+            print(f"NOT SHOWN  {bug.by:4} {bug.name}: the {bug.by} tests do not pass without it")
     print(json.dumps({"bugs": len(chosen), "caught": caught}))
     return 0 if caught == len(chosen) else 1
 

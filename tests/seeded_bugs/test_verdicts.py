@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.seeded_bugs.run import COMMANDS, ROOT, Broken, copy_to, fails, found_wrong
+from tests.seeded_bugs.run import COMMANDS, ROOT, Broken, copy_to, fails, found_wrong, sound
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,32 @@ def test_a_copy_that_cannot_run_catches_nothing(tmp_path: Path, layer: str) -> N
     (tmp_path / "tests" / "__init__.py").write_text("raise ImportError('a module is missing')\n")
     with pytest.raises(Broken):
         fails(layer, tmp_path)
+
+
+def test_a_baseline_out_of_time_is_told_and_nothing_is_caught() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.seeded_bugs.run", "a result of another incarnation counts"],
+        cwd=ROOT,
+        env={**os.environ, "TESTS_SLOWER": "0.0001"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "Traceback" not in told
+    assert "the core tests did not end within 0.09 s. The way out: PROCESSES=1" in told
+    assert "NOT SHOWN  core a result of another incarnation counts" in told
+    assert json.loads(done.stdout.splitlines()[-1]) == {"bugs": 1, "caught": 0}
+
+
+def test_a_baseline_that_fails_says_how_to_see_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tests" / "core").mkdir(parents=True)
+    (tmp_path / "tests" / "core" / "test_it.py").write_text("def test_it() -> None:\n    assert 1 == 2, 'AssertionError'\n")
+    assert not sound("core", tmp_path)
+    told = capsys.readouterr().out
+    assert told.startswith("RED        core without any bug: ")
+    assert "To see it: python -m pytest" in told
 
 
 def test_a_copy_is_the_whole_tree(tmp_path: Path) -> None:
