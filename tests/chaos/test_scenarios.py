@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -70,7 +71,8 @@ def test_a_scenario_that_must_fail_does_fail_and_says_why(place: Path) -> None:
     done = run(str(file), place=place)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Not met:" in done.stdout
-    assert "task work was begun 2 times by the devices' ledgers, expected was once" in done.stdout
+    # On a starved machine a lease may run out as well: each round more is one beginning more.
+    assert re.search(r"task work was begun [2-9] times by the devices' ledgers, expected was once", done.stdout)
     assert "a fault did not happen: the redis is killed" in done.stdout
     assert "logs and ledgers are kept in" in done.stderr
     assert list(left_over(place)) == []

@@ -47,6 +47,12 @@ _CONTROLS = """() => {
     const box = one.getBoundingClientRect();
     const style = getComputedStyle(one);
     if (box.width < 2 || box.height < 2 || style.visibility === "hidden" || one.closest(".sr")) continue;
+    const flow = one.closest(".react-flow");
+    if (one.closest(".react-flow__viewport")) {
+      // A drawing is panned, not scrolled: a card outside its view, or below a panel, is not to be seen.
+      const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+      if (!hit || !flow.contains(hit) || !(one.contains(hit) || hit.contains(one))) continue;
+    }
     if (one.disabled || one.getAttribute("aria-disabled") === "true") continue;
     if (one.matches("[aria-current], [aria-selected=true], [aria-pressed=true], input:checked[type=radio]")) continue;
     if (one.href && one.href === location.href) continue;
@@ -70,7 +76,8 @@ _STILL_MS = "() => performance.now() - window.walkChanged"
 _AIM = """(name) => {
   const one = [...document.querySelectorAll("[data-walk]")].find((each) => each.dataset.walk === name);
   if (!one) return null;
-  one.scrollIntoView({block: "center", inline: "center"});
+  // The drawing takes back every scroll within it, one frame later.
+  if (!one.closest(".react-flow__viewport")) one.scrollIntoView({block: "center", inline: "center"});
   const box = one.getBoundingClientRect();
   const at = [box.left + box.width / 2, box.top + box.height / 2];
   const hit = document.elementFromPoint(...at);

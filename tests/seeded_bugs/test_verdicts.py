@@ -59,7 +59,9 @@ def test_a_baseline_out_of_time_is_told_and_nothing_is_caught() -> None:
 
 def test_a_baseline_that_fails_says_how_to_see_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tests" / "core").mkdir(parents=True)
-    (tmp_path / "tests" / "core" / "test_it.py").write_text("def test_it() -> None:\n    assert 1 == 2, 'AssertionError'\n")
+    (tmp_path / "tests" / "core" / "test_it.py").write_text(
+        "def test_it() -> None:\n    assert 1 == 2, 'AssertionError'\n"
+    )
     assert not sound("core", tmp_path)
     told = capsys.readouterr().out
     assert told.startswith("RED        core without any bug: ")
