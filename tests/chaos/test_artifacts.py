@@ -21,7 +21,7 @@ from starloom.lab.proxy import FaultProxy
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack
 from tests.chaos.work import plan
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
@@ -101,7 +101,7 @@ def test_a_large_file_arrives_whole_behind_cut_links_and_a_killed_hub(
     link, agents = stack.proxy.proxy, Memory([stack.agent("east"), stack.agent("north")])
 
     def passes(count: Callable[[], int], what: str) -> None:
-        until(lambda: agents.look() and count(), what, 60)
+        until(lambda: agents.look() and count(), what, 3 * PATIENCE_S)
 
     request = stack.submit(plan("big", tasks, chain=True))
     passes(lambda: link.traffic.up >= SIZE // 3, "a third is sent")

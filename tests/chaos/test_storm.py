@@ -15,7 +15,7 @@ from tests.chaos.conftest import Settled
 from tests.chaos.stack import Accepted, Stack
 from tests.chaos.submitter import Submitter
 from tests.chaos.work import echoes, plan
-from tests.waiting import SLOWER, until
+from tests.waiting import PATIENCE_S, SLOWER, until
 
 pytestmark = [pytest.mark.chaos, pytest.mark.long]
 
@@ -107,7 +107,7 @@ def test_whatever_is_killed_nothing_is_lost_or_done_twice(stack: Stack, settled:
     stack.until_online("north", "south", "east")
     told = f"seed {seed}: {', '.join(storm.told)}"
     for run in runs:
-        until(partial(settle_unknown, stack, run), f"{run.name} final after {told}", 60)
+        until(partial(settle_unknown, stack, run), f"{run.name} final after {told}", PATIENCE_S)
         last = run.view.tasks["last"]
         assert last.state == "succeeded", f"{stack.describe(run)} after {told}"
     for request in (crowd, *submitter.accepted):
