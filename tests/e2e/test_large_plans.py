@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.large import layered
 from tests.e2e.screens import ELEMENTS_MOST
@@ -67,3 +67,21 @@ def test_a_large_plan_stays_within_the_bound(page: Page, stack: Stack, size: int
     page.mouse.click(*page.evaluate(_BARE_CARD))
     expect(page).to_have_url(re.compile("/t/"))
     assert page.evaluate(_ELEMENTS) <= ELEMENTS_MOST
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_pan_before_the_first_fit_hides_nothing(page: Page, stack: Stack) -> None:
+    held: list[Route] = []
+    page.route("**/layout.worker*", lambda route: held.append(route))
+    one = stack.submit(layered(1_000), hold=True)
+    page.goto(f"/constellations/{one}?lens=graph")
+    expect(page.get_by_text("Placing 1000 tasks.")).to_be_in_viewport()
+    drawing = page.locator(".react-flow__pane").bounding_box()
+    assert drawing is not None
+    page.mouse.move(drawing["x"] + drawing["width"] / 2, drawing["y"] + drawing["height"] / 2)
+    page.mouse.wheel(0, 300)
+    until(lambda: held, "the placement is asked for")
+    for route in held:
+        route.continue_()
+    until(lambda: page.evaluate(_PAINTED), "the drawing is painted")
+    expect(page.locator("canvas.overview")).to_be_visible()

@@ -93,6 +93,10 @@ function Scene(props: GraphProps) {
   const moved = useRef(false);
   // Cards that stood elsewhere for one frame would be pressed where they no longer are.
   const [fitted, setFitted] = useState(false);
+  /** A view that a person has chosen stays; before the first fit there is nothing to choose. */
+  const onMoved = () => {
+    moved.current = fitted;
+  };
   const box = useRef<HTMLDivElement>(null);
   const fitAll = useCallback(
     (duration: number) => {
@@ -204,7 +208,7 @@ function Scene(props: GraphProps) {
           nodeTypes={NODE_TYPES}
           onInit={() => fitAll(0)}
           onMoveStart={(event) => {
-            if (event) moved.current = true;
+            if (event) onMoved();
             setHovered(null);
           }}
           // A node without a handler of its own gets no pointer at all, nor do the cards in it.
@@ -237,15 +241,7 @@ function Scene(props: GraphProps) {
           ) : (
             <Overview drawing={drawing} placed={placed} />
           )}
-          {props.minimap && (
-            <Minimap
-              drawing={drawing}
-              placed={placed}
-              onMove={() => {
-                moved.current = true;
-              }}
-            />
-          )}
+          {props.minimap && <Minimap drawing={drawing} placed={placed} onMove={onMoved} />}
           <div className="zoom seg only-wide">
             <button
               type="button"
@@ -272,7 +268,7 @@ function Scene(props: GraphProps) {
             Fit <kbd aria-hidden="true">f</kbd>
           </Button>
         </ReactFlow>
-        {!ready && <p className="dim waiting">Placing {drawing.blocks.length} tasks.</p>}
+        {!ready && <p className="dim waiting">Placing {drawing.place.size} tasks.</p>}
         {hovered && <Hovered {...hovered} model={model} fleet={fleet} />}
       </div>
     </GraphContext>
