@@ -165,8 +165,8 @@ class Walk:
                 kind = kind.partition(" ")[0]
             if kind in self.pressed or only not in name:
                 continue
-            self.pressed.add(kind)
-            self._press(page, hand, path, ready, name)
+            if self._press(page, hand, path, ready, name):
+                self.pressed.add(kind)
 
     def _aim(self, page: Page, name: str) -> Any:
         """Return where a control stands once the page is still; what comes late moves what is there."""
@@ -186,26 +186,28 @@ class Walk:
         page.goto(path)
         page.locator(ready).first.wait_for()
 
-    def _press(self, page: Page, hand: Hand, path: str, ready: str, name: str) -> None:
+    def _press(self, page: Page, hand: Hand, path: str, ready: str, name: str) -> bool:
+        """Press a control and note if it is dead; false if it went away before, with the thing that it belonged to."""
         for _ in range(PRESSES):
             self._open(page, path, ready)
             aim = self._aim(page, name)
             if aim is None:
-                return  # gone with the thing that it belonged to
+                return False
             if aim["cover"]:
                 self.dead.append(f"{path}: {name} lies under {aim['cover']}")
-                return
+                return True
             page.evaluate(_WATCH, name)
             before = self.sent
             hand.press(*aim["at"])
             if self._answered(page, name, before):
-                return
+                return True
             press = page.evaluate(_REACHED)
             if press["reached"]:
                 self.dead.append(f"{path}: {name}")
-                return
+                return True
             self.missed += 1
         self.dead.append(f"{path}: {name} is not reached by {PRESSES} presses, the last one hit {press['hit']}")
+        return True
 
     def _answered(self, page: Page, name: str, before: int) -> bool:
         waited = 0.0
