@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from starloom_agent import service
@@ -20,6 +20,8 @@ START_WITHIN_S = 60.0
 STOP_WITHIN_S = 15.0
 _LOG_BYTES_MAX = 5 * 1024 * 1024
 _STEP_S = 0.05
+_TAKEOVER_S = 2.0
+"""Commands that ask who runs hold the lock of the home for an instant."""
 
 Say = Callable[[str], None]
 
@@ -43,13 +45,13 @@ def start(home: AgentHome, say: Say, *, slots: int) -> None:
     if service.is_installed(home):
         service.start(home, say)
     else:
-        process = _spawn(home, slots)
+        process = spawn(home, [*service.command(home, slots), "--takeover-s", f"{_TAKEOVER_S:g}"])
     deadline = time.monotonic() + START_WITHIN_S
     while (pid := running_pid(home)) is None:
         if process is not None and process.poll() is not None:
-            raise CannotStart(f"the agent ended at once:\n{_tail(home)}")
+            raise CannotStart(f"the agent ended at once:\n{log_tail(home)}")
         if time.monotonic() > deadline:
-            raise CannotStart(f"the agent did not start within {START_WITHIN_S:g} s:\n{_tail(home)}")
+            raise CannotStart(f"the agent did not start within {START_WITHIN_S:g} s:\n{log_tail(home)}")
         time.sleep(_STEP_S)
     say(f"the agent runs, process {pid}; its log is {_log(home)}")
 
@@ -77,13 +79,14 @@ def stop(home: AgentHome, say: Say) -> None:
     say("stopped")
 
 
-def _spawn(home: AgentHome, slots: int) -> subprocess.Popen[bytes]:
+def spawn(home: AgentHome, argv: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a process of this agent that outlives its terminal; its words go to the agent's log."""
     log = _log(home)
     if log.exists() and log.stat().st_size > _LOG_BYTES_MAX:
         log.replace(log.with_name(log.name + ".1"))
     with log.open("ab") as out:
         return subprocess.Popen(
-            service.command(home, slots),
+            argv,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
@@ -96,7 +99,8 @@ def _log(home: AgentHome) -> Path:
     return home.run / "agent.log"
 
 
-def _tail(home: AgentHome, lines: int = 10) -> str:
+def log_tail(home: AgentHome, lines: int = 10) -> str:
+    """Return the end of the agent's log, indented."""
     try:
         found = _log(home).read_text(errors="replace").splitlines()[-lines:]
     except OSError as error:

@@ -13,10 +13,8 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-import msgspec
-
 import starloom_agent
-from starloom_agent import answering, background, joining, leaving, mcp, service
+from starloom_agent import answering, background, joining, leaving, mcp, service, upgrading
 from starloom_agent.asks import CannotAnswer
 from starloom_agent.connection import Address
 from starloom_agent.dialling import BadRoute
@@ -39,6 +37,7 @@ from starloom_agent.policy_file import accept_policy, read_policy, to_toml, writ
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.sandbox import levels
 from starloom_agent.starting import begun_with_room
+from starloom_agent.status_file import read_status
 from starloom_agent.tools import registry
 from starloom_protocol.vocabulary import Profile
 
@@ -60,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         raise CannotDo(f"{reason}: install it there and type the same line")
     home = AgentHome.at(options.home)
     joined = home.joined()
-    with begun_with_room(home, say) as ledger:
+    with begun_with_room(home, say, takeover_s=options.takeover_s) as ledger:
         of_servers = mcp.find_tools(home.root, home.workspace, say)
         return asyncio.run(_serve(home, joined, Agent(
             home=home,
@@ -172,12 +171,13 @@ def status(options: argparse.Namespace) -> int:
     show(f"hub       {joined.hub}")
     show(f"profile   {read_policy(home.policy).profile}")
     show(f"agent     {f'runs, process {pid}' if pid else 'does not run; start it: starloom-agent run'}")
-    try:
-        told = msgspec.json.decode((home.run / "status.json").read_bytes())
-    except FileNotFoundError:
+    told = read_status(home)
+    if told is None:
         return 0
-    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(told["since_s"]))
-    show(f"link      {told['state'] if pid else 'stopped'} since {since}: {told['reason']}")
+    if pid and told.version and told.version != starloom_agent.__version__:
+        show(f"version   the agent that runs is {told.version}, this command {starloom_agent.__version__}")
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(told.since_s))
+    show(f"link      {told.state if pid else 'stopped'} since {since}: {told.reason}")
     return 0
 
 
@@ -191,6 +191,18 @@ def start(options: argparse.Namespace) -> int:
 
 def stop(options: argparse.Namespace) -> int:
     background.stop(AgentHome.at(options.home), show)
+    return 0
+
+
+def upgrade(options: argparse.Namespace) -> int:
+    wishes = upgrading.Wishes(
+        again=options.again,
+        downgrade=options.downgrade,
+        dry_run=options.dry_run,
+        now=options.now,
+        wait_s=options.wait_s,
+    )
+    upgrading.upgrade(AgentHome.at(options.home), show, wishes)
     return 0
 
 
@@ -259,6 +271,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--slots", type=_slots, default=DEFAULT_SLOTS, help="how many calls run at once (default %(default)s)"
     )
+    hint = "how long to wait for the end of another agent of this home"
+    command.add_argument("--takeover-s", type=float, default=0.0, metavar="S", help=hint)
     command.add_argument("--reconnect-most-s", type=float, default=60.0, help="longest wait between two tries")
     for name, does, text in (
         ("start", start, "start the agent in the background"),
@@ -292,6 +306,13 @@ def parser() -> argparse.ArgumentParser:
     command = add("deny", lambda given: answering.deny(AgentHome.at(given.home), given, show), "refuse one of them")
     command.add_argument("id")
     command.add_argument("--reason", default="", help="what the one who asked is told")
+    command = add("upgrade", upgrade, "install the agent that the hub hands out, and go back if it does not work")
+    command.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
+    command.add_argument("--again", action="store_true", help="also if this version is installed already")
+    command.add_argument("--downgrade", action="store_true", help="also if the hub's version is older")
+    command.add_argument("--now", action="store_true", help="end the calls that run instead of waiting for them")
+    hint = "how long to wait for a moment without calls (default %(default)g)"
+    command.add_argument("--wait-s", type=float, default=600.0, metavar="S", help=hint)
     add("stop", stop, "stop the running agent and everything it runs")
     command = add("leave", leave, "leave the hub, which is told, and forget this device's key")
     only = command.add_mutually_exclusive_group()
@@ -321,6 +342,7 @@ _FAULTS = (
     joining.JoinRefused,
     background.CannotStart,
     service.ServiceFault,
+    upgrading.CannotUpgrade,
 )
 
 

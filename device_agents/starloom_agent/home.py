@@ -6,6 +6,8 @@ Everything is 0700 or 0600. Nothing here talks to a hub.
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -66,6 +68,12 @@ class AgentHome:
         usual = Path("~/.starloom-agent").expanduser().resolve() == self.root
         found = {"program": str(script)} if script.exists() else {}
         return found if usual else {**found, "home": str(self.root)}
+
+    def typed(self, command: str) -> str:
+        """Return a line that works as it is, whether or not the agent's programs are in the PATH."""
+        program = shutil.which("starloom-agent") or str(Path(sys.executable).with_name("starloom-agent"))
+        usual = self.root == AgentHome.at(None).root
+        return shlex.join([program, command, *([] if usual else ["--home", str(self.root)])])
 
     def make(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)

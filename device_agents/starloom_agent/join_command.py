@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import shlex
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -104,8 +102,8 @@ def join(options: argparse.Namespace) -> int:
     if options.start:
         keep_running(home)
     else:
-        show(f"Start it:                     {typed(home, 'start')}")
-        show(f"Start it with the computer:   {typed(home, 'install-service')}")
+        show(f"Start it:                     {home.typed('start')}")
+        show(f"Start it with the computer:   {home.typed('install-service')}")
     return 0
 
 
@@ -121,11 +119,4 @@ def keep_running(home: AgentHome) -> None:
             else:
                 return
     background.start(home, show, slots=DEFAULT_SLOTS)
-    show(f"It runs until this computer stops. To start it with the computer: {typed(home, 'install-service')}")
-
-
-def typed(home: AgentHome, command: str) -> str:
-    """Return a line that works as it is, whether or not the agent's programs are in the PATH."""
-    program = shutil.which("starloom-agent") or str(Path(sys.executable).with_name("starloom-agent"))
-    usual = home.root == AgentHome.at(None).root
-    return shlex.join([program, command, *([] if usual else ["--home", str(home.root)])])
+    show(f"It runs until this computer stops. To start it with the computer: {home.typed('install-service')}")

@@ -1,6 +1,6 @@
 """Joining a hub: show it the code and this device's key, compare the words, wait for the person who approves.
 
-Talks to two routes of the hub by plain HTTP requests; every refusal is told with its reason. Writes nothing.
+Speaks plain HTTP requests, also for other commands; every refusal is told with its reason. Writes nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from starloom_protocol.vocabulary import Profile
 
 _ASK_EVERY_S = 2.0
 _TIMEOUT_S = 15.0
+_ANSWER_BYTES_MAX = 64 * 1024
 
 
 class JoinRefused(Exception):
@@ -59,13 +60,33 @@ def request(route: Route, method: str, path: str, body: dict[str, Any] | None = 
     Raises:
         JoinRefused: with the hub's own reason and hint, or why it cannot be reached.
     """
+    status, raw = _exchange(route, method, path, body, _ANSWER_BYTES_MAX)
+    return _answer(route, status, raw)
+
+
+def download(route: Route, path: str, most_bytes: int) -> bytes:
+    """Return the bytes of one file that the hub serves.
+
+    Raises:
+        JoinRefused: with the hub's own reason, why it cannot be reached, or because the file is larger.
+    """
+    status, raw = _exchange(route, "GET", path, None, most_bytes + 1)
+    if status >= 400:
+        _answer(route, status, raw)
+    if len(raw) > most_bytes:
+        raise JoinRefused(f"{route.hub}{path} is larger than the {most_bytes} bytes that it may have")
+    return raw
+
+
+def _exchange(route: Route, method: str, path: str, body: dict[str, Any] | None, most_bytes: int) -> tuple[int, bytes]:
+    """Send one request; return the status and as much of the answer as it may have."""
     hub = route.hub
     connection = route.http(_TIMEOUT_S)
     try:
         data = json.dumps(body).encode() if body is not None else None
         connection.request(method, route.url.path + path, body=data, headers={"Content-Type": "application/json"})
         response = connection.getresponse()
-        status, raw = response.status, response.read(64 * 1024)
+        return response.status, response.read(most_bytes)
     except ssl.SSLCertVerificationError as error:
         said = getattr(error, "verify_message", "") or str(error.args[-1])
         clock = ". Is this device's clock right?" if "valid" in said else ""
@@ -77,6 +98,14 @@ def request(route: Route, method: str, path: str, body: dict[str, Any] | None = 
         ) from error
     finally:
         connection.close()
+
+
+def _answer(route: Route, status: int, raw: bytes) -> dict[str, Any]:
+    """Return the JSON of an answer.
+
+    Raises:
+        JoinRefused: if the hub refuses.
+    """
     try:
         answer = json.loads(raw)
     except ValueError:
@@ -85,7 +114,7 @@ def request(route: Route, method: str, path: str, body: dict[str, Any] | None = 
         answer = {}
     if status >= 400:
         reason = answer.get("reason") or answer.get("detail") or answer.get("title") or f"HTTP status {status}"
-        raise JoinRefused(f"{hub} refuses: {reason}. {answer.get('hint', '')}".strip())
+        raise JoinRefused(f"{route.hub} refuses: {reason}. {answer.get('hint', '')}".strip())
     return answer
 
 

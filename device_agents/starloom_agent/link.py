@@ -6,15 +6,10 @@ Knows when to dial again, not what is said: that is the `Connection`'s and its p
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from starloom_agent.connection import Connection, ConnectionEnded
-from starloom_agent.home import write_private
 from starloom_protocol.frames import Frame
 
 RECONNECT_LEAST_S: Final = 0.2
@@ -113,9 +108,3 @@ class Link:
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
         self._status("stopped", "stopped by its owner")
-
-
-def write_status(path: Path, *, hub: str, device: str, state: str, reason: str) -> None:
-    """Put down what `starloom-agent status` shows."""
-    told = {"hub": hub, "device": device, "state": state, "reason": reason, "since_s": int(time.time())}
-    write_private(path, msgspec.json.encode(told))

@@ -1,4 +1,4 @@
-"""One agent for one home: a lock that the operating system drops when the process dies, with the pid inside."""
+"""One agent for one home, and one upgrade: locks that the operating system drops when the process dies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from starloom_agent.home import AgentHome
 
@@ -14,7 +15,7 @@ if sys.platform != "win32":
 
 
 class AlreadyRunning(Exception):
-    """Another agent has this home; the text names its process."""
+    """Another process has what is asked for; the text names it."""
 
 
 @contextlib.contextmanager
@@ -24,15 +25,31 @@ def hold_home(home: AgentHome) -> Iterator[None]:
     Raises:
         AlreadyRunning: if another process holds it.
     """
-    descriptor = os.open(home.run / "agent.pid", os.O_RDWR | os.O_CREAT, 0o600)
+    words = f"another agent (process {{}}) runs with {home.root}; stop it first: starloom-agent stop"
+    with _hold(home.run / "agent.pid", words):
+        yield
+
+
+@contextlib.contextmanager
+def hold_upgrade(home: AgentHome) -> Iterator[None]:
+    """Be the one upgrade of this home while the block runs.
+
+    Raises:
+        AlreadyRunning: if another process upgrades it.
+    """
+    with _hold(home.run / "upgrade.pid", f"another process ({{}}) upgrades the agent of {home.root}; wait for its end"):
+        yield
+
+
+@contextlib.contextmanager
+def _hold(path: Path, words: str) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             pid = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise AlreadyRunning(
-                f"another agent (process {pid}) runs with {home.root}; stop it first: starloom-agent stop"
-            ) from None
+            raise AlreadyRunning(words.format(pid)) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield

@@ -29,13 +29,14 @@ from starloom_agent.judging import judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.later_facts import look_up
 from starloom_agent.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_agent.leftovers import Leftovers
-from starloom_agent.link import RECONNECT_MOST_S, Link, write_status
+from starloom_agent.link import RECONNECT_MOST_S, Link
 from starloom_agent.outbox import Outbox
 from starloom_agent.platforms import processes
 from starloom_agent.reporting import report_end, report_receipt, report_start
 from starloom_agent.runners import Runners
 from starloom_agent.running_call import RunningCall
 from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
+from starloom_agent.status_file import write_status
 from starloom_agent.tools import display
 from starloom_agent.tools.interface import Tool, ToolFailed
 from starloom_protocol.frames import (
@@ -309,7 +310,7 @@ class Agent:
 
     def _on_update(self, frame: UpdateAvailable) -> None:
         self._say(
-            f"version {frame.version} of the agent is available: type starloom-agent leave, then join with a fresh line"
+            f"the hub hands out version {frame.version} of the agent; to install it type: {self.home.typed('upgrade')}"
         )
 
     def _on_ping(self, frame: Ping) -> None:
@@ -602,6 +603,12 @@ class Agent:
             self._told = told
 
     def _status(self, state: str, reason: str) -> None:
-        path = self.home.run / "status.json"
         with contextlib.suppress(OSError):  # a full disk ends no connection over what only `status` shows
-            write_status(path, hub=self._address.hub, device=self.identity.device, state=state, reason=reason)
+            write_status(
+                self.home,
+                hub=self._address.hub,
+                device=self.identity.device,
+                state=state,
+                reason=reason,
+                slots=self._settings.slots,
+            )

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from starloom_agent.environments import starting_python
 from starloom_agent.home import AgentHome
 from starloom_agent.policy import Policy, PolicyFault
 from starloom_agent.policy_file import read_policy
@@ -54,9 +55,18 @@ def name_of(home: AgentHome, user_home: Path) -> str:
     return "starloom-agent-" + hashlib.sha256(str(home.root).encode()).hexdigest()[:8]
 
 
-def command(home: AgentHome, slots: int, python: str = sys.executable) -> list[str]:
-    """Return the argument list that the service runs."""
-    return [python, "-m", "starloom_agent", "run", "--home", str(home.root), "--slots", str(slots)]
+def command(home: AgentHome, slots: int, python: str = "") -> list[str]:
+    """Return the argument list that runs the agent, with the environment of this home if no other Python is named."""
+    return [
+        python or starting_python(home),
+        "-m",
+        "starloom_agent",
+        "run",
+        "--home",
+        str(home.root),
+        "--slots",
+        str(slots),
+    ]
 
 
 def plist_bytes(label: str, argv: Sequence[str], log: Path) -> bytes:

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from starloom_agent import joining
 from starloom_agent.dialling import Route
 from starloom_agent.home import Joined
 from starloom_agent.identity import Identity, signed_by
-from starloom_protocol.signed_requests import LEAVE, answer_bytes, request_bytes
+from starloom_protocol.signed_requests import LEAVE, UPGRADE, answer_bytes, request_bytes
+
+
+class Wheel(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of packages that the hub serves: only one with these bytes is installed."""
+
+    bytes: Annotated[int, msgspec.Meta(ge=1, le=50_000_000)]
+    file: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+!-]*\.whl$", max_length=200)]
+    name: Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9_]+$", max_length=100)]
+    sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    version: Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9_.+!]+$", max_length=64)]
+
+
+class Release(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent that a hub hands out. `requirements` is the hash of the list of packages that it needs."""
+
+    requirements: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    wheels: Annotated[list[Wheel], msgspec.Meta(max_length=200)]
 
 
 def ask(joined: Joined, identity: Identity, what: str) -> Any:
@@ -39,3 +58,16 @@ def leave(joined: Joined, identity: Identity) -> None:
         JoinRefused: the hub was not told.
     """
     ask(joined, identity, LEAVE)
+
+
+def release(joined: Joined, identity: Identity) -> Release:
+    """Return the agent that the hub hands out.
+
+    Raises:
+        JoinRefused: the hub has none, or does not say it in a way that can be meant.
+    """
+    answer = ask(joined, identity, UPGRADE)
+    try:
+        return msgspec.convert(answer, Release)
+    except msgspec.ValidationError as error:
+        raise joining.JoinRefused(f"{joined.hub} names an agent that cannot be installed: {error}") from error

@@ -1,6 +1,7 @@
 """What an agent needs of its home before it runs: the lock, the policy, the key and a sound ledger.
 
-On a full disk it waits for room and says so, for nobody may be there to start it again.
+On a full disk it waits for room and says so, for nobody may be there to start it again. An agent that takes the place
+of another one waits for the other's end.
 """
 
 from __future__ import annotations
@@ -14,29 +15,40 @@ from starloom_agent.conditions import full_words, has_no_room
 from starloom_agent.home import AgentHome
 from starloom_agent.identity import load_or_make
 from starloom_agent.ledger import Ledger, LedgerFull
-from starloom_agent.locking import hold_home
+from starloom_agent.locking import AlreadyRunning, hold_home
 from starloom_agent.policy import PolicyFault
 from starloom_agent.policy_file import adopt_policy
 
 LOOK_EVERY_S: Final = 1.0
+TRY_EVERY_S: Final = 0.05
 SAY_EVERY_S: Final = 600.0
 
 
 @contextmanager
 def begun_with_room(
-    home: AgentHome, say: Callable[[str], None], *, wait: Callable[[float], None] = time.sleep
+    home: AgentHome,
+    say: Callable[[str], None],
+    *,
+    takeover_s: float = 0.0,
+    wait: Callable[[float], None] = time.sleep,
 ) -> Iterator[Ledger]:
     """Hold the home and give its ledger while the block runs; waits for as long as the disk is full.
 
     Raises:
-        AlreadyRunning: if another process holds the home.
+        AlreadyRunning: if another process holds the home, for longer than `takeover_s`.
         LedgerFault: if the ledger is corrupt or cannot be used for another reason than room.
     """
-    waited_s = 0.0
+    waited_s = held_s = 0.0
     while True:
         with ExitStack() as held:
             try:
                 ledger = _begin(home, held, say)
+            except AlreadyRunning:
+                if held_s >= takeover_s:
+                    raise
+                held_s += TRY_EVERY_S
+                wait(TRY_EVERY_S)
+                continue
             except (OSError, LedgerFull) as error:
                 if not isinstance(error, LedgerFull) and not has_no_room(error):
                     raise

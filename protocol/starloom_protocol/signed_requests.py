@@ -1,4 +1,4 @@
-"""What a device and its hub sign when the device asks something beside a connection, as to leave.
+"""What a device and its hub sign when the device asks something beside a connection: to leave, to be upgraded.
 
 The device signs the request, bound to the hub and a nonce of its own; the hub signs its answer, bound to both. So a
 request for one hub or of one device is of no use to another, and a listener in the hub's place has no answer.
@@ -11,6 +11,7 @@ from typing import Any, Final
 from starloom_protocol.values import canonical
 
 LEAVE: Final = "leave"
+UPGRADE: Final = "upgrade"
 
 
 def request_bytes(what: str, *, hub: str, device: str, nonce: str) -> bytes:

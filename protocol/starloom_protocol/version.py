@@ -37,6 +37,15 @@ FRAMES_SINCE: Final[Mapping[str, int]] = {"answer": 2, "asks": 2}
 """tag of the frame -> the version it came with; absent means version 1. Whoever sends one asks `knows` first."""
 
 
+def release_numbers(release: str) -> tuple[int, ...]:
+    """Return the numbers of a released version such as `0.2.0`, for comparing; empty for anything else.
+
+    What follows a `+` names a build of the same release.
+    """
+    parts = release.split("+")[0].split(".")
+    return tuple(map(int, parts)) if all(part.isdecimal() and len(part) <= 6 for part in parts) else ()
+
+
 def negotiate(offered: Sequence[int], supported: Sequence[int] = PROTOCOL_VERSIONS) -> int:
     """Return the highest version that the agent offers and the hub supports.
 

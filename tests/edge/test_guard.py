@@ -86,6 +86,7 @@ async def test_only_the_named_doors_are_open_to_anyone() -> None:
         ("HEAD", "/{path:path}"),
         ("POST", "/agent/join"),
         ("POST", "/agent/leave"),
+        ("POST", "/agent/upgrade"),
         ("GET", "/agent/join/{enrollment}"),
         ("GET", "/agent/join.py"),
         ("GET", "/agent/requirements.txt"),

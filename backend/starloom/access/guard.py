@@ -97,6 +97,7 @@ ROUTES: dict[tuple[str, str], Row] = {
     # joining
     ("POST", "/agent/join"): _ANYONE,
     ("POST", "/agent/leave"): _ANYONE,
+    ("POST", "/agent/upgrade"): _ANYONE,
     ("GET", "/agent/join/{enrollment}"): _ANYONE,
     ("GET", "/agent/join.py"): _ANYONE,
     ("GET", "/agent/requirements.txt"): _ANYONE,

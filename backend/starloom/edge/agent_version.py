@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+from starloom_protocol.version import release_numbers
+
 VERSION = version("starloom")
 
 
 def is_older(agent: str, hub: str) -> bool:
     """Whether an agent's version is a number below the hub's; anything that is no number is left alone."""
-    numbers = [_numbers(agent), _numbers(hub)]
+    numbers = [release_numbers(agent), release_numbers(hub)]
     return all(numbers) and numbers[0] < numbers[1]
-
-
-def _numbers(text: str) -> list[int]:
-    parts = text.split("+")[0].split(".")
-    return [int(part) for part in parts] if all(part.isdecimal() and len(part) <= 6 for part in parts) else []

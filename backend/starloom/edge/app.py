@@ -169,7 +169,7 @@ def build(
         Forks(hub, repeats, constellations),
         Approvals(hub),
         OwnerAsks(hub),
-        Signed(hub),
+        Signed(hub, wheels, files.requirements),
         Joining(hub, wheels, files.join_script, files.requirements),
         LabRoutes(hub, repeats),
         LanRoutes(hub),

@@ -1,10 +1,13 @@
-"""Requests that a device signs with its own key, beside a connection: to leave this hub.
+"""Requests that a device signs with its own key, beside a connection: to leave this hub, to be upgraded.
 
 A device speaks for itself only: its id is made from its key, and the signature covers this hub and the device's nonce.
 """
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -18,8 +21,9 @@ from starloom.edge.hub import Hub
 from starloom.edge.keys import public_key, verifies
 from starloom.edge.problems import Problem, accepted
 from starloom.edge.replies import json_reply
+from starloom.edge.wheels import Wheels
 from starloom_protocol.entities import Device
-from starloom_protocol.signed_requests import LEAVE, answer_bytes, request_bytes
+from starloom_protocol.signed_requests import LEAVE, UPGRADE, answer_bytes, request_bytes
 from starloom_protocol.vocabulary import Code
 
 DOOR = "signed"
@@ -28,11 +32,14 @@ DOOR = "signed"
 class Signed:
     """The routes of signed requests."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, wheels: Wheels, requirements: Path | None) -> None:
         self._hub = hub
+        self._wheels = wheels
+        self._requirements = requirements
 
     def add_to(self, router: APIRouter) -> None:
         router.add_api_route("/agent/leave", self.leave, methods=["POST"])
+        router.add_api_route("/agent/upgrade", self.upgrade, methods=["POST"])
 
     async def leave(self, request: Request, body: SignedBody) -> Response:
         """Let a device go that says so with its key; a second time it is told the same."""
@@ -42,6 +49,25 @@ class Signed:
         )
         accepted(await self._hub.inbox.ask(left))
         return self._answer(LEAVE, body, {"left": True, "name": device.name})
+
+    async def upgrade(self, request: Request, body: SignedBody) -> Response:
+        """Name the agent that this hub hands out, with the hash of each file, for the device to install by itself."""
+        device = self._device(request, UPGRADE, body)
+        if device.revoked:
+            raise Problem(
+                Code.DEVICE_REVOKED,
+                f"{device.name} was revoked, so this hub hands it no agent",
+                hint="Leave the hub (starloom-agent leave), then join with a fresh line of `starloom enroll`.",
+            )
+        files = await self._wheels.listing()
+        if self._requirements is None:
+            raise Problem(
+                Code.NOT_FOUND,
+                "this hub was installed without the list of the agent's packages",
+                hint="Install the hub from its wheel or run it from a checkout.",
+            )
+        pins = hashlib.sha256(await asyncio.to_thread(self._requirements.read_bytes)).hexdigest()
+        return self._answer(UPGRADE, body, {"requirements": pins, "wheels": files})
 
     def _device(self, request: Request, what: str, body: SignedBody) -> Device:
         """Return the device that signed the request.

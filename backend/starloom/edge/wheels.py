@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from starloom.edge.problems import Problem
+from starloom_protocol.version import release_numbers
 from starloom_protocol.vocabulary import Code
 
 _log = logging.getLogger(__name__)
@@ -51,6 +52,8 @@ class Wheels:
     async def listing(self) -> list[dict[str, Any]]:
         """Return `{name, version, file, sha256, bytes}` of each wheel; in a checkout, build stale ones first.
 
+        Of the hub's own two, the newest version alone. Other packages may lie there in a file for each platform.
+
         Raises:
             Problem: if the hub has none to give.
         """
@@ -67,7 +70,7 @@ class Wheels:
                 hint="Install the hub from its wheel or run it from a checkout, or put both wheels into that folder; "
                 "a phone's browser joins without them.",
             )
-        return found
+        return [item for item in found if item["name"] not in OWN or item is _newest(item["name"], found)]
 
     async def path_of(self, file: str) -> Path:
         """Return the path of a listed wheel.
@@ -114,6 +117,10 @@ def _stale(sources: Sequence[Path], folder: Path) -> list[Path]:
         if not wheels or max(wheels) < changed:
             found.append(source)
     return found
+
+
+def _newest(name: str, listed: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return max((item for item in listed if item["name"] == name), key=lambda item: release_numbers(item["version"]))
 
 
 def _of(name: str, source: Path) -> bool:

@@ -1,0 +1,60 @@
+"""The file in which a running agent says how it is connected, for commands of this device that ask.
+
+Written by the agent alone; its pid tells whether it is of the process that runs. Not read by the hub.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+import starloom_agent
+from starloom_agent.home import AgentHome, write_private
+
+ONLINE = "online"
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """`environment` is the `sys.prefix` of the process. What older agents did not write has an empty default."""
+
+    device: str
+    hub: str
+    reason: str
+    since_s: int
+    state: str
+    environment: str = ""
+    pid: int = 0
+    slots: int = 0
+    version: str = ""
+
+
+def write_status(home: AgentHome, *, hub: str, device: str, state: str, reason: str, slots: int) -> None:
+    """Put down how this process is connected since now."""
+    told = Status(
+        device=device,
+        environment=sys.prefix,
+        hub=hub,
+        pid=os.getpid(),
+        reason=reason,
+        since_s=int(time.time()),
+        slots=slots,
+        state=state,
+        version=starloom_agent.__version__,
+    )
+    write_private(_path(home), msgspec.json.encode(told))
+
+
+def read_status(home: AgentHome) -> Status | None:
+    """Return what the last agent of this home said, or None if there is nothing that can be read."""
+    try:
+        return msgspec.json.decode(_path(home).read_bytes(), type=Status)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def _path(home: AgentHome) -> Path:
+    return home.run / "status.json"

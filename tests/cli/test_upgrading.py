@@ -1,0 +1,243 @@
+"""`starloom-agent upgrade` as its owner types it: a real hub, join.py with an environment of its own, bumped wheels.
+
+The wheels are the checkout's with another version written into them, so each agent that comes online is a whole one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from starloom_agent.upgrading import OWN
+from tests.installation import Installation
+from tests.waiting import SLOWER, until
+
+ROOT = Path(__file__).resolve().parents[2]
+BOUND_S = 300 * SLOWER
+SOURCES = {"starloom_protocol": "protocol", "starloom_agent": "device_agents"}
+Change = Callable[[str, bytes], bytes]
+
+
+def bumped(wheel: Path, version: str, folder: Path, change: Change = lambda _name, data: data) -> None:
+    """Write a wheel again as another version; `change` may alter its files."""
+    name = wheel.name.split("-")[0]
+    old = wheel.name.split("-")[1]
+    made = folder / wheel.name.replace(f"-{old}-", f"-{version}-", 1)
+    with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(made.with_suffix(".part"), "w") as target:
+        for item in source.infolist():
+            data = source.read(item)
+            if item.filename.endswith("/METADATA"):
+                data = data.replace(f"\nVersion: {old}\n".encode(), f"\nVersion: {version}\n".encode(), 1)
+            if item.filename == f"{name}/__init__.py":
+                data = data.replace(f'__version__ = "{old}"'.encode(), f'__version__ = "{version}"'.encode())
+            place = item.filename.replace(f"{name}-{old}.dist-info/", f"{name}-{version}.dist-info/")
+            if place.endswith("/RECORD"):
+                data = data.replace(f"{name}-{old}.dist-info/".encode(), f"{name}-{version}.dist-info/".encode())
+                # A changed file has another hash than its line says; without one, pip takes it as it is.
+                data = re.sub(rb"^([^,\n]+),[^\n]*$", rb"\1,,", data, flags=re.MULTILINE)
+            target.writestr(place, change(place, data))
+    made.with_suffix(".part").rename(made)
+
+
+class Device:
+    """A device that joined by join.py, and what its owner types there."""
+
+    def __init__(self, service: Installation, place: Path, wheels: Path, original: dict[str, Path]) -> None:
+        self.service = service
+        self.home = place / "agent"
+        self.wheels = wheels
+        self._original = original
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("STARLOOM_", "PYTHONPATH"))}
+        self._environment = {**clean, "HOME": str(place)}
+
+    def offer(self, version: str, change: Change = lambda _name, data: data) -> None:
+        """Have the hub hand out exactly this version."""
+        for wheel in self.wheels.glob("*.whl"):
+            wheel.unlink()
+        for name in OWN:
+            bumped(self._original[name], version, self.wheels, change if name == "starloom_agent" else lambda _, d: d)
+
+    def join(self, *words: str) -> None:
+        code = str(self.service.client.post("/enrollments", {"preapproved": True})["code"])
+        url = f"http://127.0.0.1:{self.service.port}"
+        argv = [sys.executable, str(ROOT / "device_agents" / "join.py"), url, code, "--home", str(self.home), *words]
+        done = subprocess.run(argv, env=self._environment, capture_output=True, text=True, timeout=BOUND_S, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.service.until_online("box")
+
+    def argv(self, *words: str) -> list[str]:
+        return [str(self.home / "venv" / "bin" / "starloom-agent"), *words, "--home", str(self.home)]
+
+    def type(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.argv(*words),
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=False,
+        )
+
+    def started(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.argv(*words),
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def at_hub(self) -> tuple[str, str]:
+        """Return link and version as the hub shows them."""
+        shown = self.service.client.get("/devices/box")
+        return str(shown["link"]), str(shown["version"])
+
+    def until(self, version: str) -> None:
+        until(lambda: self.at_hub() == ("online", version), f"box is online with {version}", 90 * SLOWER)
+
+    def works(self) -> None:
+        """See that the device carries out a task."""
+        task = {"id": "t", "tool": "system.info", "device": {"name": "box"}}
+        plan = {"starloom": 1, "name": "look", "tasks": [task]}
+        made = self.service.client.post("/constellations", {"plan": plan})["id"]
+        ended = lambda: self.service.client.get(f"/constellations/{made}")["state"] == "succeeded"  # noqa: E731
+        until(ended, "the task is done", 60 * SLOWER)
+
+    def environments(self) -> list[str]:
+        return sorted(path.name for path in self.home.glob("venv*") if not path.is_symlink())
+
+    def close(self) -> None:
+        """End every process of this home, by its id."""
+        for process in psutil.process_iter(["cmdline"]):
+            if str(self.home) in (process.info["cmdline"] or []):
+                process.kill()
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    place = tmp_path_factory.mktemp("original")
+    for folder in SOURCES.values():
+        subprocess.run(
+            [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)],
+            cwd=ROOT / folder,
+            check=True,
+            capture_output=True,
+            timeout=BOUND_S,
+        )
+    return {name: next(place.glob(f"{name}-*.whl")) for name in SOURCES}
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory: pytest.TempPathFactory, original: dict[str, Path]) -> Iterator[Device]:
+    place = tmp_path_factory.mktemp("upgrading")
+    wheels = place / "wheels"
+    wheels.mkdir()
+    service = Installation(place / "hub", {"STARLOOM_WHEELS": str(wheels)})
+    made = Device(service, place, wheels, original)
+    try:
+        service.up()
+        made.offer("9.1.0")
+        made.join("--name", "box", "--profile", "work")
+        yield made
+    finally:
+        made.close()
+        service.close()
+
+
+def test_an_agent_is_upgraded_and_what_does_not_work_is_taken_back(device: Device) -> None:
+    """One device all along, because each environment takes many seconds to make."""
+    device.until("9.1.0")
+    assert (device.home / "venv").is_symlink()
+
+    same = device.type("upgrade")
+    assert same.returncode == 0, same.stdout + same.stderr
+    assert "9.1.0 is the version that the hub hands out" in same.stdout
+
+    device.offer("9.0.9")
+    older = device.type("upgrade")
+    assert older.returncode == 1
+    assert "9.0.9, which is no newer than 9.1.0 here" in older.stderr
+
+    device.offer("9.2.0")
+    dry = device.type("upgrade", "--dry-run")
+    assert "starloom_agent-9.2.0" in dry.stdout
+    assert device.environments() == ["venv-first"]
+    done = device.type("upgrade")
+    assert done.returncode == 0, done.stdout + done.stderr
+    device.until("9.2.0")
+    device.works()
+    assert device.type("status").returncode == 0
+    (new,) = [name for name in device.environments() if name != "venv-first"]
+    assert (device.home / "venv").resolve().name == new
+
+    # It does not start: seen before the old one is stopped.
+    before = agent_pid(device)
+    device.offer("9.3.0", lambda name, data: b"raise SystemExit('no')" if name.endswith("/runtime.py") else data)
+    broken = device.type("upgrade")
+    assert broken.returncode == 1
+    assert "the new agent does not start; the agent before goes on" in broken.stderr
+    assert agent_pid(device) == before
+    assert device.environments() == [new], "what stood before the last upgrade, or what failed, is still there"
+
+    # It starts and ends at once: the old one is put back.
+    device.offer("9.3.1", lambda name, data: data + ENDS if name.endswith("starloom_agent/runtime.py") else data)
+    broken = device.type("upgrade")
+    assert broken.returncode == 1
+    assert "the new agent ended" in broken.stderr
+    assert "9.3.1 was taken away again; 9.2.0 runs again" in broken.stderr
+    device.until("9.2.0")
+    device.works()
+    assert (device.home / "venv").resolve().name == new
+
+    # A stop and a start go by the name.
+    assert device.type("stop").returncode == 0
+    assert device.type("start").returncode == 0
+    device.until("9.2.0")
+
+
+ENDS = b"""
+async def _ends(self):
+    raise SystemExit("it ends at once")
+Agent.run = _ends
+"""
+
+
+def agent_pid(device: Device) -> int:
+    return int((device.home / "run" / "agent.pid").read_text())
+
+
+@pytest.mark.parametrize("word", ["install ", "downloaded", "installed", "online"])
+def test_a_killed_upgrade_leaves_an_agent_that_works(device: Device, word: str) -> None:
+    device.until(str(device.at_hub()[1]))
+    version = f"9.{10 + ['install ', 'downloaded', 'installed', 'online'].index(word)}.0"
+    device.offer(version)
+    upgrade = device.started("upgrade")
+    assert upgrade.stdout is not None
+    for line in upgrade.stdout:
+        if line.startswith(word):
+            break
+    upgrade.send_signal(signal.SIGKILL)
+    upgrade.wait()
+    upgrade.stdout.close()
+    until(lambda: device.at_hub()[0] == "online", "an agent is online", 90 * SLOWER)
+    device.works()
+    assert device.type("status").returncode == 0
+    again = device.type("upgrade")
+    assert again.returncode == 0, again.stdout + again.stderr
+    device.until(version)
+    device.works()
+    assert json.loads((device.home / "run" / "status.json").read_text())["version"] == version
+    assert not list((device.home / "run").glob("upgrade-*"))
+    assert len(device.environments()) <= 3
