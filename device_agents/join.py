@@ -136,11 +136,7 @@ def main():
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     quiet, trials = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}, ("pip", "starloom_agent")
     if not python.exists() or any(subprocess.call([python, "-m", name, "--version"], **quiet) for name in trials):
-        if os.name != "nt" and not os.path.lexists(home / "venv"):
-            (home / "venv").symlink_to("venv-first")  # an upgrade puts another one beside it
-        run(
-            sys.executable, "-m", "venv", "--clear", os.path.realpath(home / "venv")
-        )  # there is none, or an earlier try was cut short
+        run(sys.executable, "-m", "venv", "--clear", home / "venv")  # there is none, or an earlier try was cut short
     with tempfile.TemporaryDirectory() as folder:
         for wheel in (item for item in listed if item in own.values() or item["sha256"] in pins):
             path = download(hub, wheel, folder)

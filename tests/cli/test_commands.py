@@ -90,8 +90,9 @@ def test_without_an_id_the_newest_is_meant(hub: StubHub) -> None:
 
 def test_an_agent_that_is_older_than_its_hub_is_named(hub: StubHub) -> None:
     shown = {"link": "online", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.0.9"}
+    facts = {"program": "/home/ann/.starloom-agent/venv/bin/starloom-agent"}
     rows: list[tuple[str, dict[str, object]]] = [
-        ("old", {"older_than": "0.2.0"}),
+        ("old", {"older_than": "0.2.0", "facts": facts}),
         ("same", {"older_than": ""}),
         ("gone", {"older_than": "0.2.0", "left": True}),
     ]
@@ -100,9 +101,10 @@ def test_an_agent_that_is_older_than_its_hub_is_named(hub: StubHub) -> None:
     code, said = starloom(hub, "devices")
     assert code == 0
     assert [line for line in said.splitlines() if "older than this hub" in line] == [
-        line for line in said.splitlines() if line.startswith("old runs agent 0.0.9, older than this hub (0.2.0).")
+        line for line in said.splitlines() if line.startswith("old runs agent 0.0.9, older than this hub (0.2.0)")
     ]
     assert "older than this hub" in said
+    assert f"type there: {facts['program']} upgrade" in said
     assert "left" in next(line for line in said.splitlines() if line.startswith("gone"))
 
 

@@ -12,8 +12,9 @@ import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 import pytest
@@ -26,6 +27,43 @@ ROOT = Path(__file__).resolve().parents[2]
 BOUND_S = 300 * SLOWER
 SOURCES = {"starloom_protocol": "protocol", "starloom_agent": "device_agents"}
 Change = Callable[[str, bytes], bytes]
+REFUSES = b"raise SystemExit('no')"
+ENDS = b"""
+async def _ends(self):
+    raise SystemExit("it ends at once")
+Agent.run = _ends
+"""
+SYSTEMCTL = """#!{python}
+import os, pathlib, re, shlex, signal, subprocess, sys, time
+
+words = [word for word in sys.argv[1:] if not word.startswith("-")]
+if words == ["daemon-reload"]:
+    sys.exit()
+deed, unit = words
+unit = pathlib.Path(os.environ["HOME"], ".config/systemd/user", unit)
+command = shlex.split(re.search("^ExecStart=(.*)$", unit.read_text(), re.M)[1])
+state = unit.with_suffix(".pid")
+
+
+def stop():
+    if not state.exists():
+        return
+    group = int(state.read_text())
+    state.unlink()
+    os.killpg(group, signal.SIGTERM)
+    while subprocess.run(["pgrep", "-g", str(group)], stdout=subprocess.DEVNULL).returncode == 0:
+        time.sleep(0.05)
+
+
+if deed in ("stop", "disable", "restart"):
+    stop()
+if deed in ("start", "enable", "restart") and not state.exists():
+    line = f"trap : TERM; while [ -e {{shlex.quote(str(state))}} ]; do {{shlex.join(command)}}; sleep 0.5; done"
+    null = subprocess.DEVNULL
+    state.write_text("0")
+    made = subprocess.Popen(["sh", "-c", line], start_new_session=True, stdin=null, stdout=null, stderr=null)
+    state.write_text(str(made.pid))
+"""
 
 
 def bumped(wheel: Path, version: str, folder: Path, change: Change = lambda _name, data: data) -> None:
@@ -57,6 +95,7 @@ class Device:
         self.home = place / "agent"
         self.wheels = wheels
         self._original = original
+        self._versions = 0
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("STARLOOM_", "PYTHONPATH"))}
         self._environment = {**clean, "HOME": str(place)}
 
@@ -78,10 +117,10 @@ class Device:
     def argv(self, *words: str) -> list[str]:
         return [str(self.home / "venv" / "bin" / "starloom-agent"), *words, "--home", str(self.home)]
 
-    def type(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def type(self, *words: str, more: Mapping[str, str] = MappingProxyType({})) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.argv(*words),
-            env=self._environment,
+            env={**self._environment, **more},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -118,6 +157,14 @@ class Device:
     def environments(self) -> list[str]:
         return sorted(path.name for path in self.home.glob("venv*") if not path.is_symlink())
 
+    def newer(self) -> str:
+        """Return a version above all before."""
+        self._versions += 1
+        return f"9.{self._versions}.0"
+
+    def pid(self) -> int:
+        return int((self.home / "run" / "agent.pid").read_text())
+
     def close(self) -> None:
         """End every process of this home, by its id."""
         for process in psutil.process_iter(["cmdline"]):
@@ -148,7 +195,7 @@ def device(tmp_path_factory: pytest.TempPathFactory, original: dict[str, Path]) 
     made = Device(service, place, wheels, original)
     try:
         service.up()
-        made.offer("9.1.0")
+        made.offer(made.newer())
         made.join("--name", "box", "--profile", "work")
         yield made
     finally:
@@ -158,70 +205,61 @@ def device(tmp_path_factory: pytest.TempPathFactory, original: dict[str, Path]) 
 
 def test_an_agent_is_upgraded_and_what_does_not_work_is_taken_back(device: Device) -> None:
     """One device all along, because each environment takes many seconds to make."""
-    device.until("9.1.0")
-    assert (device.home / "venv").is_symlink()
+    have = device.at_hub()[1]
 
+    device.offer(have)
     same = device.type("upgrade")
     assert same.returncode == 0, same.stdout + same.stderr
-    assert "9.1.0 is the version that the hub hands out" in same.stdout
+    assert f"{have} is the version that the hub hands out" in same.stdout
 
-    device.offer("9.0.9")
+    device.offer("0.0.9")
     older = device.type("upgrade")
     assert older.returncode == 1
-    assert "9.0.9, which is no newer than 9.1.0 here" in older.stderr
+    assert f"0.0.9, which is no newer than {have} here" in older.stderr
 
-    device.offer("9.2.0")
+    version, before = device.newer(), device.environments()
+    pid = device.pid()
+    device.offer(version)
     dry = device.type("upgrade", "--dry-run")
-    assert "starloom_agent-9.2.0" in dry.stdout
-    assert device.environments() == ["venv-first"]
+    assert f"starloom_agent-{version}" in dry.stdout
+    assert (device.environments(), device.pid()) == (before, pid)
     done = device.type("upgrade")
     assert done.returncode == 0, done.stdout + done.stderr
-    device.until("9.2.0")
+    device.until(version)
     device.works()
     assert device.type("status").returncode == 0
-    (new,) = [name for name in device.environments() if name != "venv-first"]
-    assert (device.home / "venv").resolve().name == new
+    new = (device.home / "venv").resolve().name
+    assert (device.home / "venv").is_symlink()
+    assert new not in before
 
     # It does not start: seen before the old one is stopped.
-    before = agent_pid(device)
-    device.offer("9.3.0", lambda name, data: b"raise SystemExit('no')" if name.endswith("/runtime.py") else data)
+    pid = device.pid()
+    device.offer(device.newer(), lambda name, data: REFUSES if name.endswith("agent/runtime.py") else data)
     broken = device.type("upgrade")
     assert broken.returncode == 1
     assert "the new agent does not start; the agent before goes on" in broken.stderr
-    assert agent_pid(device) == before
+    assert device.pid() == pid
     assert device.environments() == [new], "what stood before the last upgrade, or what failed, is still there"
 
     # It starts and ends at once: the old one is put back.
-    device.offer("9.3.1", lambda name, data: data + ENDS if name.endswith("starloom_agent/runtime.py") else data)
+    device.offer(device.newer(), lambda name, data: data + ENDS if name.endswith("agent/runtime.py") else data)
     broken = device.type("upgrade")
     assert broken.returncode == 1
     assert "the new agent ended" in broken.stderr
-    assert "9.3.1 was taken away again; 9.2.0 runs again" in broken.stderr
-    device.until("9.2.0")
+    assert f"was taken away again; {version} runs again" in broken.stderr
+    device.until(version)
     device.works()
     assert (device.home / "venv").resolve().name == new
 
     # A stop and a start go by the name.
     assert device.type("stop").returncode == 0
     assert device.type("start").returncode == 0
-    device.until("9.2.0")
+    device.until(version)
 
 
-ENDS = b"""
-async def _ends(self):
-    raise SystemExit("it ends at once")
-Agent.run = _ends
-"""
-
-
-def agent_pid(device: Device) -> int:
-    return int((device.home / "run" / "agent.pid").read_text())
-
-
-@pytest.mark.parametrize("word", ["install ", "downloaded", "installed", "online"])
+@pytest.mark.parametrize("word", ["downloaded", "installed", "online"])
 def test_a_killed_upgrade_leaves_an_agent_that_works(device: Device, word: str) -> None:
-    device.until(str(device.at_hub()[1]))
-    version = f"9.{10 + ['install ', 'downloaded', 'installed', 'online'].index(word)}.0"
+    version = device.newer()
     device.offer(version)
     upgrade = device.started("upgrade")
     assert upgrade.stdout is not None
@@ -241,3 +279,36 @@ def test_a_killed_upgrade_leaves_an_agent_that_works(device: Device, word: str) 
     assert json.loads((device.home / "run" / "status.json").read_text())["version"] == version
     assert not list((device.home / "run").glob("upgrade-*"))
     assert len(device.environments()) <= 3
+
+
+def test_an_agent_that_is_a_service_stays_one(device: Device, tmp_path: Path) -> None:
+    """A small `systemctl` stands in for the real one: it starts, stops and starts again what the unit says."""
+    (tmp_path / "systemctl").write_text(SYSTEMCTL.format(python=sys.executable))
+    (tmp_path / "loginctl").write_text("#!/bin/sh\n")
+    for name in ("systemctl", "loginctl"):
+        (tmp_path / name).chmod(0o755)
+    more = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    assert device.type("install-service", more=more).returncode == 0
+    try:
+        device.until(device.at_hub()[1])
+        version = device.newer()
+        device.offer(version)
+        done = device.type("upgrade", more=more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        device.until(version)
+        device.works()
+        running = psutil.Process(device.pid()).cmdline()
+        assert running[0] == str(device.home / "venv" / "bin" / "python")
+        assert "--takeover-s" not in running, "the trial was not replaced by the service"
+
+        device.offer(device.newer(), lambda name, data: data + ENDS if name.endswith("agent/runtime.py") else data)
+        broken = device.type("upgrade", more=more)
+        assert broken.returncode == 1
+        device.until(version)
+        device.works()
+        assert "--takeover-s" not in psutil.Process(device.pid()).cmdline()
+    finally:
+        removed = device.type("uninstall-service", more=more)
+        assert device.type("start").returncode == 0
+    assert removed.returncode == 0, removed.stdout + removed.stderr
+    device.until(version)

@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import secrets
-from typing import Any
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
 from starloom.edge.keys import verifies
-from starloom_protocol.signed_requests import LEAVE, answer_bytes, request_bytes
-from tests.edge.world import Agent, World, settle
-
-
-def asked(world: World, signer: Agent, *, device: str = "", hub: str = "", what: str = LEAVE) -> dict[str, Any]:
-    """Return a request that `signer` signed, in its own name unless another device is given."""
-    nonce, name = secrets.token_hex(32), device or signer.id
-    signed = request_bytes(what, hub=hub or world.hub.key.text, device=name, nonce=nonce)
-    return {"device": name, "nonce": nonce, "signature": base64.b64encode(signer.private.sign(signed)).decode()}
-
-
-def other_hub() -> str:
-    raw = Ed25519PrivateKey.generate().public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-    return base64.b64encode(raw).decode()
+from starloom_protocol.signed_requests import LEAVE, answer_bytes
+from tests.edge.world import World, settle
+from tests.guard.signed import asked, lies
 
 
 async def test_t46_a_device_makes_no_other_device_leave(world: World) -> None:
     victim, evil = await world.join("victim"), await world.join("evil")
     await victim.connect(world)
-    true, nonce = asked(world, victim), secrets.token_hex(32)
-    lies = {
-        "its own key for another": asked(world, evil, device=victim.id),
-        "a key of nobody": asked(world, Agent("nobody"), device=victim.id),
-        "a signature for another hub": asked(world, victim, hub=other_hub()),
-        "a signature for something else": asked(world, victim, what="join"),
-        "another's signature in its own name": {**true, "device": evil.id},
-        "another nonce": {**true, "nonce": nonce},
-        "no signature": {**true, "signature": ""},
-        "a device that is not here": asked(world, evil, device="d-" + "a" * 26),
-    }
     said = set()
     async with world.client("") as http:
-        for why, lie in lies.items():
+        for why, lie in lies(world, victim, evil, LEAVE).items():
             reply = await http.post("/agent/leave", json=lie)
             assert (reply.status_code, reply.json()["code"]) == (403, "bad_signature"), why
             said.add(reply.json()["reason"])
@@ -64,7 +35,7 @@ async def test_t46_a_device_makes_no_other_device_leave(world: World) -> None:
 async def test_a_device_that_leaves_is_told_so_and_its_key_is_done(world: World) -> None:
     agent = await world.join("laptop")
     await agent.connect(world)
-    request = asked(world, agent)
+    request = asked(world, agent, LEAVE)
     async with world.client("") as http:
         reply = await http.post("/agent/leave", json=request)
         assert reply.status_code == 200, reply.text
@@ -74,7 +45,7 @@ async def test_a_device_that_leaves_is_told_so_and_its_key_is_done(world: World)
             LEAVE, hub=world.hub.key.text, device=agent.id, nonce=request["nonce"], answer=said["answer"]
         )
         assert verifies(world.hub.key.raw, said["signature"], signed)
-        assert (await http.post("/agent/leave", json=asked(world, agent))).status_code == 200
+        assert (await http.post("/agent/leave", json=asked(world, agent, LEAVE))).status_code == 200
     await settle()
     async with world.client() as owner:
         shown = (await owner.get(f"/api/v1/devices/{agent.id}")).json()

@@ -198,6 +198,19 @@ THREATS = (
         ),
     ),
     Threat(
+        "T47",
+        "somebody has a device install an agent that its hub does not hand out, or an older one",
+        "the hub signs names, versions and hashes for this device and its nonce; only a person at the device begins it",
+        (
+            "tests/guard/test_upgrade.py::test_t47_the_hub_names_its_agent_to_its_own_devices_alone",
+            "tests/guard/test_upgrade.py::test_t47_an_answer_that_the_hub_did_not_sign_installs_nothing",
+            "tests/guard/test_upgrade.py::test_t47_what_no_hub_would_mean_is_refused_though_it_is_signed",
+            "tests/guard/test_upgrade.py::test_t47_other_bytes_than_those_signed_are_not_installed",
+            "tests/guard/test_upgrade.py::test_t47_no_message_of_the_hub_begins_an_upgrade",
+        ),
+        part="a hub that is taken over hands out what it likes to those who type the command",
+    ),
+    Threat(
         "T48",
         "a device gives itself the labels that plans select by",
         "labels asked for at joining are shown and given by the person who approves; no offer or later request counts",

@@ -14,7 +14,7 @@ from typing import Any
 from starloom.cli import models, ports
 from starloom.cli.client import Client
 from starloom.cli.discovery import HubAddress, find
-from starloom.cli.fleet import RENEW
+from starloom.cli.fleet import UPGRADE
 from starloom.cli.problems import Problem
 from starloom.cli.style import size
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
@@ -210,7 +210,7 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
     lacking = [f"{item['name']}: {item['profile']}" for item in devices if item["link"] == "online"]
     old = [f"{item['name']} {item['version']}" for item in devices if item.get("older_than") and not item["revoked"]]
     if old:
-        findings.append(Finding("agents", True, f"older than this hub: {', '.join(old)}. {RENEW}"))
+        findings.append(Finding("agents", True, f"older than this hub: {', '.join(old)}. Type there: {UPGRADE}"))
     if lacking:
         findings.append(Finding("profiles", True, ", ".join(lacking)))
     return findings

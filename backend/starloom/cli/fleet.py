@@ -10,9 +10,10 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.typed import say
 from starloom.cli.values import duration_s
+from starloom.program import on_device
 from starloom_protocol.frames import DISK, DISK_FOLDER, DISK_FULL
 
-RENEW = "To renew it: starloom-agent leave on it, then join it with a fresh line of `starloom enroll`."
+UPGRADE = "starloom-agent upgrade"
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
 
 
@@ -58,7 +59,9 @@ def devices(run: Invocation) -> None:
     console().print(table)
     for item in found["items"]:
         if item.get("older_than") and not item.get("revoked"):
-            say(f"{item['name']} runs agent {item['version']}, older than this hub ({item['older_than']}). {RENEW}")
+            line = on_device(UPGRADE, item.get("facts") or {})
+            say(f"{item['name']} runs agent {item['version']}, older than this hub ({item['older_than']})")
+            say(f"  type there: {line}")
 
 
 def _full_disk(item: dict[str, Any]) -> str | None:

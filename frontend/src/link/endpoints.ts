@@ -333,9 +333,9 @@ export class Hub {
     }
   }
 
-  /** One device as the hub tells it; `open` where a browser tab that is asleep is to be opened. */
+  /** One device as the hub tells it; `open` where a browser tab that is asleep is to be opened, `older_than` the hub's version. */
   device = (id: string, signal?: AbortSignal) =>
-    this.rest.get<{ open: OpenAgain | null }>(`/devices/${at(id)}`, signal);
+    this.rest.get<{ older_than: string; open: OpenAgain | null }>(`/devices/${at(id)}`, signal);
   why = (id: string, task: string, signal?: AbortSignal) =>
     this.rest.get<WhyDocument>(`/constellations/${at(id)}/why${q({ task_id: task })}`, signal);
   whyAll = (id: string, signal?: AbortSignal) =>

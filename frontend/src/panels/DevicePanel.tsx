@@ -10,6 +10,7 @@ import { Asleep } from "../ui/Asleep.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, Labelled, StatePill } from "../ui/parts.tsx";
 import { BreakButton, FaultLines } from "./BreakSomething.tsx";
+import { OlderAgent } from "./OlderAgent.tsx";
 
 interface DevicePanelProps {
   view: DeviceView;
@@ -29,7 +30,8 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
   const tools = offer?.tools ?? [];
   const { hub } = useWorkspace();
   const sleeps = shown.word === ASLEEP;
-  const again = useResource(sleeps ? device.id : null, (signal) => hub.device(device.id, signal));
+  const told = useResource(`${device.id} ${device.version} ${sleeps}`, (signal) => hub.device(device.id, signal));
+  const olderThan = told.value?.older_than;
   return (
     <aside className="sheet" aria-label={`Device ${device.name}`}>
       <header className="row">
@@ -48,7 +50,15 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
         </p>
       ))}
       <FaultLines device={device.id} />
-      {again.value?.open && <Asleep names={[device.name]} again={again.value.open} />}
+      {sleeps && told.value?.open && <Asleep names={[device.name]} again={told.value.open} />}
+      {olderThan && !device.revoked && (
+        <OlderAgent
+          name={device.name}
+          version={device.version ?? ""}
+          hubVersion={olderThan}
+          facts={offer?.facts}
+        />
+      )}
       {busy.length > 0 && (
         <ul className="plainlist">
           {busy.map((one) => (
