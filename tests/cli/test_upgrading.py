@@ -34,7 +34,9 @@ async def _ends(self):
 Agent.run = _ends
 """
 SYSTEMCTL = """#!{python}
-import os, pathlib, re, shlex, signal, subprocess, sys, time
+import os, pathlib, re, shlex, signal, subprocess, sys
+
+import psutil
 
 words = [word for word in sys.argv[1:] if not word.startswith("-")]
 if words == ["daemon-reload"]:
@@ -50,9 +52,10 @@ def stop():
         return
     group = int(state.read_text())
     state.unlink()
+    leader = psutil.Process(group)
+    running = [leader, *leader.children(recursive=True)]
     os.killpg(group, signal.SIGTERM)
-    while subprocess.run(["pgrep", "-g", str(group)], stdout=subprocess.DEVNULL).returncode == 0:
-        time.sleep(0.05)
+    psutil.wait_procs(running)
 
 
 if deed in ("stop", "disable", "restart"):

@@ -52,12 +52,7 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
       <FaultLines device={device.id} />
       {sleeps && told.value?.open && <Asleep names={[device.name]} again={told.value.open} />}
       {olderThan && !device.revoked && (
-        <OlderAgent
-          name={device.name}
-          version={device.version ?? ""}
-          hubVersion={olderThan}
-          facts={offer?.facts}
-        />
+        <OlderAgent name={device.name} version={device.version ?? ""} hubVersion={olderThan} facts={offer?.facts} />
       )}
       {busy.length > 0 && (
         <ul className="plainlist">
