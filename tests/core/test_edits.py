@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 import pytest
 
@@ -26,6 +28,10 @@ from starloom_protocol.feed import state_hash
 from starloom_protocol.vocabulary import Code, EffectSeen, Gate, Outcome, TaskState
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
+from tests.cost import calls
+
+CALLS_A_TASK_MOST = 36
+"""The invariants that the driver checks after each step make about 25 of them."""
 
 
 def edit(driver: Driver, *operations: EditOperation, base: int | None = None, name: str = "c1") -> Answer:
@@ -304,3 +310,13 @@ def test_a_place_names_the_word_that_was_written() -> None:
         "operations[2].remove_task",
         "operations[3].drop_items.keys",
     ]
+
+
+def test_a_small_edit_of_a_large_plan_costs_little_for_each_task_that_it_leaves_alone() -> None:
+    """Measured by W4 of `make bench`: comparing each task with itself once cost a third of the hub's time there."""
+    made: dict[int, int] = {}
+    for size in (200, 1_000):
+        driver = Driver("one", slots=1)
+        driver.submit(plan(*(task(f"t{number}") for number in range(size))))
+        made[size] = calls(partial(edit, driver, AddTask(spec=task("more"))))
+    assert made[1_000] - made[200] <= CALLS_A_TASK_MOST * 800, made

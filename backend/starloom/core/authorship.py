@@ -96,7 +96,10 @@ def check_edit(
     """
     faults = [_sets_never(author, "operations") for one in operations if _weakens(one, author, approves=approves)]
     changed = [
-        spec for name, spec in constellation.specs.items() if name not in before or not same_work(before[name], spec)
+        spec
+        for name, spec in constellation.specs.items()
+        # An edit leaves the records that it does not touch as they are, and compares them with nothing.
+        if (old := before.get(name)) is not spec and (old is None or not same_work(old, spec))
     ]
     if is_model(author):
         faults += [_names_secret(author, name) for name in _secrets_touched(constellation, before, flows, changed)]

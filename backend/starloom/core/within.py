@@ -41,7 +41,7 @@ def wider_than_approved(
     changed: dict[str, None] = {}
     for name, spec in constellation.specs.items():
         old = before.get(name)
-        if old is not None and same_work(old, spec):
+        if old is spec or (old is not None and same_work(old, spec)):
             continue
         changed[name] = None
         wider += _beyond(fleet, spec, constellation.specs, allowed, calls)
