@@ -26,6 +26,31 @@ export function why(task: string, entities: Map<string, Entity>): unknown {
   };
 }
 
+export const SCHEDULES = [
+  {
+    catch_up: "one",
+    cron: "30 2 * * *",
+    fired: 3,
+    id: "s-nightly",
+    in_words: "At 02:30 every day",
+    last: null,
+    name: "Nightly backup",
+    next: ["2026-03-29T02:30:00+01:00"],
+    notice: null,
+    notify: "failure",
+    notify_device: null,
+    overlap: "skip",
+    recipe: null,
+    request: "how are my machines",
+    running: [],
+    skipped: 0,
+    state: "active",
+    stopped: null,
+    waiting: [],
+    zone: "Europe/Berlin",
+  },
+];
+
 export const RECIPES = [
   {
     effects: ["read", "write"],

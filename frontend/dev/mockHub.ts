@@ -8,7 +8,7 @@ import { stateHash } from "../src/model/canonical.ts";
 import type { Entity, StreamEvent } from "../src/model/types.ts";
 import { fleetLog } from "./fleetScenario.ts";
 import { T0 } from "./logBuilder.ts";
-import { type Answered, preview, problem, RECIPES, SECRETS, why } from "./mockDocuments.ts";
+import { type Answered, preview, problem, RECIPES, SCHEDULES, SECRETS, why } from "./mockDocuments.ts";
 import { MockLab } from "./mockLab.ts";
 import { CONSTELLATION, photoBackup, type Stop } from "./scenario.ts";
 
@@ -195,6 +195,7 @@ export class MockHub {
       return preview(body as { request?: string; recipe?: string; plan?: unknown });
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
+    if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
     if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };
     if (path.startsWith("/secrets/") && method === "DELETE") return { body: null, status: 204 };
     if (path.startsWith("/secrets/") && method === "PUT")
@@ -260,7 +261,8 @@ export class MockHub {
           version: head.version,
         };
       })
-      .filter((row) => !search.get("state") || row.state === search.get("state"));
+      .filter((row) => !search.get("state") || row.state === search.get("state"))
+      .filter((row) => `${row.name} ${row.request}`.toLowerCase().includes((search.get("q") ?? "").toLowerCase()));
     return { body: { items, next: null }, status: 200 };
   }
 

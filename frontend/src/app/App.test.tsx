@@ -97,6 +97,17 @@ describe("Home", () => {
     open("/", { empty: true });
     expect(await screen.findByText("Nothing has run yet.")).toBeTruthy();
     expect(await screen.findByText("No device yet.")).toBeTruthy();
+    const start = await screen.findByRole("region", { name: "Start here" });
+    expect(
+      within(start)
+        .getByRole("link", { name: /Add a phone/ })
+        .getAttribute("href"),
+    ).toContain("way=phone");
+    expect(within(start).getByRole("link", { name: /how are my machines/ })).toBeTruthy();
+    const next = await screen.findByRole("region", { name: "Next on the clock" });
+    expect(within(next).getByText("Nightly backup")).toBeTruthy();
+    expect(within(next).getByText("Sun 29 Mar 02:30")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
   });
 });
 
@@ -306,5 +317,36 @@ describe("everywhere", () => {
     await userEvent.type(await screen.findByRole("combobox"), "sett{Enter}");
     expect(await screen.findByRole("heading", { name: "Settings" })).toBeTruthy();
     expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it.each([
+    ["demo-serv", "Device", /^\/devices$/],
+    ["contact sheet", "Recipe", /^\/recipes\/photo-backup$/],
+    ["nightly", "Schedule", /^\/schedules$/],
+    ["back up the pic", "Constellation", /^\/constellations\/c-/],
+  ])("finds by %s a %s and opens it", async (words, group, where) => {
+    open("/");
+    await screen.findByRole("heading", { name: "Home" });
+    await userEvent.keyboard("{Control>}k{/Control}");
+    await userEvent.type(await screen.findByRole("combobox"), words);
+    const [found] = await screen.findAllByRole("option", { name: new RegExp(`^${group}`) });
+    expect(await faultsOfAxe()).toEqual([]);
+    await userEvent.click(found as HTMLElement);
+    await waitFor(() => expect(location.pathname).toMatch(where));
+  });
+
+  it("makes a request of words that nothing is called by", async () => {
+    open("/");
+    await screen.findByRole("heading", { name: "Home" });
+    await userEvent.keyboard("{Control>}k{/Control}");
+    await userEvent.type(await screen.findByRole("combobox"), "water the plants{Enter}");
+    await waitFor(() => expect(location.pathname).toBe("/new"));
+    expect(new URLSearchParams(location.search).get("q")).toBe("water the plants");
+  });
+
+  it("has schedules in its menu", async () => {
+    open("/");
+    const menu = await screen.findByRole("navigation", { name: "Main" });
+    expect(within(menu).getByRole("link", { name: "Schedules" }).getAttribute("href")).toBe("/schedules");
   });
 });

@@ -18,13 +18,11 @@ const PLACES: { path: string; label: string; icon: IconName; keys?: string }[] =
   { path: "/constellations", label: "Constellations", icon: "constellation", keys: "g r" },
   { path: "/devices", label: "Fleet", icon: "fleet", keys: "g f" },
   { path: "/recipes", label: "Recipes", icon: "recipe" },
+  { path: "/schedules", label: "Schedules", icon: "clock", keys: "g s" },
   { path: "/inbox", label: "Inbox", icon: "inbox", keys: "g i" },
-  { path: "/activity", label: "Activity", icon: "clock", keys: "g a" },
+  { path: "/activity", label: "Activity", icon: "list", keys: "g a" },
   { path: "/settings", label: "Settings", icon: "settings" },
 ];
-
-/** Places that the palette and a key reach, and no rail. */
-const FURTHER = [{ path: "/schedules", label: "Schedules", keys: "g s" }];
 
 const LAB = { path: "/lab", label: "Lab", keys: undefined };
 
@@ -62,13 +60,11 @@ export function Shell(props: ShellProps) {
     { keys: "?", does: "This list", run: () => setOver("keys") },
     { keys: "n", does: "New request", run: () => go("/new") },
     { keys: "/", does: "Filter", run: () => document.querySelector<HTMLElement>("[data-filter]")?.focus() },
-    ...[...PLACES, ...FURTHER]
-      .filter((place) => place.keys)
-      .map((place) => ({
-        keys: place.keys ?? "",
-        does: `Go to ${place.label}`,
-        run: () => go(place.path),
-      })),
+    ...PLACES.filter((place) => place.keys).map((place) => ({
+      keys: place.keys ?? "",
+      does: `Go to ${place.label}`,
+      run: () => go(place.path),
+    })),
     { keys: "t", does: "Theme: system, light, dark", run: () => say(`Theme: ${turnTheme()}`) },
     {
       keys: "d",
@@ -85,7 +81,7 @@ export function Shell(props: ShellProps) {
   const entries: PaletteEntry[] = [
     ...(props.entries ?? []),
     { id: "new", group: "Go to", label: "New request", keys: "n", run: () => go("/new") },
-    ...[...PLACES, ...FURTHER, ...(session?.lab ? [LAB] : [])].map((place) => ({
+    ...[...PLACES, ...(session?.lab ? [LAB] : [])].map((place) => ({
       id: place.path,
       group: "Go to",
       label: place.label,

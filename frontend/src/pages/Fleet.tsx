@@ -10,6 +10,7 @@ import { type DeviceView, deviceShown, devices, openEnrollments } from "../model
 import { age, plural } from "../model/words.ts";
 import { AddDevice } from "../panels/AddDevice.tsx";
 import { DevicePanel } from "../panels/DevicePanel.tsx";
+import { wayOf } from "../panels/JoinWays.tsx";
 import { StopEverything, Stopped } from "../panels/StopEverything.tsx";
 import { AskItem } from "../panels/WaitingCard.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
@@ -254,7 +255,7 @@ export function FleetPage() {
         )}
         <OnlyOne all={all} />
       </section>
-      {adding && <AddDevice enrollment={search.get("add") ?? "1"} onClose={close} />}
+      {adding && <AddDevice enrollment={search.get("add") ?? "1"} way={wayOf(search.get("way"))} onClose={close} />}
       {!adding && chosen && (
         <DevicePanel
           key={chosen.id}

@@ -6,12 +6,13 @@ import { useNeeds } from "../app/needs.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import { useWaiting } from "../app/waiting.ts";
-import { type ConstellationRow, createdMs, endedMs, type RecipeRow } from "../link/endpoints.ts";
+import { type ConstellationRow, createdMs, endedMs } from "../link/endpoints.ts";
 import { deviceShown, devices } from "../model/fleet.ts";
 import { allViews, answer, counts, head, inTrouble } from "../model/selectors.ts";
 import { ATTENTION, age, clock, constellationShown, duration, FINAL, plural } from "../model/words.ts";
 import { Notices } from "../panels/Notices.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
+import { NextOnTheClock, phrasesOf, StartCard } from "../panels/Start.tsx";
 import { WaitingCard, waitingWords } from "../panels/WaitingCard.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
@@ -19,6 +20,7 @@ import { Button, Empty, ProblemNote, StateBar } from "../ui/parts.tsx";
 
 const RUNNING_MAX = 6;
 const RECENT_MAX = 8;
+const ASKED_MAX = 2;
 const DAY_MS = 24 * 3600 * 1000;
 
 export function HomePage() {
@@ -44,7 +46,7 @@ export function HomePage() {
   return (
     <Shell title="Home" beside={<span className="dim cut only-wide">{sentence}</span>}>
       <div className="page">
-        <Ask phrases={phrasesOf(recipes.value?.items ?? [])} />
+        <Ask phrases={phrasesOf(recipes.value?.items ?? [], ASKED_MAX)} />
         {list.problem && <ProblemNote problem={list.problem} />}
         <div className="columns">
           <div className="cards">
@@ -117,6 +119,8 @@ export function HomePage() {
             </section>
           </div>
           <div className="cards">
+            {fleet.ready && recipes.value && <StartCard fleet={all} recipes={recipes.value.items} />}
+            <NextOnTheClock />
             <section className="card">
               <header>
                 <h2>Fleet</h2>
@@ -149,13 +153,6 @@ export function HomePage() {
       </div>
     </Shell>
   );
-}
-
-function phrasesOf(recipes: RecipeRow[]): string[] {
-  return recipes
-    .flatMap((recipe) => (recipe.phrases ?? []).slice(0, 1))
-    .filter((phrase) => !phrase.includes("{"))
-    .slice(0, 2);
 }
 
 function Ask({ phrases }: { phrases: string[] }) {

@@ -13,8 +13,15 @@ import { Button, ProblemNote } from "../ui/parts.tsx";
 import { JoinWays, LanLine, useRefused, type Way } from "./JoinWays.tsx";
 import { TestTask, trialOf } from "./TestTask.tsx";
 
-/** `enrollment` is the id of a pairing that asks already, or `1` for a new one. */
-export function AddDevice({ enrollment, onClose }: { enrollment: string; onClose: () => void }) {
+interface AddDeviceProps {
+  /** The id of a pairing that asks already, or `1` for a new one. */
+  enrollment: string;
+  /** The way that is shown first. */
+  way: Way;
+  onClose: () => void;
+}
+
+export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
   const { hub } = useWorkspace();
   const fleet = useFleet();
   const now = useNow(1000);
@@ -22,7 +29,7 @@ export function AddDevice({ enrollment, onClose }: { enrollment: string; onClose
   const [made, setMade] = useState<EnrollmentDocument | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [turn, setTurn] = useState(0);
-  const [way, setWay] = useState<Way>("line");
+  const [way, setWay] = useState<Way>(first);
   const [tested, setTested] = useState<boolean | null>(null);
   const fresh = enrollment === "1";
   // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` stands for a wish for another code.

@@ -14,6 +14,9 @@ export type Way = keyof typeof WAYS;
 type Shell = keyof typeof SHELLS;
 type Where = keyof typeof WHERES;
 
+/** The way that an address names, or the line. */
+export const wayOf = (text: string | null): Way => (text !== null && text in WAYS ? (text as Way) : "line");
+
 interface JoinWaysProps {
   made: EnrollmentDocument | null;
   way: Way;

@@ -1,5 +1,7 @@
-/** The palette: type, arrows, Enter. Shows every action with its key. */
+/** The palette: type, arrows, Enter. Shows every action with its key, and what the hub has of the words. */
 import { type KeyboardEvent, useId, useMemo, useState } from "react";
+import { useLocation } from "wouter";
+import { hasWords, requestOf, useFinds } from "../app/finds.ts";
 import { Modal } from "../ui/Modal.tsx";
 
 export interface PaletteEntry {
@@ -17,14 +19,13 @@ export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
   const list = useId();
+  const [, go] = useLocation();
+  const finds = useFinds(words);
   const found = useMemo(() => {
-    const parts = words.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (entry: PaletteEntry) => {
-      const text = `${entry.group} ${entry.label} ${entry.note ?? ""}`.toLowerCase();
-      return parts.every((part) => text.includes(part));
-    };
-    return entries.filter(fits).slice(0, SHOWN_MAX);
-  }, [entries, words]);
+    const own = entries.filter((entry) => hasWords(entry, words)).slice(0, SHOWN_MAX);
+    const request = requestOf(words, go);
+    return [...own, ...finds, ...(request ? [request] : [])];
+  }, [entries, finds, words, go]);
   const active = found[Math.min(at, found.length - 1)];
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -46,8 +47,8 @@ export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose
         aria-expanded="true"
         aria-controls={list}
         aria-activedescendant={active ? `${list}-${found.indexOf(active)}` : undefined}
-        aria-label="Search tasks, places and actions"
-        placeholder="Search tasks, places and actions"
+        aria-label="Search, or say what should happen"
+        placeholder="Search, or say what should happen"
         // biome-ignore lint/a11y/noAutofocus: the palette is opened to type into it.
         autoFocus
         value={words}
@@ -83,7 +84,6 @@ export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose
           </div>
         ))}
       </div>
-      {found.length === 0 && <p className="dim nothing">Nothing fits these words.</p>}
     </Modal>
   );
 }
