@@ -51,6 +51,32 @@ def test_keys_and_palette(page: Page, screens: Screens, width: str) -> None:
     expect(page).to_have_url(re.compile("/new$"))
 
 
+def test_the_palette_finds_what_the_hub_has(page: Page, screens: Screens, width: str) -> None:
+    page.goto("/")
+    page.get_by_role("heading", name="Home", exact=True).wait_for()
+    start = page.get_by_role("region", name="Start here")
+    expect(start.get_by_role("link", name=re.compile("how are my machines"))).to_be_visible()
+    screens.shoot(page, "home", "start", width)
+    for words, group, where in (
+        ("demo-phone", "Device", r"/devices\?device="),
+        ("fleet-health", "Recipe", "/recipes/fleet-health$"),
+        ("pictures of", "Ask", r"/new\?q=pictures"),
+    ):
+        page.goto("/")  # on a phone the sheet of a device lies over the bar
+        opener = "More" if width == "phone" else re.compile("^Search and do")
+        page.get_by_role("button", name=opener).click()
+        page.get_by_role("dialog").get_by_role("combobox").fill(words)
+        found = page.get_by_role("dialog").get_by_role("option", name=re.compile(f"^{group}")).first
+        expect(found).to_be_visible()
+        screens.shoot(page, "palette", group.lower(), width)
+        found.click()
+        expect(page).to_have_url(re.compile(where))
+    page.goto("/")
+    start.get_by_role("link", name=re.compile("Add a phone")).click()
+    sheet = page.get_by_role("complementary", name="Add a device")
+    expect(sheet.get_by_role("tab", name="A phone")).to_have_attribute("aria-selected", "true")
+
+
 class Heard:
     """Every frame about one stream that the page's sockets received, over all of its connections."""
 

@@ -103,7 +103,7 @@ export function deviceShown(view: DeviceView, busy: number): DeviceShown {
   if (busy > 0) {
     return { word: `Busy, ${busy} of ${offer?.slots ?? 1}`, glyph: "turning_arc", tone: "blue", stuck: false };
   }
-  return { word: "Idle", glyph: "dotted_ring", tone: "indigo", stuck: false };
+  return { word: "Idle", glyph: "ring", tone: "indigo", stuck: false };
 }
 
 /** Why a device gets no work, or is asked last, in sentences; empty for one that works as any other. */
