@@ -1,7 +1,8 @@
-"""What this device says of itself beside its offer: its battery, in steps, and whether its disk is full.
+"""What this device says of itself beside its offer: its battery, in steps, its owner, and whether its disk is full.
 
-Read from the system where that costs nothing (Linux); a device without a battery and with room says nothing. The hub
-asks a device whose battery is nearly empty last, and one whose disk is full not at all.
+Read from the system where that costs nothing (Linux); a device without a battery and a screen and with room says
+nothing. The hub asks a device whose battery is nearly empty, or whose owner is at it, last, and one whose disk is full
+not at all.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from starloom_protocol.frames import DISK, DISK_FOLDER, DISK_FULL, DISK_OK, ConditionFrame
+from starloom_protocol.frames import DISK_FULL, DISK_OK, ConditionFrame
+from starloom_protocol.vocabulary import DeviceFact
 
 READ_EVERY_S: Final = 30.0
 STEP_PERCENT: Final = 10
@@ -33,6 +35,9 @@ class Conditions:
         self._read_at: float | None = None
         self._battery: dict[str, str] = {}
         self._disk: dict[str, str] = {}
+        self._owner: dict[str, str] = {}
+        self.owner_is_here: bool | None = None
+        """Whether the owner is at this device, as `platforms.presence` found it last; None where nothing can tell."""
         self.unwritten = False
         """Whether the ledger could not be written for want of room, and has not been since."""
 
@@ -41,12 +46,13 @@ class Conditions:
         self._read_at = self._clock()
         self._battery = battery(self._supplies)
         self._disk = self._room() if self.is_full else {}
-        facts = {**self._battery, **self._disk}
+        self._owner = self._presence()
+        facts = {**self._battery, **self._disk, **self._owner}
         return [ConditionFrame(facts=facts)] if facts else []
 
     def changed(self) -> list[ConditionFrame]:
         """Return what is to be said now, which is mostly nothing."""
-        facts = {**self._changed_disk(), **self._changed_battery()}
+        facts = {**self._changed_disk(), **self._changed_battery(), **self._changed_owner()}
         return [ConditionFrame(facts=facts)] if facts else []
 
     @property
@@ -56,13 +62,28 @@ class Conditions:
 
     def _changed_disk(self) -> dict[str, str]:
         room = self._room()
-        if room == (self._disk or {DISK: DISK_OK}):
+        if room == (self._disk or {DeviceFact.DISK: DISK_OK}):
             return {}
         self._disk = room
         return room
 
     def _room(self) -> dict[str, str]:
-        return {DISK: DISK_FULL, DISK_FOLDER: str(self._folder)} if self.is_full else {DISK: DISK_OK}
+        if not self.is_full:
+            return {DeviceFact.DISK: DISK_OK}
+        return {DeviceFact.DISK: DISK_FULL, DeviceFact.DISK_FOLDER: str(self._folder)}
+
+    def _presence(self) -> dict[str, str]:
+        if self.owner_is_here is None:
+            return {}
+        return {DeviceFact.OWNER_PRESENT: "true" if self.owner_is_here else "false"}
+
+    def _changed_owner(self) -> dict[str, str]:
+        # Where nothing can tell any more, nobody is spared work for an owner who was there once.
+        owner = self._presence() or ({DeviceFact.OWNER_PRESENT: "false"} if self._owner else {})
+        if owner == self._owner:
+            return {}
+        self._owner = owner
+        return owner
 
     def _changed_battery(self) -> dict[str, str]:
         now = self._clock()
@@ -108,7 +129,7 @@ def battery(supplies: Path = _SUPPLIES) -> dict[str, str]:
         if percent.isdecimal():
             step = min(int(percent), 100) // STEP_PERCENT * STEP_PERCENT
             charging = _word(entry / "status") in ("Charging", "Full", "Not charging")
-            return {"battery": str(step), "charging": "true" if charging else "false"}
+            return {DeviceFact.BATTERY: str(step), DeviceFact.CHARGING: "true" if charging else "false"}
     return {}
 
 

@@ -31,7 +31,7 @@ from starloom_agent.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_agent.leftovers import Leftovers
 from starloom_agent.link import RECONNECT_MOST_S, Link
 from starloom_agent.outbox import Outbox
-from starloom_agent.platforms import processes
+from starloom_agent.platforms import presence, processes
 from starloom_agent.reporting import report_end, report_receipt, report_start
 from starloom_agent.runners import Runners
 from starloom_agent.running_call import RunningCall
@@ -573,7 +573,7 @@ class Agent:
                 )
             self._tell_asks()
             self._leftovers.sweep()
-            await self._look_for_display()
+            await self._look_around()
             self._tell_conditions()
             if self._connection_file is not None:
                 self._write_connection(self._connection_file)
@@ -581,12 +581,13 @@ class Agent:
                 self.ledger.prune_if_due()
                 self._flushed(lazy=True)
 
-    async def _look_for_display(self) -> None:
-        """Offer anew when a desktop appears or goes: an agent that starts with the computer begins before it."""
+    async def _look_around(self) -> None:
+        """Offer again when a desktop appears or goes (an agent may start before it); see whether the owner is here."""
         now = self._clock()
         if now < self._display_due_at:
             return
         self._display_due_at = now + _DISPLAY_EVERY_S
+        self._conditions.owner_is_here = await asyncio.to_thread(presence.owner_is_here)
         found = await asyncio.to_thread(display.session)
         if self._display is not None and found != self._display and self._link.connection is not None:
             self._push([self.allowance.offer()])

@@ -167,17 +167,12 @@ class Progress(Frame, frozen=True, kw_only=True, tag="progress"):
     note: str = ""
 
 
-DISK: Final = "disk"
-DISK_FOLDER: Final = "disk_folder"
 DISK_FULL: Final = "full"
 DISK_OK: Final = "ok"
 
 
 class ConditionFrame(Frame, frozen=True, kw_only=True, tag="condition"):
-    """Battery, owner present, suspending, disk: strings, the latest wins.
-
-    `disk` is `full` while the agent cannot write its ledger in `disk_folder`, else `ok`; a session begins with `ok`.
-    """
+    """Facts by their `DeviceFact`, all texts; the latest wins. A session begins with a `disk` that is `ok`."""
 
     facts: dict[str, str]
 

@@ -62,7 +62,6 @@ HELD_WORDS: dict[Reason, str] = {
     Reason.DEVICE_AWAY: "Held, its device is away",
     Reason.DEVICE_ASIDE: "Held, its device takes no work",
     Reason.QUOTA: "Held, limit of this group",
-    Reason.GATE_CLOSED: "Held, a gate closed again",
 }
 
 SKIP_WORDS: dict[Reason, str] = {

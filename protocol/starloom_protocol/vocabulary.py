@@ -105,16 +105,22 @@ class EffectSeen(StrEnum):
 
 class DeviceLink(StrEnum):
     OFFLINE = "offline"
-    HANDSHAKING = "handshaking"
     ONLINE = "online"
     SUSPENDED = "suspended"
 
 
-class DeviceLoad(StrEnum):
-    FREE = "free"
-    BUSY = "busy"
-    DRAINING = "draining"
-    QUARANTINED = "quarantined"
+class DeviceFact(StrEnum):
+    """The facts that a device tells of itself beside its offer; `true` or `false`, where nothing else is said.
+
+    `battery` is its charge in percent; `disk` is `full` while its agent cannot write in `disk_folder`, else `ok`.
+    """
+
+    BATTERY = "battery"
+    CHARGING = "charging"
+    DISK = "disk"
+    DISK_FOLDER = "disk_folder"
+    OWNER_PRESENT = "owner_present"
+    SUSPENDING = "suspending"
 
 
 class Effect(StrEnum):
@@ -232,7 +238,6 @@ class Reason(StrEnum):
     MISSING_SECRET = "missing_secret"
     OWNER_ASKED = "owner_asked"
     REVIEW = "review"
-    GATE_CLOSED = "gate_closed"
     ABSENT = "absent"
     OVERDUE = "overdue"
     MOVING = "moving"

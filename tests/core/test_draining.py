@@ -225,6 +225,14 @@ def test_the_owners_machine_and_an_empty_battery_are_asked_last() -> None:
     assert driver.take()[0].device == "d-two"
 
 
+def test_an_owner_of_an_earlier_session_spares_nobody() -> None:
+    driver = WatchedDriver("one", "two")
+    condition(driver, "one", owner_present="true")
+    driver.connect("one")
+    driver.submit(plan(task("a")))
+    assert driver.take()[0].device == "d-one"
+
+
 def test_only_the_ledger_that_was_there_can_say_that_work_never_began() -> None:
     for same, days, after in ((True, 1, "leased"), (False, 1, "unknown"), (True, 31, "unknown")):
         driver = WatchedDriver("one")

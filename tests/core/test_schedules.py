@@ -39,17 +39,16 @@ def test_however_often_a_moment_is_fired_it_is_one_request() -> None:
     due = ArmTimer(constellation=FLEET, due_ms=clock.now_ms, entity="s-one", kind=DUE)
     for _ in range(3):
         clock.fire(due)
-        clock.do(i.SchedulesPoked(by="beat", id=clock.ident()))
         clock.settle()
     assert clock.firings() == [f"c-one-{at('2026-06-01T01:00') // 1000}"]
     assert clock.schedule().fired == 1
 
 
-def test_a_poke_before_the_moment_fires_nothing() -> None:
+def test_a_timer_before_the_moment_fires_nothing() -> None:
     clock = Clockwork()
     clock.save()
     clock.now_ms = at("2026-06-01T00:59")
-    assert clock.do(i.SchedulesPoked(by="beat", id="p")).value == {"due": 0}
+    clock.fire(ArmTimer(constellation=FLEET, due_ms=clock.now_ms, entity="s-one", kind=DUE))
     clock.settle()
     assert clock.firings() == []
 
@@ -334,16 +333,6 @@ def test_a_token_that_may_not_run_work_fires_nothing(narrowed: dict[str, Any]) -
     clock.turn_to("2026-06-01T01:00")
     assert clock.firings() == []
     assert clock.notes("schedule_stopped") == ["the token k1, with which it was made, may not run work"]
-
-
-def test_a_poke_when_a_moment_has_come_fires_it_without_the_hubs_own_timer() -> None:
-    clock = Clockwork()
-    clock.save()
-    clock.timers.clear()
-    clock.now_ms = at("2026-06-01T01:00")
-    assert clock.do(i.SchedulesPoked(by="beat", id="p")).value == {"due": 1}
-    clock.settle()
-    assert len(clock.firings()) == 1
 
 
 def test_a_session_that_has_ended_stops_nothing_but_an_expired_token_does() -> None:

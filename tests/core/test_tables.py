@@ -26,7 +26,6 @@ def test_nothing_of_an_attempt_moves_a_final_task() -> None:
         Trigger.NOT_BEGUN,
         Trigger.SILENT,
         Trigger.HEARD,
-        Trigger.ABSENCE_OVER,
         Trigger.RECEIPT,
         Trigger.FENCE_PASSED,
         Trigger.GIVEN_UP,

@@ -1,4 +1,4 @@
-"""What a device says of its battery: in steps, only when it changed, nothing without one."""
+"""What a device says of its battery and its owner: in steps, only when it changed, nothing without one."""
 
 from __future__ import annotations
 
@@ -38,3 +38,17 @@ def test_only_a_change_is_said_again(tmp_path: Path) -> None:
     now[0] = 62.0
     assert conditions.changed() == []
     assert Conditions(lambda: 0.0, tmp_path, tmp_path / "none").greeting() == []
+
+
+def test_an_owner_who_comes_and_goes_is_told(tmp_path: Path) -> None:
+    conditions = Conditions(lambda: 0.0, tmp_path, tmp_path / "none")
+    conditions.owner_is_here = True
+    assert conditions.greeting()[0].facts == {"owner_present": "true"}
+    assert conditions.changed() == []
+    conditions.owner_is_here = False
+    assert conditions.changed()[0].facts == {"owner_present": "false"}
+    conditions.owner_is_here = True
+    conditions.changed()
+    conditions.owner_is_here = None
+    assert conditions.changed()[0].facts == {"owner_present": "false"}, "nothing can tell any more"
+    assert conditions.changed() == []

@@ -11,7 +11,8 @@ from starloom.cli.problems import usage
 from starloom.cli.typed import say
 from starloom.cli.values import duration_s
 from starloom.program import on_device
-from starloom_protocol.frames import DISK, DISK_FOLDER, DISK_FULL
+from starloom_protocol.frames import DISK_FULL
+from starloom_protocol.vocabulary import DeviceFact
 
 UPGRADE = "starloom-agent upgrade"
 DeviceArgument = Annotated[str, typer.Argument(metavar="DEVICE", help="A device's name or id.")]
@@ -67,9 +68,9 @@ def devices(run: Invocation) -> None:
 def _full_disk(item: dict[str, Any]) -> str | None:
     """Return what is to be said of a device that can write nothing down."""
     condition = item.get("condition") or {}
-    if condition.get(DISK) != DISK_FULL:
+    if condition.get(DeviceFact.DISK) != DISK_FULL:
         return None
-    return f"has a full disk ({condition.get(DISK_FOLDER, 'of its agent')})"
+    return f"has a full disk ({condition.get(DeviceFact.DISK_FOLDER, 'of its agent')})"
 
 
 def resolve(run: Invocation, device: str) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""When work should rather go elsewhere for the owner's sake: somebody sits at the device, or its battery is low."""
+"""A device is spared for its owner's sake while the owner is at it, or while its battery is nearly empty."""
 
 from __future__ import annotations
 
 from starloom_protocol.entities import Device
+from starloom_protocol.vocabulary import DeviceFact
 
 LOW_PERCENT = 20
 
@@ -10,7 +11,7 @@ LOW_PERCENT = 20
 def spared(device: Device) -> bool:
     """Whether a device is asked only where no other is free."""
     facts = device.condition
-    if facts.get("owner_present") == "true":
+    if facts.get(DeviceFact.OWNER_PRESENT) == "true":
         return True
-    battery = facts.get("battery", "").rstrip("% ")
-    return battery.isdecimal() and int(battery) < LOW_PERCENT and facts.get("charging") != "true"
+    battery = facts.get(DeviceFact.BATTERY, "").rstrip("% ")
+    return battery.isdecimal() and int(battery) < LOW_PERCENT and facts.get(DeviceFact.CHARGING) != "true"

@@ -11,7 +11,7 @@ from starloom.core import room
 from starloom.core.inputs import ConditionReceived
 from starloom.core.work import Put, Work
 from starloom_protocol.entities import Attempt, Device, TaskRecord
-from starloom_protocol.vocabulary import DeviceLink
+from starloom_protocol.vocabulary import DeviceFact, DeviceLink
 
 
 def on_condition(work: Work, item: ConditionReceived) -> None:
@@ -22,7 +22,7 @@ def on_condition(work: Work, item: ConditionReceived) -> None:
         work.ignore("a newer session has taken over")
         return
     facts = dict(sorted({**device.condition, **item.facts}.items()))
-    asleep = facts.get("suspending") == "true"
+    asleep = facts.get(DeviceFact.SUSPENDING) == "true"
     link = DeviceLink.SUSPENDED if asleep else DeviceLink.ONLINE
     if facts == device.condition and link is device.link:
         return

@@ -276,10 +276,6 @@ class ScheduleControlled(Input, frozen=True, kw_only=True, tag="schedule_control
     token: str | None = None
 
 
-class SchedulesPoked(Input, frozen=True, kw_only=True, tag="schedules_poked"):
-    """A hint from outside that schedules may be due; state decides, so any number of them fires nothing twice."""
-
-
 # -- time
 
 
@@ -377,7 +373,6 @@ AnyInput = (
     | RecipeRemoved
     | ScheduleSaved
     | ScheduleControlled
-    | SchedulesPoked
     | TimerFired
     | LeaseExpired
     | PrincipalAdded

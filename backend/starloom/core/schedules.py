@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from starloom.core.controls import on_control
 from starloom.core.effects import ArmTimer
-from starloom.core.inputs import ControlRequested, RequestReceived, SchedulesPoked, TimerFired
+from starloom.core.inputs import ControlRequested, RequestReceived, TimerFired
 from starloom.core.model import Access, Constellation, Shard
 from starloom.core.moments import following, passed
 from starloom.core.requests import open_request
@@ -81,14 +81,6 @@ def on_timer(work: Work, item: TimerFired) -> None:
         _on_turn(work, schedule)
     else:
         _on_tell(work, schedule)
-
-
-def on_poked(work: Work, _item: SchedulesPoked) -> None:
-    """Something outside thinks that a schedule may be due: look at all; the clock in the state decides."""
-    due = [item for item in work.shard.fleet.schedules.values() if item.due_ms and item.due_ms <= work.at_ms]
-    for schedule in due:
-        work.order(ArmTimer(constellation=FLEET, due_ms=work.at_ms, entity=schedule.id, kind=DUE))
-    work.answer({"due": len(due)}, after="commit")
 
 
 def keep(work: Work, schedule: Schedule, kind: str, *, note: str = "", by: str | None = None) -> None:

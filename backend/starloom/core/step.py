@@ -345,7 +345,6 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.RecipeRemoved: library.on_recipe_removed,
     i.ScheduleSaved: scheduling.on_saved,
     i.ScheduleControlled: scheduling.on_controlled,
-    i.SchedulesPoked: schedules.on_poked,
     i.TimerFired: _on_timer,
     i.PrincipalAdded: access.on_principal,
     i.TokenAdded: access.on_token,

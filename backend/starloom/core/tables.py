@@ -13,17 +13,12 @@ from starloom_protocol.vocabulary import TaskState
 
 
 class Trigger(StrEnum):
-    GATES_OPEN = "gates_open"
-    GATE_SHUT = "gate_shut"
-    GATE_CLOSED = "gate_closed"
-    GRANTED = "granted"
     STARTED = "started"
     FINISHED = "finished"
     BROKE = "broke"
     NOT_BEGUN = "not_begun"
     SILENT = "silent"
     HEARD = "heard"
-    ABSENCE_OVER = "absence_over"
     CANCEL = "cancel"
     RECEIPT = "receipt"
     FENCE_PASSED = "fence_passed"
@@ -32,7 +27,6 @@ class Trigger(StrEnum):
     MOVED = "moved"
     TIME_OVER = "time_over"
     ENDED_OVERDUE = "ended_overdue"
-    BACKOFF_OVER = "backoff_over"
     SKIP = "skip"
     MARK = "mark"
     RETRY = "retry"
@@ -80,10 +74,6 @@ _OVER = "the task is final in this round"
 _STARTED = "the task has started; cancel it first"
 
 _BY_TRIGGER: dict[Trigger, dict[TaskState, Row]] = {
-    Trigger.GATES_OPEN: _row(ignore("only a waiting task waits for gates"), waiting=ACT),
-    Trigger.GATE_SHUT: _row(ignore("the task has left its gates behind"), waiting=ACT, ready=ACT),
-    Trigger.GATE_CLOSED: _row(ignore("the task has left its gates behind"), ready=ACT),
-    Trigger.GRANTED: _row(never("only a ready task may be leased"), ready=ACT),
     Trigger.STARTED: _row(
         ignore(_NO_LEASE),
         leased=ACT,
@@ -96,7 +86,6 @@ _BY_TRIGGER: dict[Trigger, dict[TaskState, Row]] = {
     Trigger.NOT_BEGUN: _row(ignore(_NO_LEASE), leased=ACT, running=ACT, cancelling=ACT, unknown=ACT),
     Trigger.SILENT: _row(ignore(_NO_LEASE), leased=ACT, running=ACT, cancelling=ignore("its own fence decides")),
     Trigger.HEARD: _row(ignore("nothing was absent"), leased=ACT, running=ACT),
-    Trigger.ABSENCE_OVER: _row(ignore("nothing is absent"), leased=ACT, running=ACT),
     Trigger.CANCEL: _row(
         never(_OVER),
         waiting=ACT,
@@ -113,7 +102,6 @@ _BY_TRIGGER: dict[Trigger, dict[TaskState, Row]] = {
     Trigger.MOVED: _row(ignore("nothing was being moved"), leased=ACT, running=ACT),
     Trigger.TIME_OVER: _row(ignore("only what runs has a time to end by"), running=ACT),
     Trigger.ENDED_OVERDUE: _row(ignore("nothing was over its time"), running=ACT),
-    Trigger.BACKOFF_OVER: _row(ignore("nothing backs off"), ready=ACT),
     Trigger.SKIP: _row(
         never(_STARTED),
         waiting=ACT,

@@ -92,5 +92,5 @@ def gone_with_their_hub(shard: Shard, term: int) -> list[DeviceDisconnected]:
             session=device.session,
         )
         for device in shard.fleet.devices.values()
-        if device.link in (DeviceLink.ONLINE, DeviceLink.HANDSHAKING)
+        if device.link is DeviceLink.ONLINE
     ]

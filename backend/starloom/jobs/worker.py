@@ -26,7 +26,6 @@ from starloom.jobs.broker import PLAN_TASK, QUEUE, REVIEW_TASK, broker_url_of, m
 from starloom.jobs.claiming import CLAIM_TTL_S
 from starloom.jobs.modelling import ModelJobs
 from starloom.jobs.planning import PlanJobs
-from starloom.jobs.poking import PokeJobs, add_poke
 from starloom.jobs.reviewing import ReviewJobs
 from starloom.jobs.running import ClaimedJobs
 from starloom.planner.model.kept import folder_of
@@ -159,7 +158,6 @@ def main() -> None:
     name = worker_name()
     claimed = ClaimedJobs(places.redis_url, places.database_url, name, CLAIM_TTL_S / places.time_scale)
     add_tasks(app, claimed, PlanJobs(name, models=models), ReviewJobs(name, models))
-    add_poke(app, PokeJobs(places.redis_url, places.database_url, name))
     watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)
     watchdog.start()
     worker = app.Worker(

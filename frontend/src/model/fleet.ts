@@ -85,7 +85,6 @@ export function deviceShown(view: DeviceView, busy: number): DeviceShown {
     return { word: ASLEEP, glyph: "barrier", tone: "amber", stuck: true };
   }
   if (device.link === "suspended") return { word: "Asleep", glyph: "barrier", tone: "amber", stuck: true };
-  if (device.link === "handshaking") return { word: "Connecting", glyph: "open_arc", tone: "blue", stuck: false };
   if (device.link !== "online") return { word: "Out of reach", glyph: "broken_arc", tone: "amber", stuck: true };
   if (diskIsFull(device)) return { word: "Disk full", glyph: "barrier", tone: "amber", stuck: true };
   if (device.quarantined) return { word: "Set aside", glyph: "barrier", tone: "amber", stuck: true };

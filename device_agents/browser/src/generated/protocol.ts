@@ -51,11 +51,12 @@ export const OUTCOME_WORDS: readonly Outcome[] = ["ok", "error", "timeout", "int
 export type EffectSeen = "none" | "maybe";
 export const EFFECT_SEEN_WORDS: readonly EffectSeen[] = ["none", "maybe"];
 
-export type DeviceLink = "offline" | "handshaking" | "online" | "suspended";
-export const DEVICE_LINK_WORDS: readonly DeviceLink[] = ["offline", "handshaking", "online", "suspended"];
+export type DeviceLink = "offline" | "online" | "suspended";
+export const DEVICE_LINK_WORDS: readonly DeviceLink[] = ["offline", "online", "suspended"];
 
-export type DeviceLoad = "free" | "busy" | "draining" | "quarantined";
-export const DEVICE_LOAD_WORDS: readonly DeviceLoad[] = ["free", "busy", "draining", "quarantined"];
+/** The facts that a device tells of itself beside its offer; `true` or `false`, where nothing else is said. */
+export type DeviceFact = "battery" | "charging" | "disk" | "disk_folder" | "owner_present" | "suspending";
+export const DEVICE_FACT_WORDS: readonly DeviceFact[] = ["battery", "charging", "disk", "disk_folder", "owner_present", "suspending"];
 
 /** What a tool may do to the world. */
 export type Effect = "read" | "write" | "change" | "destroy" | "reach" | "control";
@@ -94,8 +95,8 @@ export type Approval = "never" | "risky" | "always";
 export const APPROVAL_WORDS: readonly Approval[] = ["never", "risky", "always"];
 
 /** Why something does not move. Those of a task are stored with it; the rest are joined by `why`. */
-export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "gate_closed" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
-export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "gate_closed", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
+export type Reason = "held" | "backoff" | "approval" | "person" | "missing_grant" | "missing_secret" | "owner_asked" | "review" | "absent" | "overdue" | "moving" | "may_have_happened" | "paused" | "no_capable_device" | "device_away" | "device_aside" | "busy" | "quota" | "not_chosen" | "enough" | "upstream_failed" | "upstream_cancelled" | "skipped_by_person" | "marked";
+export const REASON_WORDS: readonly Reason[] = ["held", "backoff", "approval", "person", "missing_grant", "missing_secret", "owner_asked", "review", "absent", "overdue", "moving", "may_have_happened", "paused", "no_capable_device", "device_away", "device_aside", "busy", "quota", "not_chosen", "enough", "upstream_failed", "upstream_cancelled", "skipped_by_person", "marked"];
 
 /** Why a constellation asks for a person, beside its state. */
 export type Attention = "question_open" | "task_unknown" | "no_capable_device" | "waits_long" | "takes_long" | "rule_refused" | "planning_failed" | "review_wishes" | "missing_grant" | "missing_secret" | "owner_asked" | "undo_failed" | "budget" | "stalled" | "history_restored";
@@ -1114,7 +1115,7 @@ export interface Progress {
   note?: string;
 }
 
-/** Battery, owner present, suspending, disk: strings, the latest wins. */
+/** Facts by their `DeviceFact`, all texts; the latest wins. A session begins with a `disk` that is `ok`. */
 export interface ConditionFrame {
   t: "condition";
   facts: Record<string, string>;
@@ -1466,8 +1467,6 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "waiting", "reason": "owner_asked", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "review", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "review", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
-  {"state": "waiting", "reason": "gate_closed", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
-  {"state": "waiting", "reason": "gate_closed", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "absent", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "absent", "checked": true, "word": "Waiting", "glyph": "ring", "tone": "grey"},
   {"state": "waiting", "reason": "overdue", "checked": false, "word": "Waiting", "glyph": "ring", "tone": "grey"},
@@ -1518,8 +1517,6 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "ready", "reason": "owner_asked", "checked": true, "word": "Held, its owner is asked", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "review", "checked": false, "word": "Held, under review", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "review", "checked": true, "word": "Held, under review", "glyph": "barrier", "tone": "amber"},
-  {"state": "ready", "reason": "gate_closed", "checked": false, "word": "Held, a gate closed again", "glyph": "barrier", "tone": "amber"},
-  {"state": "ready", "reason": "gate_closed", "checked": true, "word": "Held, a gate closed again", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "absent", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "absent", "checked": true, "word": "Held", "glyph": "barrier", "tone": "amber"},
   {"state": "ready", "reason": "overdue", "checked": false, "word": "Held", "glyph": "barrier", "tone": "amber"},
@@ -1570,8 +1567,6 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "leased", "reason": "owner_asked", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "review", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "review", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
-  {"state": "leased", "reason": "gate_closed", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
-  {"state": "leased", "reason": "gate_closed", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "absent", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "absent", "checked": true, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
   {"state": "leased", "reason": "overdue", "checked": false, "word": "Starting", "glyph": "open_arc", "tone": "blue"},
@@ -1622,8 +1617,6 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "running", "reason": "owner_asked", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "review", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "review", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
-  {"state": "running", "reason": "gate_closed", "checked": false, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
-  {"state": "running", "reason": "gate_closed", "checked": true, "word": "Running", "glyph": "turning_arc", "tone": "blue"},
   {"state": "running", "reason": "absent", "checked": false, "word": "Out of reach", "glyph": "broken_arc", "tone": "amber"},
   {"state": "running", "reason": "absent", "checked": true, "word": "Out of reach", "glyph": "broken_arc", "tone": "amber"},
   {"state": "running", "reason": "overdue", "checked": false, "word": "Over its time, being stopped", "glyph": "ringed_square", "tone": "amber"},
@@ -1674,8 +1667,6 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelling", "reason": "owner_asked", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "review", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "review", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
-  {"state": "cancelling", "reason": "gate_closed", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
-  {"state": "cancelling", "reason": "gate_closed", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "absent", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "absent", "checked": true, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
   {"state": "cancelling", "reason": "overdue", "checked": false, "word": "Stopping, not yet confirmed", "glyph": "ringed_square", "tone": "blue"},
@@ -1726,8 +1717,6 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "unknown", "reason": "owner_asked", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "review", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "review", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
-  {"state": "unknown", "reason": "gate_closed", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
-  {"state": "unknown", "reason": "gate_closed", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "absent", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "absent", "checked": true, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
   {"state": "unknown", "reason": "overdue", "checked": false, "word": "Unknown: may have happened", "glyph": "question", "tone": "amber"},
@@ -1778,8 +1767,6 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "succeeded", "reason": "owner_asked", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "review", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "review", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
-  {"state": "succeeded", "reason": "gate_closed", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
-  {"state": "succeeded", "reason": "gate_closed", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "absent", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
   {"state": "succeeded", "reason": "absent", "checked": true, "word": "Done, checked", "glyph": "double_tick", "tone": "teal"},
   {"state": "succeeded", "reason": "overdue", "checked": false, "word": "Done", "glyph": "tick", "tone": "teal"},
@@ -1830,8 +1817,6 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "failed", "reason": "owner_asked", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "review", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "review", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
-  {"state": "failed", "reason": "gate_closed", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
-  {"state": "failed", "reason": "gate_closed", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "absent", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "absent", "checked": true, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
   {"state": "failed", "reason": "overdue", "checked": false, "word": "Failed", "glyph": "cross", "tone": "vermilion"},
@@ -1882,8 +1867,6 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "cancelled", "reason": "owner_asked", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "review", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "review", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
-  {"state": "cancelled", "reason": "gate_closed", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
-  {"state": "cancelled", "reason": "gate_closed", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "absent", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "absent", "checked": true, "word": "Cancelled", "glyph": "square", "tone": "grey"},
   {"state": "cancelled", "reason": "overdue", "checked": false, "word": "Cancelled", "glyph": "square", "tone": "grey"},
@@ -1934,8 +1917,6 @@ export const PRESENTATION: readonly PresentationRow[] = [
   {"state": "skipped", "reason": "owner_asked", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "review", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "review", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
-  {"state": "skipped", "reason": "gate_closed", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
-  {"state": "skipped", "reason": "gate_closed", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "absent", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "absent", "checked": true, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},
   {"state": "skipped", "reason": "overdue", "checked": false, "word": "Skipped", "glyph": "chevrons", "tone": "grey"},

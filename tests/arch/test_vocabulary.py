@@ -1,0 +1,162 @@
+"""No dead vocabulary: each word of an enum, frame, input, effect or event kind is made and read by product code."""
+
+from __future__ import annotations
+
+import ast
+import re
+import typing
+
+import pytest
+
+from starloom.core import effects, inputs
+from starloom.edge.activity_kinds import CATEGORIES, HOUSEKEEPING, category_of
+from starloom_protocol import frames
+from tests.arch.checkout import ROOT
+from tests.arch.usage import Uses, calls, count, event_kinds, in_script, literals, looked_up, names, uses, vocabularies
+
+FROM_OUTSIDE = {
+    "Approval": "a plan says it",
+    "CatchUp": "a person chooses it for a schedule",
+    "CommitFailure": "tests of the store give it to the twin",
+    "FaultKind": "who asks the lab for a fault says it",
+    "FaultTarget": "who asks the lab for a fault says it",
+    "Gate": "a plan says it",
+    "Need": "a plan says it",
+    "NotifyWhen": "a person chooses it for a schedule",
+    "Op": "a plan says it",
+    "Overlap": "a person chooses it for a schedule",
+    "PrincipalKind": "who adds a principal says it",
+    "Priority": "a person or a plan says it",
+    "Repeatability": "a plan or an offer says it",
+    "Role": "who adds a principal says it",
+}
+"""Vocabularies whose words come in as text: what is asked of product code is that it reads each."""
+
+ONLY_GIVEN = {
+    "Act": "the table of guards says it of each frame, and the tests of rights walk that table",
+    "Exit": "the exit code of a command; shells read it",
+    "Scope": "a token's scopes are compared with the one that its route names",
+}
+"""Vocabularies of which nothing asks for a single word."""
+
+NOT_MADE = {
+    "AttemptEnd.OK": "converted from the outcome of the same name",
+    "AttemptEnd.REFUSED": "converted from the outcome of the same name",
+    "Code.DISK_EXCEEDED": "sandbox/quota.py runs inside the cage, knows no package, and says it as text",
+    "CodeClass.DEVICE": "said in the table of codes as text",
+    "CodeClass.PERMANENT": "said in the table of codes as text",
+    "CodeClass.TRANSIENT": "said in the table of codes as text",
+    "Layer.BUBBLEWRAP": "the trial of the cage walks all layers",
+    "Layer.LANDLOCK": "the trial of the cage walks all layers",
+    "Layer.NAMESPACES": "the trial of the cage walks all layers",
+}
+NOT_READ = {
+    "Door.PROOF": "the way in that is left when a door is none of the others",
+    "Door.TICKET": "the way in that is left when a door is none of the others",
+    "Reason.MAY_HAVE_HAPPENED": "shown with its task as it stands, in the words of its state",
+    "Trust.DOUBTFUL": "less than the others, which are asked for",
+    "Wire.OPENAI": "the wire that is spoken when it is not the other",
+}
+STRUCTS_NOT_MADE = {
+    "Ping": "for agents and hubs of other make, which may ask whether the other end is there; both of ours answer",
+}
+
+DEEDS = ROOT / "frontend/src/model/deeds.ts"
+AGENT, HUB, TAB, PAGE = "device_agents/starloom_agent", "backend/starloom", "device_agents/browser/src", "frontend/src"
+CORE = "backend/starloom/core/"
+FACTS = "DeviceFact"
+"""A vocabulary of keys: a device puts a fact under its word, the hub looks it up by the same."""
+
+WORDS = [f"{name}.{member}" for name, members in vocabularies().items() if name != FACTS for member in members]
+STRUCTS = {
+    "frame": [kind for side in (frames.AgentFrame, frames.HubFrame) for kind in typing.get_args(side)],
+    "input": list(typing.get_args(inputs.AnyInput)),
+    "effect": list(typing.get_args(effects.AnyEffect)),
+}
+
+
+def is_made(word: str) -> bool:
+    name, member = word.split(".")
+    return bool(uses().made[name, member])
+
+
+def is_read(word: str) -> bool:
+    name, member = word.split(".")
+    if uses().read[name, member]:
+        return True
+    exported = vocabularies("protocol")
+    return name in exported and in_script(str(exported[name][member]))
+
+
+def test_a_use_is_told_from_a_mention() -> None:
+    found = Uses()
+    source = """
+from starloom_protocol.vocabulary import TaskState as S, Reason
+T = S
+WORDS = {Reason.HELD: "held"}
+FINAL = frozenset({S.FAILED})
+def move(record):
+    if record.state is T.READY or record.state in (S.WAITING, S.UNKNOWN):
+        return replace(record, state=T.RUNNING)
+    match record.state:
+        case S.LEASED:
+            return {"x": S.SKIPPED}
+"""
+    count(ast.parse(source), found)
+    assert {member for _, member in found.read} == {"HELD", "FAILED", "READY", "WAITING", "UNKNOWN", "LEASED"}
+    assert {member for _, member in found.made} == {"RUNNING", "SKIPPED"}
+
+
+def test_every_word_of_an_enum_is_made() -> None:
+    dead = [word for word in WORDS if not is_made(word) and word.split(".")[0] not in FROM_OUTSIDE]
+    assert sorted(set(dead) - NOT_MADE.keys()) == [], "no product code makes it: send it, or take it out"
+    assert sorted(NOT_MADE.keys() - set(dead)) == [], "this exception is not needed any more"
+
+
+def test_every_word_of_an_enum_is_read() -> None:
+    dead = [word for word in WORDS if not is_read(word) and word.split(".")[0] not in ONLY_GIVEN]
+    assert sorted(set(dead) - NOT_READ.keys()) == [], "no product code reads it: use it, or take it out"
+    assert sorted(NOT_READ.keys() - set(dead)) == [], "this exception is not needed any more"
+
+
+def test_the_vocabularies_with_an_exception_exist() -> None:
+    assert (FROM_OUTSIDE.keys() | ONLY_GIVEN.keys() | {FACTS}) - vocabularies().keys() == set()
+    assert FROM_OUTSIDE.keys() & ONLY_GIVEN.keys() == set()
+
+
+@pytest.mark.parametrize(("member", "fact"), vocabularies()[FACTS].items())
+def test_every_fact_of_a_device_is_told_and_used(member: str, fact: str) -> None:
+    told = member in names(AGENT, of=FACTS) or in_script(fact, TAB)
+    assert told, f"neither the agent nor the tab tells {fact}"
+    assert member in names(HUB, of=FACTS) or in_script(fact, PAGE), f"neither the hub nor the page looks at {fact}"
+
+
+@pytest.mark.parametrize("kind", STRUCTS)
+def test_every_struct_is_made_and_read(kind: str) -> None:
+    made, tables = calls(), looked_up(AGENT, HUB, "protocol/starloom_protocol/session.py")
+    unmade, unread = [], []
+    for struct in dict.fromkeys(STRUCTS[kind]):
+        name, tag = struct.__name__, str(struct.__struct_config__.tag)
+        if not made[name] and not (kind == "frame" and in_script(tag, TAB)):
+            unmade.append(name)
+        if name not in tables and not (kind == "frame" and in_script(tag, TAB)):
+            unread.append(name)
+    assert [name for name in unmade if name not in STRUCTS_NOT_MADE] == [], f"no product code makes this {kind}"
+    assert unread == [], f"no product code takes this {kind}"
+
+
+def test_every_event_kind_has_a_subject_or_is_housekeeping() -> None:
+    kinds = event_kinds()
+    assert len(kinds) > 100
+    assert sorted(kind for kind in kinds if category_of(kind) == "other" and kind not in HOUSEKEEPING) == []
+
+
+def test_no_table_names_an_event_kind_that_nothing_emits() -> None:
+    """A kind may be built of parts, so any text of the core that is a whole kind counts here."""
+    emitted = event_kinds() | literals(CORE)
+    assert sorted(kind for kind in HOUSEKEEPING if kind not in emitted) == []
+    beginnings = {beginning for subject in CATEGORIES.values() for beginning in subject}
+    assert sorted(item for item in beginnings if not any(kind.startswith(item) for kind in emitted)) == []
+    shown = re.findall(r"^  (\w+):", DEEDS.read_text().partition("const WORDS")[2].partition("};")[0], re.MULTILINE)
+    assert len(shown) > 40
+    assert sorted(kind for kind in shown if kind not in emitted) == []

@@ -1,0 +1,221 @@
+"""Reads product code for words of a vocabulary: where each is made and where it is read. Runs nothing of it.
+
+Python is read as a syntax tree, the page and the tab as text without their generated files and tests. A word is *read*
+where it is compared, matched, looked up or part of a set, and *made* wherever else it stands.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from tests.arch.checkout import files, named
+
+PYTHON = ("protocol/starloom_protocol", "backend/starloom", "device_agents/starloom_agent")
+SCRIPT = ("frontend/src", "device_agents/browser/src")
+_ENUMS = frozenset({"StrEnum", "IntEnum", "Enum"})
+_SETS = frozenset({"frozenset", "set"})
+
+
+@dataclass(slots=True)
+class Uses:
+    """How often each word is made and read, by (vocabulary, member)."""
+
+    made: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
+    read: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """Return the syntax tree of every module of the product."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for room in PYTHON for path in files(".py", under=room)}
+
+
+@cache
+def script(*rooms: str) -> str:
+    """Return what the page or the tab is made of, as one text."""
+    return "\n".join(
+        path.read_text(encoding="utf-8")
+        for room in rooms
+        for suffix in (".ts", ".tsx")
+        for path in files(suffix, under=room)
+        if "generated" not in path.parts and ".test." not in path.name
+    )
+
+
+@cache
+def vocabularies(*rooms: str) -> dict[str, dict[str, object]]:
+    """Return every enum of these rooms (of the product, if none is named) with its members' values, by name."""
+    found: dict[str, dict[str, object]] = {}
+    for path, tree in trees().items():
+        if not named(path).startswith(rooms or PYTHON):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and _ENUMS & {_name(base) for base in node.bases}:
+                assert node.name not in found, f"{node.name} stands twice, in {named(path)} too"
+                found[node.name] = {
+                    _name(line.targets[0]): ast.literal_eval(line.value)
+                    for line in node.body
+                    if isinstance(line, ast.Assign) and isinstance(line.value, ast.Constant)
+                }
+    return found
+
+
+@cache
+def uses() -> Uses:
+    """Return where members of enums stand, under their own name or another of their module."""
+    found = Uses()
+    for tree in trees().values():
+        count(tree, found)
+    return found
+
+
+def count(tree: ast.Module, found: Uses) -> None:
+    """Add the uses of one module."""
+    aliases = _aliases(tree)
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute):
+            continue
+        vocabulary = aliases.get(_name(node.value))
+        if vocabulary is not None and node.attr in vocabularies()[vocabulary]:
+            into = found.read if _is_read(node, parents) else found.made
+            into[vocabulary, node.attr] += 1
+
+
+def _aliases(tree: ast.Module) -> dict[str, str]:
+    aliases = {name: name for name in vocabularies()}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            aliases |= {item.asname: item.name for item in node.names if item.asname and item.name in aliases}
+        elif isinstance(node, ast.Assign) and _name(node.value) in aliases and isinstance(node.targets[0], ast.Name):
+            aliases[node.targets[0].id] = aliases[_name(node.value)]
+    return aliases
+
+
+def _is_read(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
+    while True:
+        parent = parents.get(node)
+        match parent:
+            case ast.Compare() | ast.MatchValue() | ast.Subscript():
+                return True
+            case ast.Dict(keys=keys):
+                return node in keys
+            case ast.Tuple() | ast.List() | ast.Set() | ast.Starred():
+                node = parent
+            case ast.Call(func=ast.Name(id=name)) if name in _SETS:
+                return True
+            case ast.Assign() | ast.AnnAssign():
+                return isinstance(node, ast.Set | ast.Tuple)
+            case _:
+                return isinstance(node, ast.Set)
+
+
+def names(*rooms: str, of: str) -> set[str]:
+    """Return the members of one vocabulary that stand in the Python of these rooms, in whatever use."""
+    return {
+        node.attr
+        for path, tree in trees().items()
+        if named(path).startswith(rooms)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and _name(node.value) == of
+    }
+
+
+def calls() -> dict[str, int]:
+    """Return how often each name is called in the product: a struct is made by its call."""
+    found: dict[str, int] = defaultdict(int)
+    for tree in trees().values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                found[_name(node.func)] += 1
+    return found
+
+
+def looked_up(*rooms: str) -> set[str]:
+    """Return the names that stand as a key of a table, a pattern or a type to compare with, in these rooms."""
+    found: set[str] = set()
+    for path, tree in trees().items():
+        if not named(path).startswith(rooms):
+            continue
+        for node in ast.walk(tree):
+            match node:
+                case ast.Dict(keys=keys):
+                    found |= {_name(key) for key in keys if key is not None}
+                case ast.MatchClass(cls=cls):
+                    found.add(_name(cls))
+                case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
+                    found |= {_name(kind) for kind in ast.walk(kinds) if isinstance(kind, ast.Name | ast.Attribute)}
+                case ast.BoolOp() | ast.Compare():
+                    found |= {_name(part) for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute)}
+                case _:
+                    pass
+    return found
+
+
+def literals(*rooms: str) -> set[str]:
+    """Return every text that stands in the Python of these rooms, documentation left out."""
+    return {
+        node.value
+        for path, tree in trees().items()
+        if named(path).startswith(rooms)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def in_script(word: str, *rooms: str) -> bool:
+    """Return whether the page or the tab (both, if none is named) has a word as a text or a key."""
+    word = re.escape(word)
+    return re.search(rf"""["']{word}["']|\b{word}\??:""", script(*(rooms or SCRIPT))) is not None
+
+
+def event_kinds() -> set[str]:
+    """Return the kinds of events that the core emits, as far as they stand there as texts."""
+    found: set[str] = set()
+    for path, tree in trees().items():
+        if not named(path).startswith("backend/starloom/core/"):
+            continue
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                found |= set(_kinds(function))
+    return found
+
+
+_KIND_AT = {"emit": 1, "change_task": 3, "keep": 2}
+
+
+def _kinds(function: ast.FunctionDef) -> Iterator[str]:
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call):
+            continue
+        at = _KIND_AT.get(_name(node.func))
+        if at is None or len(node.args) <= at:
+            continue
+        kind = node.args[at]
+        named_here = [kind]
+        if isinstance(kind, ast.Name):
+            named_here = [
+                line.value
+                for line in ast.walk(function)
+                if isinstance(line, ast.Assign) and any(_name(target) == kind.id for target in line.targets)
+            ]
+        for value in named_here:
+            yield from (
+                part.value
+                for part in ast.walk(value)
+                if isinstance(part, ast.Constant)
+                and isinstance(part.value, str)
+                and re.fullmatch(r"[a-z]+(_[a-z]+)*", part.value)
+            )
+
+
+def _name(node: ast.AST) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
