@@ -41,9 +41,9 @@ explore: environment-dev ## every order of a small world; FAULTS=2 STATES=100000
 soak: environment-dev ## one agent and many small tasks: what it keeps stays bounded; TASKS=200000
 	@exec $(HERE) -m tests.chaos.soak --tasks $(or $(TASKS),200000)
 
-chaos: environment-dev ## real processes killed, a history checker judges what is left; SEEDS=75, PROCESSES=3, ONLY=worker
-	@CHAOS_SEEDS='$(or $(SEEDS),2)' exec $(HERE) -m tests.chaos.report \
-		$(if $(PROCESSES),-n $(PROCESSES) --dist worksteal) $(if $(ONLY),-k '$(ONLY)')
+chaos: environment-dev ## real processes killed, a history checker judges what is left: a part; FULL=1 kills 100 hubs, Redis and agents, 50 workers (15 min); SEEDS=75, PROCESSES=3, ONLY=worker
+	@CHAOS_SEEDS='$(or $(SEEDS),$(if $(FULL),75,2))' FULL='$(FULL)' exec $(HERE) -m tests.chaos.report \
+		$(if $(or $(PROCESSES),$(FULL)),-n $(or $(PROCESSES),3) --dist worksteal) $(if $(ONLY),-k '$(ONLY)')
 
 storm: environment-dev ## real processes killed, frozen and cut off for a time, leases as shipped; FOR=60m, HUBS=2, SEED=1
 	@exec $(HERE) -m tests.chaos.storm --for $(or $(FOR),2m) --hubs $(or $(HUBS),1) --seed $(or $(SEED),0)
@@ -63,8 +63,8 @@ bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live a
 	@$(PYTHON) scripts/environment.py --dev --page
 	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES))
 
-guard: environment-dev ## matrices of rights, the threat table, fuzzing; FRAMES=20000, FULL=1, ROWS=S1,T26, FOR=10m
-	@FRAMES='$(FRAMES)' CASES='$(CASES)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' FOR='$(FOR)' exec $(HERE) -m tests.guard.report
+guard: environment-dev ## matrices of rights, the threat table, fuzzing, 2,000 requests to real processes; FRAMES=20000, FULL=1, ROWS=S1,T26, FOR=10m
+	@FRAMES='$(FRAMES)' CASES='$(CASES)' REAL='$(REAL)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' FOR='$(FOR)' exec $(HERE) -m tests.guard.report
 
 words: environment-dev ## requests in words against the recipes: what is taken, offered, refused; 0 wrong takes
 	@exec $(HERE) -m tests.planner.corpus

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from tests.chaos.history import collect
@@ -29,6 +32,21 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     assert not left, f"these outlived the service: {left}"
     if request.session.testsfailed == failed_before:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def counted_requests(monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]) -> Iterator[None]:
+    """Count what this test asks of hubs, for the report; commands that it starts are not among it."""
+    count = itertools.count()
+    send = httpx.Client.send
+
+    def counting(client: httpx.Client, *args: Any, **more: Any) -> httpx.Response:
+        next(count)
+        return send(client, *args, **more)
+
+    monkeypatch.setattr(httpx.Client, "send", counting)
+    yield
+    record_property("requests", next(count))
 
 
 Settled = Callable[[], Verdict]

@@ -111,6 +111,13 @@ class Answers:
     def cases(self) -> int:
         return self.statuses.total()
 
+    def take(self, request: Request, answer: httpx.Response, *, down: bool) -> None:
+        """Count an answer and judge it."""
+        self.statuses[answer.status_code] += 1
+        if wrong := _wrong(answer, down=down):
+            sent = answer.request
+            self.errors.append(f"{sent.method} {sent.url} {request['content'][:300]!r}: {wrong}")
+
 
 async def ask_all(world: World, made: list[Request], *, down: bool) -> Answers:
     """Send every request as the owner and judge the answers."""
@@ -119,12 +126,8 @@ async def ask_all(world: World, made: list[Request], *, down: bool) -> Answers:
     headers = {"Authorization": f"Bearer {world.token}", "Content-Type": "application/json"}
     async with httpx.AsyncClient(transport=transport, base_url=world.hub.settings.url, headers=headers) as http:
         for request in made:
-            try:
-                url = httpx.URL(world.hub.settings.url).copy_with(raw_path=request["path"].encode())
-                sent = http.build_request(
-                    request["method"], url, params=_plain(request["query"]) or None, content=request["content"]
-                )
-            except (httpx.InvalidURL, UnicodeError, ValueError, TypeError):
+            sent = _built(http, request)
+            if sent is None:
                 continue
             try:
                 async with asyncio.timeout(ANSWER_S_MOST):
@@ -132,11 +135,32 @@ async def ask_all(world: World, made: list[Request], *, down: bool) -> Answers:
             except TimeoutError:
                 answers.errors.append(f"{sent.method} {sent.url}: no answer within {ANSWER_S_MOST:g} s")
                 continue
-            answers.statuses[answer.status_code] += 1
-            wrong = _wrong(answer, down=down)
-            if wrong:
-                answers.errors.append(f"{sent.method} {sent.url} {request['content'][:300]!r}: {wrong}")
+            answers.take(request, answer, down=down)
     return answers
+
+
+def ask(http: httpx.Client, request: Request, answers: Answers) -> None:
+    """Send one request over a connection and judge its answer."""
+    sent = _built(http, request)
+    if sent is None:
+        return
+    try:
+        answer = http.send(sent)
+    except httpx.HTTPError as error:
+        answers.errors.append(f"{sent.method} {sent.url}: {type(error).__name__}: {error}")
+        return
+    answers.take(request, answer, down=False)
+
+
+def _built(http: httpx.Client | httpx.AsyncClient, request: Request) -> httpx.Request | None:
+    """Return a request as it is sent; None for one that HTTP cannot carry."""
+    try:
+        url = http.base_url.copy_with(raw_path=request["path"].encode())
+        return http.build_request(
+            request["method"], url, params=_plain(request["query"]) or None, content=request["content"]
+        )
+    except (httpx.InvalidURL, UnicodeError, ValueError, TypeError):
+        return None
 
 
 def _wrong(answer: httpx.Response, *, down: bool) -> str:

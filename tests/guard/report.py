@@ -1,9 +1,10 @@
 """`python -m tests.guard.report`: matrices, threats, fuzzing, the OpenAPI and the canary, told for people.
 
-Ends with one line of JSON; exit code 1 if anything in it is not as it must be. `FRAMES`, `CASES`, `FULL` and `SEED` say
-how much and from where, `ROWS` names the rows of the threat table (all, without it); a case that was not handled is
-printed with its seed and kept in `seeds.txt`. With `FOR` (`10m`) nothing runs but the attackers over real processes, so
-long each; `FULL` runs them for a minute each beside the rest.
+Ends with one line of JSON; exit code 1 if anything in it is not as it must be. `FRAMES`, `CASES`, `REAL` (requests to a
+hub that runs as a person starts it, 2,000), `FULL` and `SEED` say how much and from where, `ROWS` names the rows of the
+threat table (all, without it); a case that was not handled is printed with its seed and kept in `seeds.txt`. With `FOR`
+(`10m`) nothing runs but the attackers over real processes, so long each; `FULL` runs them for a minute each beside the
+rest.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pathlib import Path
 from starloom.access.guard import ROUTES
 from tests.edge.test_guard import routes_of
 from tests.edge.world import a_world
-from tests.guard import api, fuzzing
+from tests.guard import api, fuzzing, served
 from tests.guard.drivers import running
 from tests.guard.evil_device import Stage
 from tests.guard.frames import keep_seed
@@ -166,6 +167,19 @@ async def asked(each: int, seed: int) -> Said:
     }
 
 
+def asked_for_real(least: int, seed: int) -> Said:
+    """Send what schemathesis makes to real processes."""
+    answers = served.asked(least, seed)
+    _tell(f"{answers.cases} requests of schemathesis to real processes", dict(sorted(answers.statuses.items())))
+    for error in answers.errors[:20]:
+        print(f"  WRONG {error[:500]}")
+    # Fewer than were asked for show less than this report says.
+    short = answers.cases < least
+    if short:
+        print(f"  WRONG only {answers.cases} of {least} requests were answered")
+    return {"real_requests": answers.cases, "server_errors": len(answers.errors) + short}
+
+
 def _tell(what: str, more: Said | dict[int, int] | dict[str, int]) -> None:
     print(f"{what}: " + ", ".join(f"{key} {value}" for key, value in more.items()), flush=True)
 
@@ -208,6 +222,7 @@ def main() -> int:
         lambda: asyncio.run(besieged(max(frames // 20, 1), seed)),
         lambda: asyncio.run(lied(EVIL_FULL if os.environ.get("FULL") else EVIL, seed)),
         lambda: asyncio.run(asked(_number("CASES", 3), seed)),
+        lambda: asked_for_real(_number("REAL", served.REQUESTS_LEAST), seed),
     ]
     if os.environ.get("FULL"):
         parts.append(lambda: running.run([row.id for row in rows], DRIVEN_S, seed))
@@ -220,11 +235,15 @@ def main() -> int:
     told["canary_hits"] = sum(map(int, hits)) if hits else -1
     told |= {"threats": len(reached), "threats_green": reached.count("green")}
     red = sorted(name for name, ok in passed.items() if not ok)
-    print("\nTests that failed: " + (", ".join(red) or "none"))
+    attacks = f", and {told['attacks']} attacks over real processes" if os.environ.get("FULL") else ""
+    print(f"\n{told['real_requests']} requests went to real processes (hub, worker, Redis, agent){attacks}.")
+    if not attacks:
+        print("This was the short form; `make guard FULL=1` lets each attacker go on over real processes for a minute.")
+    print("Tests that failed: " + (", ".join(red) or "none"))
     names = (
         "routes unguarded frames_mutated unhandled schemathesis_cases server_errors threats threats_green canary_hits"
     )
-    print(json.dumps({name: told[name] for name in (*names.split(), *ATTACKED)}))
+    print(json.dumps({name: told[name] for name in (*names.split(), "real_requests", *ATTACKED)}))
     wrong = (
         told["attack_unlogged"]
         + told["attack_effects"]

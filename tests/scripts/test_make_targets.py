@@ -22,7 +22,7 @@ SMALLEST = {
     "explore": ("FAULTS=0", "STATES=2000"),
     "chaos": ("SEEDS=1", "ONLY=test_what_is_done_in_part"),
     "storm": ("FOR=10s", "SEED=1"),
-    "guard": ("FRAMES=40", "CASES=1", "ROWS=S3"),
+    "guard": ("FRAMES=40", "CASES=1", "REAL=40", "ROWS=S3"),
     "seeded-bugs": ("PROCESSES=1", "BUG=a result of another incarnation counts"),
     "bench": ("SMOKE=1",),
     "bench-ui": ("SIZES=20",),
