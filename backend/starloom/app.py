@@ -71,9 +71,9 @@ from starloom.planner.fleet import FleetView as PlannerFleet
 from starloom.planner.service import Planning
 from starloom.program import of_hub
 from starloom.settings import Settings, SettingsInvalid, default_home, load
-from starloom.store.database import DATABASE_FILE
 from starloom.store.embedded import EmbeddedRedis
 from starloom.store.faults import full, has_no_room
+from starloom.store.file_names import DATABASE_FILE
 from starloom.store.opening import open_store
 from starloom.store.port import Damaged, DiskFull, Unavailable
 from starloom.store.redis import RedisStore

@@ -6,12 +6,13 @@ import argparse
 import os
 import platform
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from starloom_agent import background, joining, service
 from starloom_agent.dialling import Route
-from starloom_agent.home import AgentHome
+from starloom_agent.home import AgentHome, Joined
 from starloom_agent.identity import load_or_make
 from starloom_agent.platforms import processes
 from starloom_agent.policy import ANSWERS_HUB, PROFILE_WORDS, Policy
@@ -87,17 +88,13 @@ def join(options: argparse.Namespace) -> int:
         if before.hub != hub:
             raise CannotDo(f"{home.root} has joined {before.hub}; type first: starloom-agent leave, or add --yes")
     given = options.profile
-    policy = checked(ask_profile() if given is None else policy_for(Profile(given[0]), given[1:]), home.root)
+    policy = ask_profile() if given is None else policy_for(Profile(given[0]), given[1:])
     if options.answers:
         policy = replace(policy, answers=options.answers)
-    home.make()
-    identity = load_or_make(home.key)
     name = options.name or platform.node().split(".")[0] or "device"
     labels = tuple(options.label or ())
     asked = joining.Asked(code=code, name=name, os=processes.os_name(), profile=policy.profile, labels=labels)
-    record = joining.join(route, asked, identity, say=show)
-    home.join(record)
-    write_policy(home.policy, policy)
+    record = enter(home, route, asked, policy, say=show)
     show(f"This device has joined {hub} as {record.name}, profile {policy.profile}.")
     if options.start:
         keep_running(home)
@@ -105,6 +102,21 @@ def join(options: argparse.Namespace) -> int:
         show(f"Start it:                     {home.typed('start')}")
         show(f"Start it with the computer:   {home.typed('install-service')}")
     return 0
+
+
+def enter(home: AgentHome, route: Route, asked: joining.Asked, policy: Policy, *, say: Callable[[str], None]) -> Joined:
+    """Make a home, let its key join the hub, and keep both the record and the policy there.
+
+    Raises:
+        JoinRefused: by the hub, with its reason.
+        PolicyFault: the policy would open the agent's own files; nothing is made then.
+    """
+    checked(policy, home.root)
+    home.make()
+    record = joining.join(route, asked, load_or_make(home.key), say=say)
+    home.join(record)
+    write_policy(home.policy, policy)
+    return record
 
 
 def keep_running(home: AgentHome) -> None:

@@ -65,5 +65,8 @@ CAN: Final[dict[FaultTarget, tuple[FaultKind, ...]]] = {
 }
 """Which fault can hit which target."""
 
+ANY_DEVICE: Final = "any"
+"""Instead of a name: whichever device is drawn."""
+
 BY_S: Final = {FaultKind.CLOCK_SKEW: 3_600.0, FaultKind.DELAY: 0.2}
 """The faults that have a size, in seconds, and the size they have if nobody names one."""

@@ -16,7 +16,8 @@ from sqlalchemy import Connection, text
 
 from starloom.engine.finished import Keeping
 from starloom.store import history, pruning
-from starloom.store.database import DATABASE_FILE, Database, open_database
+from starloom.store.database import Database, open_database
+from starloom.store.file_names import DATABASE_FILE
 from starloom.store.memory import MemoryHistory, MemoryRedis
 from tests.builders import plan, task
 from tests.engine.test_loop import TurningClock, Wires, build, kill, settle

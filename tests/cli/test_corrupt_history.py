@@ -15,7 +15,7 @@ import pytest
 
 from starloom.cli.problems import Problem
 from starloom.lab.ports import free_port
-from starloom.store.database import DATABASE_FILE
+from starloom.store.file_names import DATABASE_FILE
 from tests.installation import Installation
 from tests.store.test_dump import filled
 from tests.store.torn import tear

@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import Connection
 
 from starloom.cli.doctor import Finding, examine
-from starloom.store.database import DATABASE_FILE, newest_revision, open_database
+from starloom.store.database import newest_revision, open_database
+from starloom.store.file_names import DATABASE_FILE
 from tests.store.old_history import migrate_to
 
 

@@ -16,6 +16,7 @@ from sqlmodel import SQLModel
 
 from starloom.store import history, opening
 from starloom.store.database import MIGRATIONS, Database, SqliteDatabase, newest_revision, open_database
+from starloom.store.file_names import OPENING_FILE
 from starloom.store.history import PastCommit, Superseded, rows_of
 from starloom.store.port import Ownership, Unavailable
 from starloom_protocol.feed import decode_event
@@ -98,7 +99,7 @@ async def test_events_that_had_rows_of_their_own_are_found_in_their_commits(tmp_
 async def test_who_waits_for_the_hub_sees_that_the_history_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mark = tmp_path / opening.OPENING_FILE
+    mark = tmp_path / OPENING_FILE
     seen: list[bool] = []
 
     async def migrate(_: Database) -> None:

@@ -13,7 +13,8 @@ from sqlalchemy import Connection, text
 from starloom.store import audit, history, pruning
 from starloom.store.anchors import Pruning, digest_of_pruning
 from starloom.store.chain import Break, Walk, link_of
-from starloom.store.database import DATABASE_FILE, Database, open_database
+from starloom.store.database import Database, open_database
+from starloom.store.file_names import DATABASE_FILE
 from starloom.store.history import past_of, rows_of
 from starloom.store.port import Damaged, EndedConstellation, Ownership
 from starloom_protocol.vocabulary import ConstellationState

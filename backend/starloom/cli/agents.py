@@ -113,27 +113,35 @@ async def join(client: Client, agent: LocalAgent) -> OwnDevice:
             "demo": agent.demo,
         },
     )
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "starloom_agent", "join", agent.url, str(made["code"])),
-        *("--name", agent.name, "--home", str(agent.home), "--yes"),
-        *(("--via", agent.via) if agent.via else ()),
-        *("--profile", agent.profile.value, *(str(folder) for folder in agent.folders)),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
     try:
         async with asyncio.timeout(JOIN_S):
-            said, _ = await process.communicate()
+            await asyncio.to_thread(_enter, agent, str(made["code"]))
     except TimeoutError as error:
-        process.kill()
-        await process.wait()
         raise _refused(agent, f"it did not finish within {JOIN_S:g} s") from error
-    if process.returncode != 0:
-        raise _refused(agent, said.decode(errors="replace").strip()[-1000:])
     joined = await asyncio.to_thread(client.get, f"/enrollments/{made['id']}")
     (agent.home / MARKER).write_text(str(joined["device"]))
     return OwnDevice(str(joined["device"]), str(joined["name"]))
+
+
+def _enter(agent: LocalAgent, code: str) -> None:
+    """Join as `starloom-agent join` does, without a process that would load all of it for one request.
+
+    Raises:
+        Problem: with the agent's own words.
+    """
+    from starloom_agent import join_command, joining
+    from starloom_agent.commands import PolicyFault
+    from starloom_agent.dialling import BadRoute, Route
+    from starloom_agent.home import AgentHome
+    from starloom_agent.platforms.processes import os_name
+
+    asked = joining.Asked(code=code, name=agent.name, os=os_name(), profile=agent.profile)
+    try:
+        route = Route(joining.hub_address(agent.url), via=agent.via)
+        policy = join_command.policy_for(agent.profile, [str(folder) for folder in agent.folders])
+        join_command.enter(AgentHome.at(str(agent.home)), route, asked, policy, say=lambda _: None)
+    except (joining.JoinRefused, join_command.CannotDo, BadRoute, PolicyFault, OSError) as error:
+        raise _refused(agent, str(error)) from error
 
 
 async def until_online(client: Client, names: Sequence[str], *, within_s: float = 30.0) -> None:

@@ -26,8 +26,9 @@ from sqlalchemy import Connection
 from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, here, usage
 from starloom.settings import Settings
-from starloom.store.database import DATABASE_FILE, Database, open_database
+from starloom.store.database import Database, open_database
 from starloom.store.dump import RESTORED_FILE, Dump, read_dump, write_dump
+from starloom.store.file_names import DATABASE_FILE
 from starloom.store.history import begin_new_lives
 from starloom.store.port import Damaged, Unavailable
 

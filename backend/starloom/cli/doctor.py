@@ -18,8 +18,9 @@ from starloom.cli.fleet import UPGRADE
 from starloom.cli.problems import Problem
 from starloom.cli.style import size
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
-from starloom.store.database import DATABASE_FILE, Database, newest_revision, open_database, schema_of
+from starloom.store.database import Database, newest_revision, open_database, schema_of
 from starloom.store.embedded import find_server
+from starloom.store.file_names import DATABASE_FILE
 from starloom.store.port import Corrupt, HistorySize, Unavailable
 from starloom.store.pruning import read_history_size
 from starloom_protocol.vocabulary import CODES

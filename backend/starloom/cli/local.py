@@ -26,14 +26,14 @@ from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, here, unreachable, usage
 from starloom.cli.processes import Child, Program, log_tail
 from starloom.cli.readiness import READY_S, Patience
+from starloom.cli.sample_start import SampleStart
 from starloom.cli.tunnels import Keeper
 from starloom.cli.typed import in_this_folder, say
 from starloom.jobs.broker import broker_url_of
 from starloom.settings import Settings, SettingsInvalid, load
-from starloom.store.database import DATABASE_FILE
 from starloom.store.embedded import EmbeddedRedis
 from starloom.store.faults import full, has_no_room, is_short
-from starloom.store.opening import OPENING_FILE
+from starloom.store.file_names import DATABASE_FILE, OPENING_FILE
 from starloom.store.port import DiskFull, Unavailable
 from starloom_protocol.vocabulary import CODES, Profile
 
@@ -184,7 +184,11 @@ class Service:
             await self._end()
 
     async def _start(self) -> Child | None:
-        """Start all parts and return the sample's process, if it is wanted."""
+        """Start all parts and return the sample's process, if it is wanted.
+
+        What needs no other part starts beside it: on two cores the hub takes one while it loads.
+        """
+        sample = await self._begin_sample() if self._wishes.demo else None
         environment = await self._places()
         hub = Program("hub", [sys.executable, "-m", "starloom.app"], environment, self._log("hub"))
         worker = Program("worker", [sys.executable, "-m", "starloom.jobs.worker"], environment, self._log("worker"))
@@ -192,8 +196,11 @@ class Service:
             # One that was left by a hub that was killed would be waited for without end.
             (self._home / OPENING_FILE).unlink(missing_ok=True)
             child = await self._keep(hub)
+            await self._keep(worker)
             await self._until_ready(child)
-        await self._keep(worker)
+        told = SampleStart(self._home)
+        if sample is not None:
+            told.hub_is_ready()
         self._tunnels = asyncio.create_task(Keeper(self._home, self._say).run(), name="tunnels")
         address = read_local(self._home)
         if address is None:
@@ -207,9 +214,10 @@ class Service:
             lan = await asyncio.to_thread(client.get, "/lan")
         finally:
             client.close()
-        if self._wishes.demo:
+        if sample is not None:
             self._say(f"\nWatch it live (the link signs you in once):\n  {link}\n")
-            return await self._keep(self._demo_program(address, desktop), restart=False)
+            told.desktop_is(desktop)
+            return sample
         self._say(_welcome(self._settings, link, lan))
         return None
 
@@ -267,13 +275,14 @@ class Service:
         await self._keep(agent.program(self._log("agent-" + name)))
         return device.id
 
-    def _demo_program(self, address: HubAddress, desktop: str) -> Program:
+    async def _begin_sample(self) -> Child:
+        """Start the sample, which draws its pictures while the hub starts and goes on when it is told."""
         wishes = self._wishes
-        argv = [sys.executable, "-m", "starloom.lab.demo", "--home", str(self._home), "--url", address.url]
-        argv += ["--desktop", desktop] if desktop else []
+        SampleStart(self._home).forget()
+        argv = [sys.executable, "-m", "starloom.lab.demo", "--home", str(self._home)]
         argv += [*(["--once"] if wishes.once else []), *([] if wishes.fault else ["--no-fault"])]
         argv += ["--report", str(wishes.report)] if wishes.report else []
-        return Program("sample", argv)
+        return await self._keep(Program("sample", argv), restart=False)
 
     async def _keep(self, program: Program, *, restart: bool = True) -> Child:
         child = Child(program, self._say, restart=restart)

@@ -14,9 +14,11 @@ import random
 import shutil
 import signal
 import sys
-from contextlib import suppress
+import time
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from starloom.cli.agents import LocalAgent, OwnDevice, device_missing, join, until_online
 from starloom.cli.client import Client
@@ -24,11 +26,13 @@ from starloom.cli.discovery import HubAddress, hub_option, read_local
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import show_problem
 from starloom.cli.problems import Problem, here, unreachable
+from starloom.cli.sample_start import SampleStart
 from starloom.cli.view import View
 from starloom.cli.watching import outcome
 from starloom.lab.demo_device import DemoDevice
 from starloom.lab.demo_screen import DemoScreen
 from starloom.lab.hosting import Host
+from starloom.lab.patient_calls import patiently
 from starloom.lab.proxy import FaultProxy
 from starloom.lab.sample import CUT_TASK, Places, evidence, figures_of, sleeps_in, upload_of, words_for
 from starloom_protocol.feed import Event
@@ -42,11 +46,9 @@ POLL_S = 10.0
 
 @dataclass(frozen=True)
 class Choices:
-    """What the sample was asked for. `desktop` is the id of this computer's device, empty if it has none."""
+    """What the sample was asked for."""
 
     home: Path
-    url: str
-    desktop: str
     once: bool
     fault: bool
     report: Path | None
@@ -57,6 +59,7 @@ class Sample:
 
     def __init__(self, choices: Choices, address: HubAddress) -> None:
         self._choices = choices
+        self._address = address
         self._places = Places(choices.home)
         self._client = Client(address)
         self._listener = Client(address)
@@ -75,13 +78,13 @@ class Sample:
     def _names(self) -> dict[str, str]:
         return {item["id"]: item["name"] for item in self._client.get("/devices")["items"]}
 
-    async def run(self) -> int:
-        """Carry out the sample; the exit code is its result.
+    async def run(self, drawing: asyncio.Task[float]) -> int:
+        """Carry out the sample once its pictures are drawn; the exit code is its result.
 
         Raises:
             Problem: a device cannot join, or the hub is away.
         """
-        await self._prepare()
+        await self._prepare(drawing)
         # What words mean is looked at first; its hash says that this very plan is approved.
         preview = await asyncio.to_thread(self._client.post, "/constellations/preview", {"request": self._words})
         if not preview["plan_hash"]:
@@ -113,34 +116,35 @@ class Sample:
 
     # -- devices
 
-    async def _prepare(self) -> None:
-        for folder in (self._places.phone, self._places.server, self._places.desktop):
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True, mode=0o700)
+    async def _prepare(self, drawing: asyncio.Task[float]) -> None:
         for name, folder in ((SERVER, self._places.server), (PHONE, self._places.phone)):
             agent = LocalAgent(self._places.agent_home(name), name, "", Profile.WORK, (folder,), demo=True, lab=True)
             link = await self._start_link(name)
             self._devices[name] = DemoDevice(replace(agent, url=link.url), link, self._choices.home, self._screen.say)
-        with self._screen.step("drawing 24 pictures on the demo phone"):
-            await self._draw()
         with self._screen.step("two demo devices join"):
-            for name, device in self._devices.items():
-                self._joined[name] = joined = await join(self._client, device.agent)
-                self._hosted[joined.id] = device
-                await device.start()
+            await asyncio.gather(*(self._join(name, device) for name, device in self._devices.items()))
             self._hosting = asyncio.create_task(self._host.run(), name="lab")
-            if not self._choices.desktop:
+            desktop = await SampleStart(self._choices.home).until_desktop()
+            if not desktop:
                 raise device_missing("this computer's agent has not started", "The reason stands above.")
             ids = [device.id for device in self._joined.values()]
-            await until_online(self._client, [*ids, self._choices.desktop])
+            await until_online(self._client, [*ids, desktop])
+        self._screen.told("drawing 24 pictures on the demo phone", await drawing)
         names = await asyncio.to_thread(self._names)
         phone, server = names[self._joined[PHONE].id], names[self._joined[SERVER].id]
-        self._words = words_for(phone, server, names[self._choices.desktop])
+        self._words = words_for(phone, server, names[desktop])
         self._screen.introduce(self._words, fault=self._choices.fault)
+
+    async def _join(self, name: str, device: DemoDevice) -> None:
+        # A client of its own: both devices join at once, and one is not for two threads.
+        with closing(Client(self._address)) as client:
+            self._joined[name] = joined = await join(client, device.agent)
+        self._hosted[joined.id] = device
+        await device.start()
 
     async def _start_link(self, name: str) -> FaultProxy:
         """Listen on the port of the last time where it is free, so that the device finds its hub again by itself."""
-        host, _, port = self._choices.url.rpartition("//")[2].partition(":")
+        host, _, port = self._address.url.rpartition("//")[2].partition(":")
         link = FaultProxy(host, int(port or 80))
         path = self._places.phone.parent / f"{name}.port"
         kept = int(path.read_text()) if path.exists() else 0
@@ -151,20 +155,6 @@ class Sample:
         path.write_text(str(link.port))
         return link
 
-    async def _draw(self) -> None:
-        seed = random.SystemRandom().randrange(2**31)
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "starloom_agent.tools.demo_pictures"),
-            *(str(self._places.phone / "Pictures"), "--seed", str(seed)),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        said, _ = await process.communicate()
-        if process.returncode != 0:
-            raise unreachable(
-                f"the pictures could not be drawn: {said.decode(errors='replace')[-500:]}", "Is the disk full?"
-            )
-
     # -- watching, and the fault
 
     async def _follow(self, view: View) -> None:
@@ -172,7 +162,7 @@ class Sample:
         stuck = False
         while True:
             wait_s = 2.0 if stuck else POLL_S
-            got = await asyncio.to_thread(self._listener.events, view.constellation, view.seq, wait_s=wait_s)
+            got = await patiently(self._listener.events, view.constellation, view.seq, wait_s=wait_s)
             fresh = view.apply(got)
             self._events.extend(fresh)
             self._screen.draw(fresh)
@@ -243,8 +233,38 @@ class Sample:
     async def tell_next(self) -> None:
         """Say where the page is and what to try; the service goes on, also where the sample could not."""
         link = (await asyncio.to_thread(self._client.create, "/sign-in-links", {}))["url"]
-        told = (self._choices.url, str(link), hub_option(self._choices.home))
+        told = (self._address.url, str(link), hub_option(self._choices.home))
         await asyncio.to_thread(self._screen.tell_next, *told)
+
+
+async def draw(places: Places) -> float:
+    """Empty the folders of the demo devices and draw the phone's pictures; return the seconds that it took.
+
+    Raises:
+        Problem: they could not be drawn.
+    """
+    began = time.monotonic()
+    for folder in (places.phone, places.server, places.desktop):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, mode=0o700)
+    seed = random.SystemRandom().randrange(2**31)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "starloom_agent.tools.demo_pictures"),
+        *(str(places.phone / "Pictures"), "--seed", str(seed)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        said, _ = await process.communicate()
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise
+    if process.returncode != 0:
+        raise unreachable(
+            f"the pictures could not be drawn: {said.decode(errors='replace')[-500:]}", "Is the disk full?"
+        )
+    return time.monotonic() - began
 
 
 def _stopped(reason: str, hint: str) -> Problem:
@@ -252,18 +272,28 @@ def _stopped(reason: str, hint: str) -> Problem:
 
 
 async def carry_out(choices: Choices) -> int:
-    """Run the sample, then keep its devices until SIGTERM unless it is once."""
+    """Run the sample, then keep its devices until SIGTERM unless it is once.
+
+    Its pictures are drawn while the hub starts.
+    """
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    address = read_local(choices.home)
-    if address is None:
-        raise unreachable(f"no hub runs on {choices.home}", "Start it with `make run` or `starloom up --demo`.")
-    sample = Sample(choices, address)
     stopping = asyncio.create_task(stopped.wait())
-    running = asyncio.create_task(sample.run())
+    drawing = asyncio.create_task(draw(Places(choices.home)))
+    begun: list[asyncio.Task[Any]] = [stopping, drawing]
+    sample: Sample | None = None
     try:
+        begun.append(told := asyncio.create_task(SampleStart(choices.home).until_hub()))
+        await asyncio.wait({told, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not told.done():
+            return int(Exit.INTERRUPTED)
+        address = read_local(choices.home)
+        if address is None:
+            raise unreachable(f"no hub runs on {choices.home}", "Start it with `make run` or `starloom up --demo`.")
+        sample = Sample(choices, address)
+        begun.append(running := asyncio.create_task(sample.run(drawing)))
         await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if not running.done():
             return int(Exit.INTERRUPTED)
@@ -278,23 +308,22 @@ async def carry_out(choices: Choices) -> int:
             await stopping
         return code
     finally:
-        for task in (running, stopping):
+        for task in begun:
             task.cancel()
-        await asyncio.gather(running, stopping, return_exceptions=True)
-        await sample.close()
+        await asyncio.gather(*begun, return_exceptions=True)
+        if sample is not None:
+            await sample.close()
 
 
 def main() -> None:
     """Run the sample as `starloom up --demo` asks for it."""
     parser = argparse.ArgumentParser(description="The sample of `make run`; started by `starloom up --demo`.")
     parser.add_argument("--home", type=Path, required=True)
-    parser.add_argument("--url", required=True)
-    parser.add_argument("--desktop", default="")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--no-fault", action="store_true")
     parser.add_argument("--report", type=Path)
     given = parser.parse_args()
-    choices = Choices(given.home, given.url, given.desktop, given.once, not given.no_fault, given.report)
+    choices = Choices(given.home, given.once, not given.no_fault, given.report)
     try:
         sys.exit(asyncio.run(carry_out(choices)))
     except Problem as problem:

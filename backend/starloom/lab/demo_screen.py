@@ -42,7 +42,11 @@ class DemoScreen:
         """Say what was done and how long it took."""
         began = time.monotonic()
         yield
-        self._console.print(f"  {what}: {time.monotonic() - began:.1f} s")
+        self.told(what, time.monotonic() - began)
+
+    def told(self, what: str, took_s: float) -> None:
+        """Say how long something took that was done meanwhile."""
+        self._console.print(f"  {what}: {took_s:.1f} s")
 
     def introduce(self, words: str, *, fault: bool) -> None:
         """Say what will happen, what is real in it and what is not."""

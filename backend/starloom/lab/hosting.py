@@ -15,6 +15,7 @@ from starloom.cli.problems import Problem
 from starloom.lab.breaking import Impossible
 from starloom.lab.demo_device import DemoDevice, Wound
 from starloom.lab.following import may_pass
+from starloom.lab.patient_calls import patiently
 from starloom_protocol.lab_faults import FaultKind, FaultTarget
 
 WAIT_S: Final = 10.0
@@ -45,7 +46,7 @@ class Host:
                 try:
                     held = {identity: device.can for identity, device in self._devices.items()}
                     body = {"devices": held, "seen": list(self._seen)[-SEEN_MOST:]}
-                    got = await asyncio.to_thread(self._orders.post, "/lab/orders", body, params={"wait_s": WAIT_S})
+                    got = await patiently(self._orders.post, "/lab/orders", body, params={"wait_s": WAIT_S})
                 except Problem:
                     await asyncio.sleep(AWAY_S)
                     continue

@@ -26,8 +26,6 @@ from starloom.store.port import Corrupt, Unavailable
 P = ParamSpec("P")
 T = TypeVar("T")
 
-DATABASE_FILE: Final = "starloom.db"
-"""The name of the SQLite file in a hub's data folder."""
 READERS: Final = 3
 SQLITE_BUSY_MS: Final = 5_000
 POSTGRES_IDLE_MS: Final = 3_000

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Final
 
 from starloom.store.database import open_database
+from starloom.store.file_names import OPENING_FILE
 from starloom.store.pages import CHECK_AT_START_S
 from starloom.store.redis import OWNER_TTL_MS, RedisStore
 
 _log = logging.getLogger("starloom.store")
-OPENING_FILE: Final = Path("run") / "opening"
 
 
 async def open_store(

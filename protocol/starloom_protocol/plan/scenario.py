@@ -13,6 +13,7 @@ import msgspec
 from pydantic import Field, ValidationError
 
 from starloom_protocol.entities import Fault
+from starloom_protocol.lab_faults import ANY_DEVICE as ANY_DEVICE
 from starloom_protocol.lab_faults import BY_S as BY_S
 from starloom_protocol.lab_faults import CAN as CAN
 from starloom_protocol.lab_faults import FAULT_MAX_S, FaultKind, FaultTarget
@@ -26,7 +27,6 @@ SCENARIO_FORMAT: Final = 1
 FAULTS_MAX: Final = 50
 DEVICES_MAX: Final = 8
 WITHIN_MAX_S: Final = 600.0
-ANY_DEVICE: Final = "any"
 
 Target = FaultTarget
 Kind = FaultKind
