@@ -465,6 +465,7 @@ async def say_goodbye(running: Running) -> None:
     if running.edge.relay is not None:
         running.edge.relay.cut()
     hub.links.goaway("the hub is stopping", 1.0)
+    hub.fanout.end_waits()
     for viewer in hub.fanout.viewers():
         viewer.cut("overloaded", "the hub is stopping")
     try:

@@ -31,8 +31,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 @asynccontextmanager
-async def served(tmp_path: Path, places: Places | None = None) -> AsyncIterator[World]:
-    async with a_world(tmp_path, port=free_port()) as world:
+async def served(tmp_path: Path, places: Places | None = None, *, lab: bool = False) -> AsyncIterator[World]:
+    async with a_world(tmp_path, port=free_port(), lab=lab) as world:
         config = server_config(
             world.app,
             host="127.0.0.1",
@@ -118,6 +118,25 @@ async def test_a_hub_on_a_real_store_starts_stops_and_remembers(tmp_path: Path) 
         assert second.local_token == token
         assert len(second.hub.access.principals) == 1
     assert "photo-backup" in recipes
+
+
+async def test_a_goodbye_answers_requests_that_wait(tmp_path: Path) -> None:
+    """A server that ends waits for open requests, and their askers may be gone without a word."""
+    async with served(tmp_path, lab=True) as world:
+        made = (await world.submit({"starloom": 1, "name": "x", "tasks": [{"id": "a", "person": "Go on?"}]}))["id"]
+        async with world.client() as http:
+            after = (await http.get(f"/api/v1/constellations/{made}/events")).json()["next"]
+            asked = [
+                http.get(f"/api/v1/constellations/{made}/events", params={"after": after, "wait_s": 30}),
+                http.post("/api/v1/lab/orders", params={"wait_s": 30}, json={"devices": {}, "seen": []}),
+            ]
+            waiting = [asyncio.create_task(one) for one in asked]
+            while world.hub.fanout.watcher_count < len(asked):  # noqa: ASYNC110 - a count has no event
+                await asyncio.sleep(0)
+            running = hub_app.Running(world.edge, cast(Succession, world.engine), world.hub, world.token)
+            await hub_app.say_goodbye(running)
+            answers = await asyncio.gather(*waiting)
+        assert [answer.json()["items"] for answer in answers] == [[], []]
 
 
 async def test_goodbye_reaches_agents_and_pages(tmp_path: Path) -> None:

@@ -74,10 +74,11 @@ class EventRoutes:
         found = await reads.events(constellation, after, limit)
         if found or not wait_s:
             return found
-        with self._hub.fanout.watch(constellation) as changed:
+        fanout = self._hub.fanout
+        with fanout.watch(constellation) as changed:
             try:
                 async with asyncio.timeout(wait_s):
-                    while not (found := await reads.events(constellation, after, limit)):
+                    while not (found := await reads.events(constellation, after, limit)) and not fanout.ending:
                         await changed.wait()
                         changed.clear()
             except TimeoutError:
@@ -88,7 +89,7 @@ class EventRoutes:
         hub = self._hub
         yield b"retry: 2000\n\n"
         with hub.fanout.watch(constellation) as changed:
-            while hub.access.good(token):
+            while hub.access.good(token) and not hub.fanout.ending:
                 changed.clear()
                 for raw in await hub.reads.events(constellation, after, SSE_PAGE):
                     event = decode_event(raw)

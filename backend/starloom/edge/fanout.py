@@ -41,6 +41,8 @@ class Fanout:
         self._viewers: dict[str, dict[Viewer, None]] = {}
         self._all: dict[Viewer, None] = {}
         self._changed: dict[str, dict[asyncio.Event, None]] = {}
+        self.ending = False
+        """Whether the hub is about to end, so that no request waits for an event any more."""
         self.published = 0
         self.pos = 0
         self.carry: Callable[[bytes], None] | None = None  # takes what is beside the log to the other hubs
@@ -115,6 +117,17 @@ class Fanout:
             viewers.pop(viewer, None)
             if not viewers:
                 del self._viewers[stream]
+
+    @property
+    def watcher_count(self) -> int:
+        return sum(len(flags) for flags in self._changed.values())
+
+    def end_waits(self) -> None:
+        """Let every request that waits for events answer with what there is: the hub is about to end."""
+        self.ending = True
+        for flags in self._changed.values():
+            for flag in flags:
+                flag.set()
 
     @contextmanager
     def watch(self, stream: str) -> Iterator[asyncio.Event]:

@@ -190,10 +190,11 @@ class LabRoutes:
         found = self._orders(body, seen)
         if found or not wait_s:
             return json_reply({"items": found})
-        with self._hub.fanout.watch(FLEET) as changed:
+        fanout = self._hub.fanout
+        with fanout.watch(FLEET) as changed:
             try:
                 async with asyncio.timeout(wait_s):
-                    while not (found := self._orders(body, seen)):
+                    while not (found := self._orders(body, seen)) and not fanout.ending:
                         await changed.wait()
                         changed.clear()
             except TimeoutError:

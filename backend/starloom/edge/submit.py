@@ -99,10 +99,11 @@ class Submit:
         return json_reply(shape, 202, {"Location": f"{V1}/constellations/{made}"})
 
     async def _wait(self, constellation: str, wait_s: float) -> None:
-        with self._hub.fanout.watch(constellation) as changed:
+        fanout = self._hub.fanout
+        with fanout.watch(constellation) as changed:
             try:
                 async with asyncio.timeout(wait_s):
-                    while True:
+                    while not fanout.ending:
                         changed.clear()
                         found = await self._hub.headlines.of(constellation)
                         if found is not None and found[0].state in FINAL_CONSTELLATION_STATES:
