@@ -163,7 +163,7 @@ def _build_with(root: Path, site: Site, node: Node, *, with_tests: bool) -> None
     _install(root, site, node, everything=with_tests)
     with step(f"building {site.name} with Node {node.major}"):
         run(
-            # Types are checked where the code is worked on (`npm run check`): for a first start that is half of the work.
+            # `npm run check` looks at types where the code is worked on; in a first start it was half of the work.
             [*node.npm, "run", "-s", "build" if with_tests else "bundle"],
             cwd=site.place(root),
             environment=node.environment(),
