@@ -1,0 +1,51 @@
+"""`starloom up --demo` that is told to stop while the hub still starts: the sample beside it ends as well."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from starloom.lab.demo_check import left_over
+from starloom.lab.ports import free_port
+from tests.waiting import PATIENCE_S, until
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    # Not pytest's own folder: the path of a Unix socket must be short.
+    folder = Path(tempfile.mkdtemp(prefix="sl-start-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_stop_during_the_start_leaves_nothing(home: Path) -> None:
+    argv = [sys.executable, "-m", "starloom.cli", "up", "--demo", "--home", str(home), "--port", str(free_port())]
+    service = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        until(
+            lambda: any("starloom.lab.demo" in " ".join(child.cmdline()) for child in children(service.pid)),
+            "the sample runs",
+        )
+        service.send_signal(signal.SIGTERM)
+        said, _ = service.communicate(timeout=PATIENCE_S)
+    finally:
+        service.kill()
+        service.wait()
+    assert "Watch it live" not in said, "it was stopped before the hub was ready"
+    assert service.returncode == 130
+    until(lambda: not list(left_over(home)), "nothing outlives the service")
+
+
+def children(pid: int) -> list[psutil.Process]:
+    try:
+        return [child for child in psutil.Process(pid).children() if child.status() != psutil.STATUS_ZOMBIE]
+    except psutil.NoSuchProcess:
+        return []
