@@ -55,7 +55,10 @@ class Zygote:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(wake_write)
-        self._agent.sendall(ZYGOTE_READY)
+        try:
+            self._agent.sendall(ZYGOTE_READY)
+        except (BrokenPipeError, ConnectionResetError):
+            return  # the agent ended while this process loaded
         while True:
             found, _, _ = select.select([self._agent.fileno(), wake_read], [], [])
             if wake_read in found:

@@ -46,6 +46,7 @@ from starloom.edge.service import Gauge, Service
 from starloom.edge.sessions import Sessions
 from starloom.edge.shield import Shield
 from starloom.edge.signed import Signed
+from starloom.edge.stopping import CutShort
 from starloom.edge.submit import Submit
 from starloom.edge.tab import Tab
 from starloom.edge.typed_here import TypedHere
@@ -186,6 +187,7 @@ def build(
         # Starlette makes layers late; this one must be known, so that it can be cut.
         relay = Relay(app.router, hub.standing, hub.peers, settings.port)
         app.add_middleware(_Through, relay=relay)
+    app.add_middleware(CutShort, ending=lambda: hub.fanout.ending)
     app.add_middleware(Shield, reach=hub.reach, peers=hub.peers)
     return Edge(app, aip, relay)
 
