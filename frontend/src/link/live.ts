@@ -77,6 +77,12 @@ export class LiveLink {
     this.status = { state: "connecting", sinceMs: this.options.now(), reason: "" };
   }
 
+  /** Begins as a link that was lost at that time, with what is known from then. */
+  beginOffline(sinceMs: number, offsetMs: number): void {
+    this.offsetMs = offsetMs;
+    this.status = { state: "offline", sinceMs, reason: "" };
+  }
+
   start(): void {
     this.wanted = true;
     void this.connect();
