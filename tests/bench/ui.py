@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Response, sync_playwright
+from playwright.sync_api import Page, Response, sync_playwright
 
 from starloom.cli.problems import Problem
 from tests.e2e.conftest import FLAGS
@@ -196,21 +196,19 @@ def main() -> None:
         "--beside", type=Path, help="another build of the page, measured before this one in the same run"
     )
     asked = parser.parse_args()
+    if asked.beside:
+        print(json.dumps({"beside": bench(asked.sizes, asked.beside)}), flush=True)
+    print(json.dumps(bench(asked.sizes, None)))
+
+
+def bench(sizes: list[int], web: Path | None) -> dict[str, Any]:
+    """Measure one build of the page on a stack of its own."""
     chromium = shutil.which("chromium")
     assert chromium, "the bench of the page needs Chromium"
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=FLAGS)
-        if asked.beside:
-            print(json.dumps({"beside": bench(browser, asked.sizes, asked.beside)}), flush=True)
-        print(json.dumps(bench(browser, asked.sizes, None)))
-        browser.close()
-
-
-def bench(browser: Browser, sizes: list[int], web: Path | None) -> dict[str, Any]:
-    """Measure one build of the page on a stack of its own."""
     home = Path(tempfile.mkdtemp(prefix="sl-ui-"))
     figures: dict[str, Any] = {}
-    with running(home, web) as stack:
+    with running(home, web) as stack, sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=FLAGS)
         stack.release_sample()
         context = browser.new_context(
             base_url=stack.url, viewport={"width": 1440, "height": 900}, service_workers="block"
@@ -245,7 +243,7 @@ def bench(browser: Browser, sizes: list[int], web: Path | None) -> dict[str, Any
         figures |= judge(page, last)
         figures["js_gz_kb"] = round(sum(scripts.values()) / 1000)
         figures["requests"] = len(requests)
-        context.close()
+        browser.close()
     shutil.rmtree(home, ignore_errors=True)
     return figures
 
