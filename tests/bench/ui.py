@@ -195,13 +195,16 @@ def main() -> None:
     parser.add_argument(
         "--beside", type=Path, help="another build of the page, measured before this one in the same run"
     )
+    parser.add_argument(
+        "--no-judge", action="store_true", help="leave out axe, the walk and the windows: a minute or two"
+    )
     asked = parser.parse_args()
     if asked.beside:
-        print(json.dumps({"beside": bench(asked.sizes, asked.beside)}), flush=True)
-    print(json.dumps(bench(asked.sizes, None)))
+        print(json.dumps({"beside": bench(asked.sizes, asked.beside, judged=False)}), flush=True)
+    print(json.dumps(bench(asked.sizes, None, judged=not asked.no_judge)))
 
 
-def bench(sizes: list[int], web: Path | None) -> dict[str, Any]:
+def bench(sizes: list[int], web: Path | None, *, judged: bool) -> dict[str, Any]:
     """Measure one build of the page on a stack of its own."""
     chromium = shutil.which("chromium")
     assert chromium, "the bench of the page needs Chromium"
@@ -240,7 +243,8 @@ def bench(sizes: list[int], web: Path | None) -> dict[str, Any]:
         for name in ("tti_s", "longest_task_ms", "longest_task_cpu_ms"):
             figures[name] = max(found[name] for found in pages)
         figures["dom_max"] = max(found["dom"] for found in pages)
-        figures |= judge(page, last)
+        if judged:
+            figures |= judge(page, last)
         figures["js_gz_kb"] = round(sum(scripts.values()) / 1000)
         figures["requests"] = len(requests)
         browser.close()
