@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import NewContext
 from tests.e2e.large import layered
 from tests.e2e.stack import Stack
+from tests.e2e.witness import Seen
 from tests.waiting import SLOWER, until
 
 BACK_MS = 30_000 * SLOWER
@@ -38,7 +39,8 @@ def _signed_in(new_context: NewContext, stack: Stack) -> Page:
     return page
 
 
-def test_a_reload_without_the_hub_shows_what_was_known(stack: Stack, new_context: NewContext) -> None:
+def test_a_reload_without_the_hub_shows_what_was_known(stack: Stack, sample: Seen, new_context: NewContext) -> None:
+    del sample  # it is the first that its hub is asked for
     page = _signed_in(new_context, stack)
     cookies = [cookie["value"] for cookie in page.context.cookies()]
     one = stack.submit({**layered(3), "name": "Known before"}, hold=True)
@@ -76,7 +78,8 @@ def test_a_reload_without_the_hub_shows_what_was_known(stack: Stack, new_context
     stack.until_online(stack.desktop, "demo-server", "demo-phone")
 
 
-def test_signed_out_means_forgotten(stack: Stack, new_context: NewContext) -> None:
+def test_signed_out_means_forgotten(stack: Stack, sample: Seen, new_context: NewContext) -> None:
+    del sample  # it is the first that its hub is asked for
     page = _signed_in(new_context, stack)
     one = stack.submit({**layered(3), "name": "Nobody reads this"}, hold=True)
     page.goto(f"/constellations/{one}?lens=list")

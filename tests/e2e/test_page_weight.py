@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from tests.e2e.conftest import NewContext
 from tests.e2e.large import layered
 from tests.e2e.stack import Stack
+from tests.e2e.witness import Seen
 from tests.waiting import until
 
 WIRE_BYTES_MOST = 300_000
@@ -19,7 +20,8 @@ SMALL_BYTES = 400
 """Below this a file is sent as it is: a header would weigh more than what is saved."""
 
 
-def test_the_page_is_small_before_its_first_graph(stack: Stack, new_context: NewContext) -> None:
+def test_the_page_is_small_before_its_first_graph(stack: Stack, sample: Seen, new_context: NewContext) -> None:
+    del sample  # it is the first that its hub is asked for
     context = new_context("wide")
     page = context.new_page()
     urls: list[str] = []
