@@ -54,7 +54,7 @@ def test_the_page_is_small_before_its_first_graph(stack: Stack, sample: Seen, ne
             continue
         if answer["encodedDataLength"] and float(headers.get("content-length", 0)) >= SMALL_BYTES:
             assert headers.get("content-encoding") in ("br", "gzip"), answer["url"]
-    # Playwright tells of a request only while it is waited for; a look at what was heard, between sleeps, hears nothing.
+    # Playwright tells of a request only while it is waited for: a look between sleeps hears nothing.
     with context.expect_event("request", lambda request: "elk-worker" in request.url):
         page.get_by_role("tab", name="Graph", exact=True).click()
     context.close()
