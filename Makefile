@@ -59,9 +59,9 @@ walk: ## every visible control of every screen pressed once: wide, phone, sidewa
 bench: environment-dev ## Starloom, its socket stack alone and Dask beside each other; writes docs/benchmarks.md; SMOKE=1
 	@exec $(HERE) -m tests.bench $(if $(SMOKE),--smoke,--write docs/benchmarks.md)
 
-bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live and ended; SIZES='200 1000'
+bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live and ended; SIZES='200 1000' BESIDE=another/dist JUDGE=0
 	@$(PYTHON) scripts/environment.py --dev --page
-	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES))
+	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES)) $(if $(BESIDE),--beside $(BESIDE)) $(if $(filter 0,$(JUDGE)),--no-judge)
 
 guard: environment-dev ## matrices of rights, the threat table, fuzzing, 2,000 requests to real processes; FRAMES=20000, FULL=1, ROWS=S1,T26, FOR=10m
 	@FRAMES='$(FRAMES)' CASES='$(CASES)' REAL='$(REAL)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' FOR='$(FOR)' exec $(HERE) -m tests.guard.report

@@ -2,6 +2,12 @@
 
 Prints a table and one line of JSON. Nothing is asserted: a figure counts only with its machine (docs/benchmarks.md).
 The elements of each page are held to their bound by `tests/e2e/test_large_plans.py`.
+
+- `longest_task_ms` is wall time of the page's main thread, as a person feels it; where hub, agents and browser share
+  few processors, most of it is waiting for one. `longest_task_cpu_ms` is what the longest of them computed.
+- `tti_s`: the first picture, and after it a second in which no task of the main thread took more than 50 ms.
+- `axe_violations`, `dead_controls`, `clipped_texts` and `sizes_ok` (of 12) are of the list and the graph of the largest
+  constellation, after its end; what each means is in `tests/e2e/screens.py`, `walk.py` and `windows.py`.
 """
 
 from __future__ import annotations
@@ -21,17 +27,30 @@ from playwright.sync_api import Page, Response, sync_playwright
 from starloom.cli.problems import Problem
 from tests.e2e.conftest import FLAGS
 from tests.e2e.large import grouped, layered
+from tests.e2e.pointer import Hand
+from tests.e2e.screens import axe_violations
 from tests.e2e.stack import ENDED, Stack, running
+from tests.e2e.walk import Walk
+from tests.e2e.windows import SIZES as WINDOWS
+from tests.e2e.windows import clipped, room, suffices
 
 SIZES = (200, 1_000, 5_000)
 KINDS = {"layered": layered, "grouped": grouped}
 MOVES_S = 2.0
+QUIET_MS = 1_000
+QUIET_WITHIN_S = 30.0
 TOGGLES = 20
+TASKS = ("RunTask", "ThreadControllerImpl::RunTask")
+"""What Chromium calls one task of a thread, by version."""
 
 _OBSERVE = """() => {
   window.longest = 0;
+  window.longTasks = [];
   new PerformanceObserver((list) => {
-    for (const one of list.getEntries()) window.longest = Math.max(window.longest, one.duration);
+    for (const one of list.getEntries()) {
+      window.longest = Math.max(window.longest, one.duration);
+      window.longTasks.push([one.startTime, one.startTime + one.duration]);
+    }
   }).observe({type: "longtask", buffered: true});
   const look = () => {
     const canvas = document.querySelector("canvas.overview");
@@ -40,6 +59,11 @@ _OBSERVE = """() => {
     else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
+}"""
+_INTERACTIVE = """(quiet) => {
+  let at = window.pictured;
+  for (const [began, ended] of window.longTasks) if (began < at + quiet) at = Math.max(at, ended);
+  return performance.now() >= at + quiet ? at : null;
 }"""
 _FRAMES = """() => {
   window.frames_ = 0;
@@ -58,6 +82,7 @@ def measure(page: Page, stack: Stack, constellation: str) -> dict[str, float]:
     page.goto(f"/constellations/{constellation}")
     page.wait_for_function("() => window.pictured")
     first = page.evaluate("() => window.pictured")
+    interactive = _interactive_ms(page)
     page.goto(f"/constellations/{constellation}?lens=graph")
     page.wait_for_function("() => window.pictured")
     page.wait_for_timeout(1_000)
@@ -70,6 +95,7 @@ def measure(page: Page, stack: Stack, constellation: str) -> dict[str, float]:
     page.keyboard.up("Control")
     found = {
         "first_picture_ms": round(first),
+        "tti_s": round(interactive / 1000, 2),
         "longest_task_ms": round(page.evaluate("() => window.longest")),
         "dom": page.evaluate("() => document.getElementsByTagName('*').length"),
         "fps_pan": round(fps_pan, 1),
@@ -78,6 +104,58 @@ def measure(page: Page, stack: Stack, constellation: str) -> dict[str, float]:
     delays = _delays(page, stack, constellation)
     if delays:
         found["event_to_pixel_p95_ms"] = round(delays[int(len(delays) * 0.95)])
+    return found
+
+
+def _interactive_ms(page: Page) -> float:
+    """Wait for a second without long tasks; a page that has none in time counts as interactive when the wait ends."""
+    began = time.monotonic()
+    while (found := page.evaluate(_INTERACTIVE, QUIET_MS)) is None:
+        if time.monotonic() - began > QUIET_WITHIN_S:
+            return float(page.evaluate("() => performance.now()"))
+        page.wait_for_timeout(50)
+    return float(found)
+
+
+def _longest_cpu_ms(trace: bytes) -> float:
+    """Return what the longest task of the busiest page thread computed; waiting for a processor is not in it."""
+    events = json.loads(trace)["traceEvents"]
+    mains = {
+        (one["pid"], one["tid"])
+        for one in events
+        if one["name"] == "thread_name" and one["args"].get("name") == "CrRendererMain"
+    }
+    tasks = [one for one in events if one["name"] in TASKS and (one["pid"], one["tid"]) in mains]
+    return max((one.get("tdur", 0) / 1000 for one in tasks), default=0.0)
+
+
+def judge(page: Page, constellation: str) -> dict[str, int]:
+    """Return what axe, a hand and twelve windows find on the list and the graph of an ended constellation."""
+    found = {"axe_violations": 0, "dead_controls": 0, "clipped_texts": 0, "sizes_ok": 0}
+    lenses = {"list": (".tasklist", ".taskrow"), "graph": (".flow", "canvas.overview, .react-flow__node")}
+    usual = page.viewport_size
+    assert usual is not None, "the page has no size"
+    for lens, (_, ready) in lenses.items():
+        page.goto(f"/constellations/{constellation}?lens={lens}")
+        page.locator(ready).first.wait_for(state="attached")
+        found["axe_violations"] += len(axe_violations(page))
+    for wide, high in WINDOWS:
+        page.set_viewport_size({"width": wide, "height": high})
+        enough = True
+        for lens, (part, _) in lenses.items():
+            page.goto(f"/constellations/{constellation}?lens={lens}")
+            page.locator(part).wait_for(state="attached")
+            enough = suffices(room(page, part)) and enough
+            found["clipped_texts"] += len(clipped(page))
+        found["sizes_ok"] += enough
+    page.set_viewport_size(usual)
+    walk = Walk(set(), [])
+    with walk.watching(page):
+        for lens, (_, ready) in lenses.items():
+            walk.over(page, Hand(page, touch=False), f"/constellations/{constellation}?lens={lens}", ready)
+    for fault in walk.dead:
+        print(f"dead: {fault}", flush=True)
+    found["dead_controls"] = len(walk.dead)
     return found
 
 
@@ -104,7 +182,10 @@ def _delays(page: Page, stack: Stack, constellation: str) -> list[float]:
     for turn in range(TOGGLES):
         action, shown = ("hold", "Release") if turn % 2 == 0 else ("release", "Hold")
         page.locator(".inspector").wait_for()
-        stack.client.post(f"/constellations/{constellation}/tasks/{task}/{action}")
+        try:
+            stack.client.post(f"/constellations/{constellation}/tasks/{task}/{action}")
+        except Problem:  # its turn has come meanwhile: there is nothing to hold any more
+            break
         began = time.monotonic()
         page.locator(".inspector footer").get_by_role("button", name=shown, exact=True).wait_for()
         found.append((time.monotonic() - began) * 1000)
@@ -112,17 +193,33 @@ def _delays(page: Page, stack: Stack, constellation: str) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
-    sizes = parser.parse_args().sizes
-    home = Path(tempfile.mkdtemp(prefix="sl-ui-"))
+    parser.add_argument(
+        "--beside", type=Path, help="another build of the page, measured before this one in the same run"
+    )
+    parser.add_argument(
+        "--no-judge", action="store_true", help="leave out axe, the walk and the windows: a minute or two"
+    )
+    asked = parser.parse_args()
+    if asked.beside:
+        print(json.dumps({"beside": bench(asked.sizes, asked.beside, judged=False)}), flush=True)
+    print(json.dumps(bench(asked.sizes, None, judged=not asked.no_judge)))
+
+
+def bench(sizes: list[int], web: Path | None, *, judged: bool) -> dict[str, Any]:
+    """Measure one build of the page on a stack of its own."""
     chromium = shutil.which("chromium")
     assert chromium, "the bench of the page needs Chromium"
+    home = Path(tempfile.mkdtemp(prefix="sl-ui-"))
     figures: dict[str, Any] = {}
-    with running(home) as stack, sync_playwright() as play:
-        stack.release_sample()
+    with running(home, web) as stack, sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=FLAGS)
-        page = browser.new_context(base_url=stack.url, viewport={"width": 1440, "height": 900}).new_page()
+        stack.release_sample()
+        context = browser.new_context(
+            base_url=stack.url, viewport={"width": 1440, "height": 900}, service_workers="block"
+        )
+        page = context.new_page()
         page.set_default_timeout(180_000)
         scripts: dict[str, int] = {}
         requests: list[str] = []
@@ -130,21 +227,32 @@ def main() -> None:
         page.goto(stack.sign_in_link())
         page.get_by_role("heading", name="Home", exact=True).wait_for()
         page.add_init_script(f"({_OBSERVE})()")
+        pages: list[dict[str, float]] = []
+        last = ""
         for size in sizes:
             for kind, plan in KINDS.items():
-                one = stack.submit(plan(size))
-                figures[f"{kind}_{size}_live"] = measure(page, stack, one)
-                with contextlib.suppress(Problem):  # a small one may have ended
-                    stack.client.post(f"/constellations/{one}/cancel")
-                stack.until_state(one, *ENDED)
-                figures[f"{kind}_{size}_ended"] = measure(page, stack, one)
-                for name in (f"{kind}_{size}_live", f"{kind}_{size}_ended"):
-                    print(f"{name:24} {figures[name]}", flush=True)
+                last = stack.submit(plan(size))
+                for state in ("live", "ended"):
+                    if state == "ended":
+                        with contextlib.suppress(Problem):  # a small one may have ended
+                            stack.client.post(f"/constellations/{last}/cancel")
+                        stack.until_state(last, *ENDED)
+                    browser.start_tracing(page=page, categories=["toplevel"])
+                    found = measure(page, stack, last)
+                    found["longest_task_cpu_ms"] = round(_longest_cpu_ms(browser.stop_tracing()))
+                    pages.append(found)
+                    figures[f"{kind}_{size}_{state}"] = found
+                    print(f"{kind}_{size}_{state:6} {found}", flush=True)
+        for name in ("tti_s", "longest_task_ms", "longest_task_cpu_ms"):
+            figures[name] = max(found[name] for found in pages)
+        figures["dom_max"] = max(found["dom"] for found in pages)
+        if judged:
+            figures |= judge(page, last)
         figures["js_gz_kb"] = round(sum(scripts.values()) / 1000)
         figures["requests"] = len(requests)
         browser.close()
     shutil.rmtree(home, ignore_errors=True)
-    print(json.dumps(figures))
+    return figures
 
 
 def _weigh(response: Response, scripts: dict[str, int], requests: list[str]) -> None:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect, sync_playwright
@@ -89,7 +89,9 @@ NewContext = Callable[..., BrowserContext]
 def new_context(browser: Browser, stack: Stack) -> NewContext:
     """Make a browser context of a width, with no session unless one is given."""
 
-    def make(width: str, session: StorageState | None = None) -> BrowserContext:
+    def make(
+        width: str, session: StorageState | None = None, workers: Literal["allow", "block"] = "block"
+    ) -> BrowserContext:
         wide, high = SIZES[width]
         context = browser.new_context(
             base_url=stack.url,
@@ -100,6 +102,8 @@ def new_context(browser: Browser, stack: Stack) -> NewContext:
             color_scheme="light",
             storage_state=session,
             permissions=["clipboard-read", "clipboard-write"],
+            # What passes through a service worker, no route of a test sees.
+            service_workers=workers,
         )
         context.set_default_timeout(WAIT_MS)
         return context

@@ -69,10 +69,7 @@ class Screens:
         self.taken.append(file)
 
     def _judge(self, page: Page, what: str) -> None:
-        if not page.evaluate("() => 'axe' in window"):
-            # By evaluation, not by a script element: the page's own policy allows no foreign script.
-            page.evaluate(AXE.read_text(encoding="utf-8"))
-        violations: list[Any] = page.evaluate(_RUN_AXE)
+        violations = axe_violations(page)
         self.violations += len(violations)
         assert not violations, f"axe on {what}:\n" + "\n".join(map(str, violations))
         elements = int(page.evaluate("() => document.getElementsByTagName('*').length"))
@@ -89,6 +86,15 @@ class Screens:
             wider = page.evaluate(_WIDER)
             assert not wider, f"{what} scrolls sideways at {width} px because of {wider}"
         page.set_viewport_size(size)
+
+
+def axe_violations(page: Page) -> list[Any]:
+    """Return what axe finds on the page as it stands."""
+    if not page.evaluate("() => 'axe' in window"):
+        # By evaluation, not by a script element: the page's own policy allows no foreign script.
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: list[Any] = page.evaluate(_RUN_AXE)
+    return found
 
 
 def write_index(folder: Path = FOLDER) -> Path:

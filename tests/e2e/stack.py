@@ -52,11 +52,13 @@ class Joining:
 class Stack(Installation):
     """A running installation; use `running`."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, web: Path | None = None) -> None:
         self.lan_port = free_port()
         # The listener of the local network, where a test opens it, stays on this machine. The sample's own lease of
         # 6 s is for a person's patience: on a busy machine its phone would be given up before it is back.
         settings = {"LAN_HOST": "127.0.0.1", "LAN_PORT": str(self.lan_port), "LEASE_TTL_S": "20"}
+        if web:
+            settings["WEB"] = str(web.resolve())
         super().__init__(home, {f"STARLOOM_{name}": value for name, value in settings.items()})
         self.desktop = computer_name()
         self.gates = home / "demo" / "desktop"
@@ -216,9 +218,9 @@ class Stack(Installation):
 
 
 @contextmanager
-def running(home: Path) -> Iterator[Stack]:
-    """Start a stack and end it, whatever happened in between."""
-    stack = Stack(home)
+def running(home: Path, web: Path | None = None) -> Iterator[Stack]:
+    """Start a stack, with another build of the page if one is given, and end it, whatever happened in between."""
+    stack = Stack(home, web)
     try:
         stack.start()
         yield stack

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,61 @@ async def test_before_it_is_built_the_page_says_how(tmp_path: Path) -> None:
         found = await http.get("/fleet")
     assert found.status_code == 200
     assert "npm --prefix frontend" in found.text
+
+
+@pytest.fixture
+def smaller(web: Path) -> Path:
+    script = web / "assets" / "index-Ab3dEf9h.js"
+    for ending in (".br", ".gz"):
+        script.with_name(script.name + ending).write_bytes(ending.encode())
+    (web / "index.html.gz").write_bytes(gzip.compress((web / "index.html").read_bytes()))
+    return web
+
+
+@pytest.mark.parametrize(
+    ("accepts", "coding"),
+    [
+        ("gzip, deflate, br", "br"),
+        ("gzip", "gzip"),
+        ("br;q=0, gzip;q=0.5", "gzip"),
+        ("*", "br"),
+        ("*, br;q=0", "gzip"),
+        ("BR", "br"),
+        ("br;q=none", ""),
+        ("identity", ""),
+        ("*;q=0", ""),
+        ("", ""),
+    ],
+)
+async def test_page_sends_smallest_accepted_form(tmp_path: Path, smaller: Path, accepts: str, coding: str) -> None:
+    async with a_world(tmp_path, web=smaller) as world, world.client("") as http:
+        request = http.build_request("GET", "/assets/index-Ab3dEf9h.js", headers={"Accept-Encoding": accepts})
+        found = await http.send(request, stream=True)
+        raw = b"".join([part async for part in found.aiter_raw()])
+    assert found.headers.get("content-encoding", "") == coding
+    assert raw == {"br": b".br", "gzip": b".gz", "": b"1"}[coding]
+    assert found.headers["content-type"].startswith("text/javascript")
+    assert found.headers["vary"] == "Accept-Encoding"
+    assert found.headers["cache-control"] == "public, max-age=31536000, immutable"
+
+
+async def test_page_has_one_etag_for_each_form(tmp_path: Path, smaller: Path) -> None:
+    async with a_world(tmp_path, web=smaller) as world, world.client("") as http:
+        plain = await http.get("/", headers={"Accept-Encoding": "identity"})
+        packed = await http.get("/", headers={"Accept-Encoding": "gzip"})
+        assert "<title>page" in packed.text
+        assert packed.headers["content-encoding"] == "gzip"
+        assert plain.headers["etag"] != packed.headers["etag"]
+        again = {"Accept-Encoding": "gzip", "If-None-Match": f'"other", W/{packed.headers["etag"]}'}
+        known = await http.get("/constellations", headers=again)
+        assert (known.status_code, known.content) == (304, b"")
+        assert known.headers["etag"] == packed.headers["etag"]
+        assert known.headers["vary"] == "Accept-Encoding"
+        other = await http.get("/", headers={"Accept-Encoding": "identity", "If-None-Match": packed.headers["etag"]})
+        assert other.status_code == 200
+
+
+async def test_compressed_files_have_no_address_of_their_own(tmp_path: Path, smaller: Path) -> None:
+    async with a_world(tmp_path, web=smaller) as world, world.client("") as http:
+        assert (await http.get("/assets/index-Ab3dEf9h.js.br")).status_code == 404
+        assert "<title>page" in (await http.get("/index.html.gz")).text

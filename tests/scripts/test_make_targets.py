@@ -25,7 +25,7 @@ SMALLEST = {
     "guard": ("FRAMES=40", "CASES=1", "REAL=40", "ROWS=S3"),
     "seeded-bugs": ("PROCESSES=1", "BUG=a result of another incarnation counts"),
     "bench": ("SMOKE=1",),
-    "bench-ui": ("SIZES=20",),
+    "bench-ui": ("SIZES=20", "JUDGE=0"),
     "soak": ("TASKS=4000",),
     "demo-check": (),
     "words": (),

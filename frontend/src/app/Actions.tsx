@@ -1,6 +1,7 @@
 /** Buttons of actions: a blocked one says why, work that must not be repeated asks by name, errors stay in sight. */
 import { createContext, type ReactNode, useCallback, useContext, useState } from "react";
 import { Problem } from "../link/rest.ts";
+import { AWAY, AwayContext } from "../ui/away.ts";
 import type { IconName } from "../ui/Icon.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, ProblemNote } from "../ui/parts.tsx";
@@ -75,18 +76,20 @@ export function DoingProvider({ children }: { children: ReactNode }) {
     },
     [report],
   );
+  const away = useLink().state === "offline" ? AWAY : null;
   const perform = useCallback(
     async (action: Action) => {
-      if (action.why) say(action.why);
+      const why = action.why ?? away;
+      if (why) say(why);
       else if (action.danger) setQuestion({ action, names: [] });
       else await run(action);
     },
-    [run, say],
+    [run, say, away],
   );
 
   return (
     <DoingContext value={{ perform, report, say }}>
-      {children}
+      <AwayContext value={away}>{children}</AwayContext>
       {question && (
         <Modal label={question.action.label} className="asking" onClose={() => setQuestion(null)}>
           <h2 className="head">{question.action.label}?</h2>
@@ -134,7 +137,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
 }
 
 export function ActionButton({ action: offered, shortcut }: { action: Action; shortcut?: string }) {
-  const away = useLink().state === "offline" ? "The hub does not answer; it is possible again when it does." : null;
+  const away = useContext(AwayContext);
   const action = { ...offered, why: offered.why ?? away };
   const { perform } = useDoing();
   const [busy, setBusy] = useState(false);

@@ -19,7 +19,9 @@ import { SettingsPage } from "../pages/Small.tsx";
 import { setProgram } from "../ui/typed.ts";
 import { DoingProvider } from "./Actions.tsx";
 import { WorkspaceContext } from "./context.ts";
+import { forget, onForgotten, read } from "./lastKnown.ts";
 import { watchNeeds } from "./needs.ts";
+import { keepPage } from "./offline.ts";
 import { asProblem } from "./resource.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -44,18 +46,33 @@ export function App() {
   useEffect(() => {
     let wanted = true;
     const link = takeSignInLink();
-    const workspace = new Workspace(() =>
-      setStage((held) => (held.kind === "in" ? { kind: "out", problem: null } : held)),
-    );
+    const leave = () => {
+      workspace.end();
+      setStage((held) => (held.kind === "in" ? { kind: "out", problem: null } : held));
+    };
+    const workspace = new Workspace(() => {
+      forget();
+      leave();
+    });
+    const stop = onForgotten(leave);
     const open = async () => {
       try {
+        // Another person may follow in this tab.
+        if (link) forget();
         if (link) await workspace.hub.signIn(link.id, link.secret);
         const session = await workspace.hub.session();
         if (!wanted) return;
         workspace.begin(session);
+        keepPage();
         setStage({ kind: "in", workspace });
       } catch (error) {
         const problem = asProblem(error);
+        const known = problem.code === "hub_unreachable" && !link ? read() : null;
+        if (known && wanted) {
+          workspace.beginFrom(known);
+          setStage({ kind: "in", workspace });
+          return;
+        }
         setProgram(problem.more.program);
         if (wanted) setStage({ kind: "out", problem: problem.code === "not_signed_in" && !link ? null : problem });
       }
@@ -63,7 +80,8 @@ export function App() {
     void open();
     return () => {
       wanted = false;
-      workspace.live.stop();
+      stop();
+      workspace.end();
     };
   }, [turn]);
 

@@ -33,7 +33,8 @@ export interface ShellProps {
   beside?: ReactNode;
   actions?: ReactNode;
   keys?: Key[];
-  entries?: PaletteEntry[];
+  /** What this page adds to the palette; as a function where it is much, since it is asked for only while that is open. */
+  entries?: PaletteEntry[] | (() => PaletteEntry[]);
   narrow?: boolean;
   /** The page scrolls its own parts, and as a whole only where the window is too low for all of them. */
   fixed?: boolean;
@@ -78,8 +79,8 @@ export function Shell(props: ShellProps) {
   const keys = [...(props.keys ?? []), ...common];
   useKeys(keys);
   const opened = useMemo(() => ({ palette: () => setOver("palette"), keys: () => setOver("keys") }), []);
-  const entries: PaletteEntry[] = [
-    ...(props.entries ?? []),
+  const entries = (): PaletteEntry[] => [
+    ...(typeof props.entries === "function" ? props.entries() : (props.entries ?? [])),
     { id: "new", group: "Go to", label: "New request", keys: "n", run: () => go("/new") },
     ...[...PLACES, ...(session?.lab ? [LAB] : [])].map((place) => ({
       id: place.path,
@@ -183,7 +184,7 @@ export function Shell(props: ShellProps) {
           </button>
         </nav>
       </div>
-      {over === "palette" && <Palette entries={entries} onClose={() => setOver(null)} />}
+      {over === "palette" && <Palette entries={entries()} onClose={() => setOver(null)} />}
       {over === "keys" && <KeyList keys={keys} onClose={() => setOver(null)} />}
     </Opened>
   );

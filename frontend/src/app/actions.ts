@@ -3,7 +3,8 @@
  * Decides only what to offer; the hub decides what happens. Pure except for the call that each action makes.
  */
 import type { Hub } from "../link/endpoints.ts";
-import { type TaskView, taskView } from "../model/selectors.ts";
+import { boardOf } from "../model/board.ts";
+import type { TaskView } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
 import type { GroupRecord, Head } from "../model/types.ts";
 import { FINAL } from "../model/words.ts";
@@ -124,10 +125,5 @@ export function groupActions(hub: Hub, head: Head, group: string, record: GroupR
 
 /** All failed tasks of a constellation that may be retried. */
 export function failedTasks(model: StreamModel, fleet: StreamModel): TaskView[] {
-  const found: TaskView[] = [];
-  for (const id of model.kind("task").keys()) {
-    const view = taskView(model, fleet, id);
-    if (view?.record?.state === "failed") found.push(view);
-  }
-  return found;
+  return boardOf(model, fleet).failed();
 }

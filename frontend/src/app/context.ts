@@ -1,5 +1,6 @@
 /** React's way to the workspace: hooks that read streams, the link's state, the time, and the screen's width. */
 import { createContext, useContext, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { boardOf, type TaskView } from "../model/board.ts";
 import type { StreamModel } from "../model/stream.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -14,6 +15,23 @@ export function useWorkspace(): Workspace {
 /** Draws again whenever the stream changes, and gives its revision. */
 export function useRevision(model: StreamModel): number {
   return useSyncExternalStore(model.subscribe, () => model.revision);
+}
+
+/** A task as it stands; draws again only when that task is another. */
+export function useTask(model: StreamModel, fleet: StreamModel, id: string): TaskView | undefined {
+  const board = boardOf(model, fleet);
+  return useSyncExternalStore(board.subscribe, () => board.view(id));
+}
+
+/** Draws again only when a child of this group is another. */
+export function useGroup(model: StreamModel, fleet: StreamModel, group: string): number {
+  const board = boardOf(model, fleet);
+  return useSyncExternalStore(board.subscribe, () => board.groupRevision(group));
+}
+
+/** Draws again only when tasks or dependencies come, go or change, and gives the number of that change. */
+export function useStructure(model: StreamModel): number {
+  return useSyncExternalStore(model.subscribe, () => model.structure);
 }
 
 /** A constellation's stream for as long as the component stands. */

@@ -25,10 +25,12 @@ export function forkFrom(
   };
 }
 
-/** Whether a task has done something that it says how to take back, and nobody has. */
-function canUndo(view: TaskView, all: readonly TaskView[]): boolean {
-  if (!view.spec.undo || view.record?.state !== "succeeded") return false;
-  return !all.some((other) => other.spec.undoes === view.id && other.record?.state !== "failed");
+/** The tasks that have done something which they say how to take back, and nobody has. */
+function undoable(asked: readonly TaskView[], all: readonly TaskView[]): TaskView[] {
+  const done = asked.filter((view) => view.spec.undo && view.record?.state === "succeeded");
+  if (done.length === 0) return done;
+  const undone = new Set(all.filter((view) => view.record?.state !== "failed").map((view) => view.spec.undoes));
+  return done.filter((view) => !undone.has(view.id));
 }
 
 /** Undoes one task, or all that say how; null where nothing of that kind was done. */
@@ -38,8 +40,7 @@ export function undoWork(
   all: readonly TaskView[],
   task: TaskView | null,
 ): Action | null {
-  const asked = task ? [task] : [...all];
-  const found = asked.filter((view) => canUndo(view, all));
+  const found = undoable(task ? [task] : all, all);
   if (found.length === 0) return null;
   const running = !task && !FINAL.has(head.state) ? "Wait until it has ended, or cancel it." : null;
   return {

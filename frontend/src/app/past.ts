@@ -1,21 +1,31 @@
-/** The log of a constellation, read once behind its live model: the feed's past and the ground of its versions. */
-import { useEffect, useMemo } from "react";
+/** The log of a constellation behind its live model: its end for the feed, all of it only for a look at a version. */
+import { useEffect, useMemo, useRef } from "react";
 import { lastSeqOf, modelAt } from "../model/history.ts";
+import type { StreamModel } from "../model/stream.ts";
 import type { StreamEvent } from "../model/types.ts";
 import { useStream, useWorkspace } from "./context.ts";
 import { useResource } from "./resource.ts";
 
 const PAST_EVENTS = 400;
 
-/** The whole log, in the background once the model is ready; the model's feed begins with its end. */
-export function useLog(id: string, ready: boolean) {
+/** Puts the last events before those that the model has heard, once. A snapshot brings none. */
+export function useFeedPast(id: string, model: StreamModel): void {
   const { hub } = useWorkspace();
-  const model = useStream(id);
-  const log = useResource<StreamEvent[]>(ready ? `log ${id}` : null, (signal) => hub.events(id, 0, signal));
+  const { ready } = model;
+  const past = useResource<StreamEvent[]>(ready ? `past ${id}` : null, (signal) =>
+    hub.events(id, Math.max(0, model.seq - PAST_EVENTS), signal),
+  );
   useEffect(() => {
-    if (log.value) model.readPast(log.value.slice(-PAST_EVENTS));
-  }, [log.value, model]);
-  return log;
+    if (past.value) model.readPast(past.value);
+  }, [past.value, model]);
+}
+
+/** The whole log, as soon as a version is looked at: of a large constellation it is many times what the page needs. */
+export function useLog(id: string, wanted: boolean) {
+  const { hub } = useWorkspace();
+  const asked = useRef(false);
+  asked.current ||= wanted;
+  return useResource<StreamEvent[]>(asked.current ? `log ${id}` : null, (signal) => hub.events(id, 0, signal));
 }
 
 /** The stream as it was at the end of a version; null for the present. */

@@ -1,6 +1,7 @@
 /** Reading over REST inside a page: the last answer stays while a new one is fetched; errors are Problems. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { Problem } from "../link/rest.ts";
+import { knownList, noteList } from "./lastKnown.ts";
 
 export interface Resource<T> {
   value: T | null;
@@ -16,7 +17,7 @@ export function useResource<T>(
   everyMs = 0,
 ): Resource<T> {
   const [state, setState] = useState<{ value: T | null; problem: Problem | null; loading: boolean }>({
-    value: null,
+    value: known<T>(key),
     problem: null,
     loading: key !== null,
   });
@@ -29,10 +30,13 @@ export function useResource<T>(
   useEffect(() => {
     if (key === null) return;
     const abort = new AbortController();
-    if (shownKey.current !== key) setState({ value: null, problem: null, loading: true });
+    if (shownKey.current !== key) setState({ value: known<T>(key), problem: null, loading: true });
     shownKey.current = key;
     latest.current(abort.signal).then(
-      (value) => setState({ value, problem: null, loading: false }),
+      (value) => {
+        noteList(key, value);
+        setState({ value, problem: null, loading: false });
+      },
       (error: unknown) => {
         if (abort.signal.aborted) return;
         const problem = asProblem(error);
@@ -53,6 +57,9 @@ export function useResource<T>(
   const reload = useCallback(() => setTurn((held) => held + 1), []);
   return { ...state, reload };
 }
+
+/** What a reload without the hub still knows of a list. */
+const known = <T>(key: string | null): T | null => (key === null ? null : (knownList(key) as T | null));
 
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;

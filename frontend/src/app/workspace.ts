@@ -7,6 +7,7 @@ import { LiveLink, type Sink, type Socket } from "../link/live.ts";
 import { Rest } from "../link/rest.ts";
 import { StreamModel } from "../model/stream.ts";
 import { setProgram } from "../ui/typed.ts";
+import { type KeptStream, keptStream, type LastKnown, save } from "./lastKnown.ts";
 
 export const FLEET = "fleet";
 const LINGER_MS = 30_000;
@@ -23,23 +24,66 @@ export class Workspace {
   readonly fleet: StreamModel;
   session: SessionDocument | null = null;
   private readonly held = new Map<string, Held>();
+  /** From before a reload without the hub, as long as nobody has looked at them again. */
+  private readonly known = new Map<string, KeptStream>();
 
   constructor(onSignedOut: () => void) {
     const rest = new Rest({ onSignedOut });
     this.hub = new Hub(rest);
-    this.live = new LiveLink({ ticket: this.hub.ticket, open: () => openSocket() });
+    this.live = new LiveLink({ ticket: () => this.ticket(), open: () => openSocket() });
     this.fleet = this.acquire(FLEET);
   }
 
   begin(session: SessionDocument): void {
-    this.session = session;
-    setProgram(session.program);
-    this.hub.rest.csrf = session.csrf;
+    this.take(session);
     this.live.start();
+    addEventListener("pagehide", this.save);
     addEventListener("online", () => this.live.retryNow());
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) this.live.retryNow();
     });
+  }
+
+  /** Begins with what this tab last knew, while the hub is away. Its session is asked for again when the hub is back. */
+  beginFrom(known: LastKnown): void {
+    for (const stream of known.streams) this.known.set(stream.stream, stream);
+    this.restore(this.fleet);
+    this.live.beginOffline(known.savedMs, known.offsetMs);
+    this.begin(known.session);
+  }
+
+  /** Lets go of everything: another workspace follows, or nobody is signed in. */
+  end(): void {
+    this.live.stop();
+    removeEventListener("pagehide", this.save);
+  }
+
+  private take(session: SessionDocument): void {
+    this.session = session;
+    setProgram(session.program);
+    this.hub.rest.csrf = session.csrf;
+  }
+
+  private async ticket(): Promise<string> {
+    if (!this.hub.rest.csrf) this.take(await this.hub.session());
+    return this.hub.ticket();
+  }
+
+  /** The streams that are looked at come first: the fleet, then the page's own. */
+  private readonly save = (): void => {
+    if (!this.session) return;
+    const held = [...this.held.values()].filter(({ model }) => model.ready);
+    held.sort((a, b) => b.users - a.users);
+    const streams = held.map(({ model }) => keptStream(model, model.events));
+    save(this.session, this.live.offsetMs, [...streams, ...this.known.values()]);
+  };
+
+  private restore(model: StreamModel): void {
+    const kept = this.known.get(model.stream);
+    this.known.delete(model.stream);
+    if (!kept || model.ready) return;
+    model.readSnapshot(kept);
+    model.readPast(kept.events);
   }
 
   /** Hub time now. */
@@ -51,6 +95,7 @@ export class Workspace {
     let held = this.held.get(stream);
     if (!held) {
       const model = new StreamModel(stream);
+      this.restore(model);
       held = { model, users: 0, linger: null };
       this.held.set(stream, held);
       // A stream is taken while a page is being drawn, and asking for it changes what another part shows.

@@ -4,6 +4,7 @@ import { taskView } from "../model/selectors.ts";
 import { denseCell, FAMILY_HEAD, type Member } from "./blocks.ts";
 import { useScene } from "./context.ts";
 import { paintTile, readPaint } from "./paint.ts";
+import { useRepaint } from "./repaint.ts";
 
 export function DenseRows({ keys, member, x }: { keys: string[]; member: Member; x: number }) {
   const { model, fleet, selected, onSelect } = useScene();
@@ -12,7 +13,7 @@ export function DenseRows({ keys, member, x }: { keys: string[]; member: Member;
   const across = Math.floor(160 / cell);
   const height = Math.ceil(keys.length / across) * cell;
 
-  useEffect(() => {
+  const paintAll = () => {
     const element = canvas.current;
     const context = element?.getContext("2d");
     if (!element || !context) return;
@@ -40,7 +41,10 @@ export function DenseRows({ keys, member, x }: { keys: string[]; member: Member;
       const view = taskView(model, fleet, id);
       if (view) paintTile(context, paint, view.shown, left, top, cell - 1, cell - 1);
     }
-  });
+  };
+  useRepaint(model, fleet, paintAll);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `paintAll` follows from these.
+  useEffect(paintAll, [keys, member, model, fleet, selected]);
 
   const taskAt = (event: MouseEvent<HTMLCanvasElement>): string | undefined => {
     const box = event.currentTarget.getBoundingClientRect();

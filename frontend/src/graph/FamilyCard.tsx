@@ -2,7 +2,9 @@
  * A family as a matrix: a row an item, a column a member. The open column has cards, the others a pip a row,
  * joined by a thread: solid where it happened, dotted where it lies ahead.
  */
-import { memo } from "react";
+import { memo, useSyncExternalStore } from "react";
+import { useGroup, useTask } from "../app/context.ts";
+import { boardOf } from "../model/board.ts";
 import { counts, itemLabel, type TaskView, taskView } from "../model/selectors.ts";
 import type { Item, TaskSpec } from "../model/types.ts";
 import { Glyph } from "../ui/Glyph.tsx";
@@ -58,20 +60,16 @@ function foldedColumns(block: Block, family: Family): Column[] {
   }));
 }
 
-const Pip = memo(function Pip(props: {
-  view: TaskView;
-  x: number;
-  y: number;
-  selected: boolean;
-  onSelect: (id: string) => void;
-}) {
-  const { view, x, y, selected, onSelect } = props;
+const Pip = memo(function Pip({ id, x, y }: { id: string; x: number; y: number }) {
+  const { model, fleet, selected, onSelect } = useScene();
+  const view = useTask(model, fleet, id);
+  if (!view) return null;
   return (
     <button
       type="button"
       tabIndex={-1}
       data-task={view.id}
-      className={`pip ${selected ? "selected" : ""}`}
+      className={`pip ${selected === id ? "selected" : ""}`}
       style={{ left: x - 12, top: y - 12 }}
       title={`${view.name}: ${view.shown.word}`}
       onClick={() => onSelect(view.id)}
@@ -83,11 +81,12 @@ const Pip = memo(function Pip(props: {
 
 export function FamilyBlock({ block }: { block: Block }) {
   const family = block.family;
-  const { model, open } = useScene();
+  const { model, fleet, open } = useScene();
+  const view = useTask(model, fleet, family?.root ?? "");
   if (!family) return null;
   const dense = isDense(family);
   const columns = block.folded ? foldedColumns(block, family) : columnsOf(family, open.get(family.root), dense);
-  const root = model.one<TaskSpec>(`spec/${family.root}`);
+  const root = view?.spec;
   const rows = [...family.keys, ...family.dropped.keys()];
   return (
     <section className="family">
@@ -111,9 +110,7 @@ export function FamilyBlock({ block }: { block: Block }) {
         </>
       )}
       {rows.length === 0 && (
-        <p className={`later small dim ${block.folded ? "low" : ""}`}>
-          {waitsFor(root, model.one(`group/${family.root}`))}
-        </p>
+        <p className={`later small dim ${block.folded ? "low" : ""}`}>{waitsFor(root, view?.group)}</p>
       )}
     </section>
   );
@@ -144,6 +141,7 @@ function waitsFor(root: TaskSpec | undefined, group: { state?: string } | undefi
 function MemberHead({ column, root, folded }: { column: Column; root: string; folded: boolean }) {
   const { model, fleet, onOpen, selected, onSelect } = useScene();
   const { member, x, y, width, open } = column;
+  useGroup(model, fleet, member.id);
   const views: TaskView[] = [];
   for (const child of member.children.values()) {
     const view = taskView(model, fleet, child);
@@ -203,7 +201,7 @@ function MemberHead({ column, root, folded }: { column: Column; root: string; fo
 
 function Row(props: { family: Family; columns: Column[]; rowKey: string; y: number }) {
   const { family, columns, rowKey, y } = props;
-  const { model, fleet, selected, onSelect } = useScene();
+  const { model } = useScene();
   const dropped = family.dropped.get(rowKey);
   return (
     <>
@@ -218,18 +216,7 @@ function Row(props: { family: Family; columns: Column[]; rowKey: string; y: numb
             </div>
           );
         }
-        const view = child ? taskView(model, fleet, child) : undefined;
-        if (!view) return null;
-        return (
-          <Pip
-            key={member.id}
-            view={view}
-            x={x + width / 2}
-            y={y + 22}
-            selected={selected === view.id}
-            onSelect={onSelect}
-          />
-        );
+        return child ? <Pip key={member.id} id={child} x={x + width / 2} y={y + 22} /> : null;
       })}
     </>
   );
@@ -237,6 +224,8 @@ function Row(props: { family: Family; columns: Column[]; rowKey: string; y: numb
 
 function Threads({ family, columns }: { family: Family; columns: Column[] }) {
   const { model, fleet, selected } = useScene();
+  const board = boardOf(model, fleet);
+  useSyncExternalStore(board.subscribe, () => columns.map((column) => board.groupRevision(column.member.id)).join(" "));
   const lines: { d: string; ahead: boolean; selected: boolean }[] = [];
   family.keys.forEach((key, row) => {
     const y = FAMILY_HEAD + row * ROW_PITCH + 22;

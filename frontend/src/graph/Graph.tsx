@@ -15,6 +15,7 @@ import {
   ViewportPortal,
 } from "@xyflow/react";
 import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useStructure } from "../app/context.ts";
 import type { Overlay } from "../model/history.ts";
 import { dependencies, inTrouble, specs, taskView } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
@@ -47,8 +48,9 @@ export interface GraphProps {
   ghosts: boolean;
   onSelect: (task: string) => void;
   onMenu: OpenMenu;
-  /** Pixels that floating panels cover, so that a fit does not put work under them. */
-  covered: { top: number; bottom: number };
+  /** Pixels that floating panels cover above and below, so that a fit does not put work under them. */
+  top: number;
+  bottom: number;
   minimap: boolean;
   /** The least zoom of a fit; below it only a part is shown. 0 fits all of it always. */
   readable: number;
@@ -64,17 +66,18 @@ const BlockView = memo(function BlockView({ data }: NodeProps<BlockNode>) {
 });
 const NODE_TYPES = { block: BlockView };
 
-export default function Graph(props: GraphProps) {
+/** Drawn again only for a change of its own: what a task shows, each card and canvas follows for itself. */
+export default memo(function Graph(props: GraphProps) {
   return (
     <ReactFlowProvider>
       <Scene {...props} />
     </ReactFlowProvider>
   );
-}
+});
 
 function Scene(props: GraphProps) {
-  const { model, fleet, selected, overlay, ghosts, onSelect, onMenu, covered, readable, down } = props;
-  const { structure } = model;
+  const { model, fleet, selected, overlay, ghosts, onSelect, onMenu, top, bottom, readable, down } = props;
+  const structure = useStructure(model);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model is one object; `structure` says when it changed.
   const drawing = useMemo(
     () => makeDrawing(specs(model), dependencies(model).values(), overlay.removed, ghosts, down),
@@ -86,7 +89,10 @@ function Scene(props: GraphProps) {
     (family: string, member: string) => setOpen((held) => new Map(held).set(family, member)),
     [],
   );
-  const scene: GraphScene = { model, fleet, selected, overlay, open, onSelect, onMenu, onOpen };
+  const scene = useMemo<GraphScene>(
+    () => ({ model, fleet, selected, overlay, open, onSelect, onMenu, onOpen }),
+    [model, fleet, selected, overlay, open, onSelect, onMenu, onOpen],
+  );
 
   const flow = useReactFlow<BlockNode>();
   const cards = useCardsInView(drawing, placed);
@@ -102,14 +108,14 @@ function Scene(props: GraphProps) {
     (duration: number) => {
       const element = box.current;
       if (!element || !ready) return;
-      const free = { width: element.clientWidth - 32, height: element.clientHeight - covered.top - covered.bottom };
+      const free = { width: element.clientWidth - 32, height: element.clientHeight - top - bottom };
       const move = (to: Viewport) => void flow.setViewport(to, { duration }).then((done) => done && setFitted(true));
       if (down) {
         const zoom = Math.max(readable, Math.min(1, free.width / placed.width));
         const at = placed.at.get(firstToSee(drawing, model, fleet)) ?? { x: 0, y: 0 };
         const [over, below] = [placed.width * zoom - free.width, placed.height * zoom - free.height];
         const x = over <= 0 ? (element.clientWidth - placed.width * zoom) / 2 : 16 - Math.min(at.x * zoom, over);
-        const y = covered.top + (below <= 0 ? -below / 2 : -Math.min(at.y * zoom, below));
+        const y = top + (below <= 0 ? -below / 2 : -Math.min(at.y * zoom, below));
         move({ x, y, zoom });
         return;
       }
@@ -117,14 +123,14 @@ function Scene(props: GraphProps) {
       if (zoom < readable) {
         // Too small to read here: rather a part of it, beginning where something is to be looked at.
         const at = placed.at.get(firstToSee(drawing, model, fleet)) ?? { x: 0, y: 0 };
-        move({ x: 16 - at.x * readable, y: covered.top - at.y * readable, zoom: readable });
+        move({ x: 16 - at.x * readable, y: top - at.y * readable, zoom: readable });
         return;
       }
       const x = (element.clientWidth - placed.width * zoom) / 2;
-      const y = covered.top + (free.height - placed.height * zoom) / 2;
+      const y = top + (free.height - placed.height * zoom) / 2;
       move({ x, y, zoom });
     },
-    [flow, ready, covered.top, covered.bottom, placed, drawing, readable, down, model, fleet],
+    [flow, ready, top, bottom, placed, drawing, readable, down, model, fleet],
   );
 
   useEffect(() => {
@@ -320,8 +326,10 @@ function Links(props: {
 }) {
   const { drawing, placed, cards, selected, down } = props;
   const chosen = useMemo(() => chosenLinks(drawing, selected), [drawing, selected]);
+  // Fewer links are drawn whole, whichever cards are in view: a pan leaves their paths alone.
+  const near = drawing.links.length > LINKS_MAX ? cards : null;
   const [others, own] = useMemo(() => {
-    const inView = drawing.links.length > LINKS_MAX ? new Set(cards.map((block) => block.id)) : null;
+    const inView = near && new Set(near.map((block) => block.id));
     const found = [
       { way: "", tip: "" },
       { way: "", tip: "" },
@@ -335,7 +343,7 @@ function Links(props: {
       into.tip += `M${end.x} ${end.y}${down ? "l-3.5 -6h7z" : "l-6 -3.5v7z"}`;
     });
     return found;
-  }, [drawing, placed, cards, chosen, down]);
+  }, [drawing, placed, near, chosen, down]);
   return (
     <ViewportPortal>
       <svg className="links" aria-hidden="true">

@@ -6,13 +6,12 @@ import type { Drawing } from "./blocks.ts";
 import { useScene } from "./context.ts";
 import type { Placed } from "./layout.ts";
 import { paintTile, readPaint } from "./paint.ts";
+import { useRepaint } from "./repaint.ts";
 import { tilesOf } from "./tiles.ts";
 
 const WIDE = 180;
 const HIGH = 154;
 const ROOM = 8;
-/** At most so often the states are painted again while work goes on. */
-const PAINT_EVERY_MS = 250;
 
 interface MinimapProps {
   drawing: Drawing;
@@ -32,44 +31,39 @@ export function Minimap({ drawing, placed, onMove }: MinimapProps) {
   const left = (WIDE - placed.width * scale) / 2;
   const top = (HIGH - placed.height * scale) / 2;
 
-  const { revision } = model;
-  const paintedAt = useRef(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the model is one object; `revision` says when it changed.
-  useEffect(() => {
-    const paint = () => {
-      const context = canvas.current?.getContext("2d");
-      if (!context) return;
-      paintedAt.current = performance.now();
-      context.setTransform(1, 0, 0, 1, 0, 0);
-      context.clearRect(0, 0, WIDE * 2, HIGH * 2);
-      context.setTransform(2, 0, 0, 2, left * 2, top * 2);
-      paintAll(context);
-    };
-    const paintAll = (context: CanvasRenderingContext2D) => {
-      const colours = readPaint();
-      const failed: (() => void)[] = [];
-      for (const block of drawing.blocks) {
-        const at = placed.at.get(block.id);
-        if (!at) continue;
-        for (const tile of tilesOf(block)) {
-          const shown = taskView(model, fleet, tile.id)?.shown;
-          if (!shown) continue;
-          const box = [
-            (at.x + tile.x) * scale,
-            (at.y + tile.y) * scale,
-            Math.max(1, tile.width * scale),
-            Math.max(1, tile.height * scale),
-          ] as const;
-          if (shown.tone === "vermilion") failed.push(() => paintTile(context, colours, shown, ...box));
-          else paintTile(context, colours, shown, ...box);
-        }
+  const paint = () => {
+    const context = canvas.current?.getContext("2d");
+    if (!context) return;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, WIDE * 2, HIGH * 2);
+    context.setTransform(2, 0, 0, 2, left * 2, top * 2);
+    const colours = readPaint();
+    const failed: (() => void)[] = [];
+    for (const block of drawing.blocks) {
+      const at = placed.at.get(block.id);
+      if (!at) continue;
+      for (const tile of tilesOf(block)) {
+        const shown = taskView(model, fleet, tile.id)?.shown;
+        if (!shown) continue;
+        const box = [
+          (at.x + tile.x) * scale,
+          (at.y + tile.y) * scale,
+          Math.max(1, tile.width * scale),
+          Math.max(1, tile.height * scale),
+        ] as const;
+        if (shown.tone === "vermilion") failed.push(() => paintTile(context, colours, shown, ...box));
+        else paintTile(context, colours, shown, ...box);
       }
-      // Last, so that no neighbour covers a failure.
-      for (const draw of failed) draw();
-    };
-    const timer = setTimeout(paint, Math.max(0, paintedAt.current + PAINT_EVERY_MS - performance.now()));
+    }
+    // Last, so that no neighbour covers a failure.
+    for (const draw of failed) draw();
+  };
+  useRepaint(model, fleet, paint);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `paint` follows from these.
+  useEffect(() => {
+    const timer = setTimeout(paint, 0);
     return () => clearTimeout(timer);
-  }, [drawing, placed, scale, left, top, model, revision, fleet]);
+  }, [drawing, placed, scale, left, top, model, fleet]);
 
   const go = (event: PointerEvent<HTMLDivElement>) => {
     const box = event.currentTarget.getBoundingClientRect();

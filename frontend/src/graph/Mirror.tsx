@@ -2,12 +2,13 @@
  * The drawing as a tree for screen readers and the keyboard: one tab stop; up and down read on, left and right walk
  * the dependencies, Enter opens. Only what is near the active row is in the page.
  */
-import { type KeyboardEvent, useMemo } from "react";
-import { dependencies, specs, taskView } from "../model/selectors.ts";
+import { type KeyboardEvent, memo, useMemo } from "react";
+import { useStructure, useTask } from "../app/context.ts";
+import { byNature } from "../model/natural.ts";
+import { dependencies, specs } from "../model/selectors.ts";
 import { useScene } from "./context.ts";
 
 const NEAR = 60;
-const natural = new Intl.Collator("en", { numeric: true });
 
 interface Line {
   id: string;
@@ -15,8 +16,8 @@ interface Line {
 }
 
 export function Mirror({ label }: { label: string }) {
-  const { model, fleet, selected, onSelect, onMenu } = useScene();
-  const { structure } = model;
+  const { model, selected, onSelect, onMenu } = useScene();
+  const structure = useStructure(model);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the model is one object; `structure` says when it changed.
   const lines = useMemo(() => linesOf(model), [model, structure]);
   const at = Math.max(
@@ -66,40 +67,56 @@ export function Mirror({ label }: { label: string }) {
       aria-activedescendant={active ? `mirror-${active.id}` : undefined}
       onKeyDown={onKeyDown}
     >
-      {lines.slice(from, at + NEAR).map((line, index) => {
-        const view = taskView(model, fleet, line.id);
-        return (
-          <div
-            key={line.id}
-            id={`mirror-${line.id}`}
-            role="treeitem"
-            aria-level={line.level}
-            aria-posinset={from + index + 1}
-            aria-setsize={lines.length}
-            aria-selected={line.id === selected}
-            tabIndex={-1}
-          >
-            {[line.id, view && !view.spec.for_each ? view.shown.word : "group", view?.deviceName]
-              .filter(Boolean)
-              .join(", ")}
-          </div>
-        );
-      })}
+      {lines.slice(from, at + NEAR).map((line, index) => (
+        <MirrorLine
+          key={line.id}
+          line={line}
+          place={from + index + 1}
+          of={lines.length}
+          selected={line.id === selected}
+        />
+      ))}
     </div>
   );
 }
+
+interface LineProps {
+  line: Line;
+  place: number;
+  of: number;
+  selected: boolean;
+}
+
+const MirrorLine = memo(function MirrorLine({ line, place, of, selected }: LineProps) {
+  const { model, fleet } = useScene();
+  const view = useTask(model, fleet, line.id);
+  return (
+    <div
+      id={`mirror-${line.id}`}
+      role="treeitem"
+      aria-level={line.level}
+      aria-posinset={place}
+      aria-setsize={of}
+      aria-selected={selected}
+      tabIndex={-1}
+    >
+      {[line.id, view && !view.spec.for_each ? view.shown.word : "group", view?.deviceName].filter(Boolean).join(", ")}
+    </div>
+  );
+});
 
 function linesOf(model: Parameters<typeof specs>[0]): Line[] {
   const children = new Map<string, string[]>();
   const tops: string[] = [];
   for (const spec of specs(model).values()) {
-    if (spec.group) children.set(spec.group, [...(children.get(spec.group) ?? []), spec.id]);
-    else tops.push(spec.id);
+    const own = spec.group ? children.get(spec.group) : tops;
+    if (own) own.push(spec.id);
+    else if (spec.group) children.set(spec.group, [spec.id]);
   }
   const lines: Line[] = [];
   for (const id of tops) {
     lines.push({ id, level: 1 });
-    for (const child of (children.get(id) ?? []).sort(natural.compare)) lines.push({ id: child, level: 2 });
+    for (const child of (children.get(id) ?? []).sort(byNature)) lines.push({ id: child, level: 2 });
   }
   return lines;
 }

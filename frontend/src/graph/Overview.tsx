@@ -7,6 +7,7 @@ import { type Drawing, isDense } from "./blocks.ts";
 import { useScene } from "./context.ts";
 import type { Placed } from "./layout.ts";
 import { paintTile, readPaint } from "./paint.ts";
+import { useRepaint } from "./repaint.ts";
 import { tilesOf } from "./tiles.ts";
 
 const EDGES_MAX = 2000;
@@ -27,7 +28,7 @@ interface Picture {
 
 /**
  * One picture of the view and its surroundings, which moves and scales with the viewport as any card does. It is painted
- * when the view leaves it, and again when the view has come to rest or states have changed.
+ * when the view leaves it, when the view has come to rest, and from time to time while states change.
  */
 export function Overview({ drawing, placed }: { drawing: Drawing; placed: Placed }) {
   const { model, fleet, selected } = useScene();
@@ -36,35 +37,34 @@ export function Overview({ drawing, placed }: { drawing: Drawing; placed: Placed
   const [dx, dy, zoom] = useStore((state) => state.transform);
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
-  const { revision } = model;
-  const fleetRevision = fleet.revision;
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the models are objects; their revisions say when they changed.
-  useEffect(() => {
+  const view = { x: -dx / zoom, y: -dy / zoom, width: width / zoom, height: height / zoom };
+  const paint = () => {
     const element = canvas.current;
     if (!element || !width || !height) return;
-    const view = { x: -dx / zoom, y: -dy / zoom, width: width / zoom, height: height / zoom };
-    const paint = () => {
-      const area: Picture = {
-        x: view.x - BESIDE * view.width,
-        y: view.y - BESIDE * view.height,
-        width: view.width * (1 + 2 * BESIDE),
-        height: view.height * (1 + 2 * BESIDE),
-        zoom,
-      };
-      picture.current = area;
-      const ratio = devicePixelRatio || 1;
-      element.width = Math.round(area.width * zoom * ratio);
-      element.height = Math.round(area.height * zoom * ratio);
-      element.style.left = `${area.x}px`;
-      element.style.top = `${area.y}px`;
-      element.style.width = `${area.width}px`;
-      element.style.height = `${area.height}px`;
-      const context = element.getContext("2d");
-      if (!context) return;
-      context.scale(ratio, ratio);
-      paintArea(context, { drawing, placed, model, fleet, selected }, area);
+    const area: Picture = {
+      x: view.x - BESIDE * view.width,
+      y: view.y - BESIDE * view.height,
+      width: view.width * (1 + 2 * BESIDE),
+      height: view.height * (1 + 2 * BESIDE),
+      zoom,
     };
+    picture.current = area;
+    const ratio = devicePixelRatio || 1;
+    element.width = Math.round(area.width * zoom * ratio);
+    element.height = Math.round(area.height * zoom * ratio);
+    element.style.left = `${area.x}px`;
+    element.style.top = `${area.y}px`;
+    element.style.width = `${area.width}px`;
+    element.style.height = `${area.height}px`;
+    const context = element.getContext("2d");
+    if (!context) return;
+    context.scale(ratio, ratio);
+    paintArea(context, { drawing, placed, model, fleet, selected }, area);
+  };
+  useRepaint(model, fleet, paint);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `paint` and `view` follow from these.
+  useEffect(() => {
     const held = picture.current;
     const shows =
       held &&
@@ -79,7 +79,7 @@ export function Overview({ drawing, placed }: { drawing: Drawing; placed: Placed
     }
     const timer = setTimeout(paint, SETTLED_MS);
     return () => clearTimeout(timer);
-  }, [drawing, placed, model, revision, fleet, fleetRevision, selected, dx, dy, zoom, width, height]);
+  }, [drawing, placed, model, fleet, selected, dx, dy, zoom, width, height]);
 
   return (
     // Presses go to the pane below, which pans as well; the tree beside the drawing is the keyboard's way to each task.

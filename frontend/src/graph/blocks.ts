@@ -2,6 +2,7 @@
  * From a plan to what is drawn: families become matrices, straight runs become one card, the rest single cards.
  * Pure and independent of states, so that nothing moves when work goes on.
  */
+import { byNature } from "../model/natural.ts";
 import type { Dependency, TaskSpec } from "../model/types.ts";
 
 export interface Member {
@@ -55,7 +56,6 @@ export const FAMILY_HEAD = 100;
 export const FOLDED_WIDTH = 288;
 export const FOLDED_TOP = 28;
 export const FOLDED_PITCH = 72;
-const natural = new Intl.Collator("en", { numeric: true });
 
 export const isDense = (family: Family): boolean => family.keys.length + family.dropped.size > FAMILY_ROWS_MAX;
 
@@ -142,7 +142,7 @@ function collectFamilies(
     held.add(spec.key);
     keys.set(family, held);
   }
-  for (const [family, held] of keys) family.keys = [...held].sort(natural.compare);
+  for (const [family, held] of keys) family.keys = [...held].sort(byNature);
   for (const [id, version] of removed) {
     const dot = id.lastIndexOf(".");
     const family = dot > 0 ? rootOf.get(id.slice(0, dot)) : undefined;
@@ -229,7 +229,7 @@ function collectLinks(dependencies: Iterable<Dependency>, place: ReadonlyMap<str
 function reduced(blocks: ReadonlyMap<string, Block>, links: Link[]): Link[] {
   if (blocks.size > REDUCE_MAX) return links;
   const next = new Map<string, string[]>();
-  for (const link of links) next.set(link.from, [...(next.get(link.from) ?? []), link.to]);
+  for (const link of links) push(next, link.from, link.to);
   const reaches = (from: string, to: string): boolean => {
     const seen = new Set<string>();
     const open = (next.get(from) ?? []).filter((id) => id !== to);
@@ -245,13 +245,19 @@ function reduced(blocks: ReadonlyMap<string, Block>, links: Link[]): Link[] {
   return links.filter((link) => !reaches(link.from, link.to));
 }
 
+function push(into: Map<string, string[]>, at: string, value: string): void {
+  const held = into.get(at);
+  if (held) held.push(value);
+  else into.set(at, [value]);
+}
+
 function joinRuns(blocks: Map<string, Block>, links: Link[], place: Map<string, string>): Drawing {
   const slim = reduced(blocks, links);
   const outs = new Map<string, string[]>();
   const ins = new Map<string, string[]>();
   for (const link of slim) {
-    outs.set(link.from, [...(outs.get(link.from) ?? []), link.to]);
-    ins.set(link.to, [...(ins.get(link.to) ?? []), link.from]);
+    push(outs, link.from, link.to);
+    push(ins, link.to, link.from);
   }
   const follower = (id: string): string | null => {
     const next = outs.get(id);

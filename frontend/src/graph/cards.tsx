@@ -1,7 +1,7 @@
 /** The cards of the drawing: one task, a run of tasks, what left the plan. Sizes are fixed; states never move them. */
-import { memo } from "react";
-import { useNow } from "../app/context.ts";
-import { elapsedMs, type TaskView, taskView } from "../model/selectors.ts";
+import { memo, useSyncExternalStore } from "react";
+import { useNow, useTask } from "../app/context.ts";
+import { elapsedMs, type TaskView } from "../model/selectors.ts";
 import { duration } from "../model/words.ts";
 import { Glyph } from "../ui/Glyph.tsx";
 import type { Block } from "./blocks.ts";
@@ -56,9 +56,9 @@ export const TaskCard = memo(function TaskCard({ view, selected, badge, fraction
 
 export function LiveCard({ id }: { id: string }) {
   const { model, fleet, selected, overlay, onSelect } = useScene();
-  const view = taskView(model, fleet, id);
+  const view = useTask(model, fleet, id);
+  const progress = useSyncExternalStore(model.subscribe, () => model.progress.get(id));
   if (!view) return <GhostCard id={id} />;
-  const progress = model.progress.get(id);
   return (
     <TaskCard
       view={view}

@@ -15,8 +15,23 @@ export interface Paint {
 
 const TONES: readonly Tone[] = ["grey", "indigo", "violet", "amber", "blue", "teal", "vermilion"];
 
-/** Reads the tokens as the theme has them now. A probe is needed because `light-dark()` resolves only in use. */
+let kept: { look: string; paint: Paint } | null = null;
+
+/** The tokens as the theme has them now, read once for each theme: each reading makes the browser work out its styles. */
 export function readPaint(): Paint {
+  const look = lookNow();
+  if (kept?.look !== look) kept = { look, paint: readTokens() };
+  return kept.paint;
+}
+
+const QUERIES = ["(prefers-color-scheme: dark)", "(forced-colors: active)"];
+
+function lookNow(): string {
+  return [document.documentElement.dataset.theme, ...QUERIES.map((query) => matchMedia(query).matches)].join(" ");
+}
+
+/** A probe is needed because `light-dark()` resolves only in use. */
+function readTokens(): Paint {
   const probe = document.createElement("i");
   document.body.append(probe);
   const read = (name: string): string => {

@@ -43,9 +43,13 @@ export function usePlaces(drawing: Drawing, down: boolean): { placed: Placed; re
     let wanted = true;
     void import("./elk.ts")
       .then((elk) => elk.elkLayout(drawing))
-      .then((placed) => {
-        if (wanted) setFound({ drawing, placed });
-      });
+      .then(
+        (placed) => {
+          if (wanted) setFound({ drawing, placed });
+        },
+        // Without the hub its file may not be had: the quick placement stands.
+        () => {},
+      );
     return () => {
       wanted = false;
     };

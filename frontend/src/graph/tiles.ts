@@ -18,8 +18,19 @@ export interface Tile {
   height: number;
 }
 
-/** Where each task of a block is drawn, in the block's own coordinates. */
-export function tilesOf(block: Block): Tile[] {
+const kept = new WeakMap<Block, Tile[]>();
+
+/** Where each task of a block is drawn, in the block's own coordinates; worked out once for each block. */
+export function tilesOf(block: Block): readonly Tile[] {
+  let tiles = kept.get(block);
+  if (!tiles) {
+    tiles = makeTiles(block);
+    kept.set(block, tiles);
+  }
+  return tiles;
+}
+
+function makeTiles(block: Block): Tile[] {
   const family = block.family;
   if (!family) {
     return block.tasks.map((id, index) => ({

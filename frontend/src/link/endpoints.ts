@@ -13,6 +13,8 @@ export interface SessionDocument {
   lab?: boolean;
   /** The words that run its program on its own computer. */
   program?: string;
+  /** When the session ends by itself. */
+  expires_at?: string;
 }
 
 export interface ConstellationRow {

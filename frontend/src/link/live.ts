@@ -3,6 +3,7 @@
  * Nothing shown is ever cleared by a lost link. No React; the socket, the clock and chance come from outside.
  */
 import type { BesideItem, LiveFrame, SnapshotFrame, StreamEvent } from "../model/types.ts";
+import { paced } from "./pace.ts";
 
 /** What takes a stream's frames. `afterSeq` -1 asks for a snapshot; `events` says false at a gap. */
 export interface Sink {
@@ -37,7 +38,7 @@ export interface LiveOptions {
   random?: () => number;
   setTimer?: (run: () => void, ms: number) => unknown;
   clearTimer?: (timer: unknown) => void;
-  /** Runs the queue once a frame, so that a burst of messages draws once. */
+  /** Runs the queue at most once a frame, so that a burst of messages draws once. */
   nextFrame?: (run: () => void) => void;
 }
 
@@ -70,10 +71,16 @@ export class LiveLink {
       random: () => Math.random(),
       setTimer: (run, ms) => setTimeout(run, ms),
       clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
-      nextFrame: (run) => (document.hidden ? setTimeout(run, 100) : requestAnimationFrame(run)),
+      nextFrame: paced(),
       ...options,
     };
     this.status = { state: "connecting", sinceMs: this.options.now(), reason: "" };
+  }
+
+  /** Begins as a link that was lost at that time, with what is known from then. */
+  beginOffline(sinceMs: number, offsetMs: number): void {
+    this.offsetMs = offsetMs;
+    this.status = { state: "offline", sinceMs, reason: "" };
   }
 
   start(): void {

@@ -128,22 +128,42 @@ function ofEvent(event: StreamEvent): FeedLine | null {
   return null;
 }
 
+const kept = new WeakMap<StreamEvent, FeedLine | null>();
+
+function lineOf(event: StreamEvent): FeedLine | null {
+  let line = kept.get(event);
+  if (line === undefined) {
+    line = ofEvent(event);
+    kept.set(event, line);
+  }
+  return line;
+}
+
 /** The lines of a log, newest first, at most `most`. Neighbours that say the same are joined. */
 export function feedLines(events: readonly StreamEvent[], most: number): FeedLine[] {
   const lines: FeedLine[] = [];
+  /** Of the last line, the newest first: a burst may be of thousands. */
+  let named = new Set<string>();
+  const close = () => {
+    const last = lines[lines.length - 1];
+    if (last) last.names = [...named].reverse();
+  };
   for (let index = events.length - 1; index >= 0 && lines.length < most; index -= 1) {
     const event = events[index];
     if (!event) continue;
-    const line = ofEvent(event);
+    const line = lineOf(event);
     if (!line) continue;
     const last = lines[lines.length - 1];
     const same = last?.kind === "task" && line.kind === "task" && last.text === line.text && last.glyph === line.glyph;
     if (last && same && last.at_ms - line.at_ms < BURST_MS) {
-      if (!last.names.includes(line.names[0] ?? "")) last.names.unshift(...line.names);
+      for (const name of line.names) named.add(name);
       continue;
     }
-    lines.push({ ...line, names: [...line.names] });
+    close();
+    named = new Set(line.names);
+    lines.push({ ...line });
   }
+  close();
   return lines;
 }
 

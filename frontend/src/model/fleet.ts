@@ -33,12 +33,21 @@ function kindOf(device: Device): DeviceView["kind"] {
   return "machine";
 }
 
-const cache = new WeakMap<StreamModel, { revision: number; views: Map<string, DeviceView> }>();
+interface Kept {
+  revision: number;
+  views: Map<string, DeviceView>;
+  named: Map<string, DeviceView>;
+}
+const cache = new WeakMap<StreamModel, Kept>();
 
 /** All devices that were not revoked, by id, in joining order. */
 export function devices(fleet: StreamModel): ReadonlyMap<string, DeviceView> {
+  return kept(fleet).views;
+}
+
+function kept(fleet: StreamModel): Kept {
   const held = cache.get(fleet);
-  if (held?.revision === fleet.revision) return held.views;
+  if (held?.revision === fleet.revision) return held;
   const offers = fleet.kind<Offer>("offer");
   const health = fleet.kind<Health>("health");
   const all = [...fleet.kind<Device>("device").values()].filter((device) => !device.revoked);
@@ -58,8 +67,11 @@ export function devices(fleet: StreamModel): ReadonlyMap<string, DeviceView> {
       kind,
     });
   }
-  cache.set(fleet, { revision: fleet.revision, views });
-  return views;
+  const named = new Map<string, DeviceView>();
+  for (const view of views.values()) if (!named.has(view.device.name)) named.set(view.device.name, view);
+  const made = { revision: fleet.revision, views, named };
+  cache.set(fleet, made);
+  return made;
 }
 
 /** A device's name, also of one that was revoked; its id when it was never known here. */
@@ -68,8 +80,7 @@ export function nameOfDevice(fleet: StreamModel, id: string): string {
 }
 
 export function deviceNamed(fleet: StreamModel, name: string): DeviceView | undefined {
-  for (const view of devices(fleet).values()) if (view.device.name === name) return view;
-  return undefined;
+  return kept(fleet).named.get(name);
 }
 
 /** What a browser tab is called that nobody looks at: it is back as soon as somebody opens it. */

@@ -1,42 +1,14 @@
 /**
- * What the page reads out of a constellation's stream. Pure functions of the stream (and the fleet beside it);
- * results are kept by the identity of the records they came from, so that unchanged tasks draw nothing.
+ * What the page reads out of a constellation's stream. Pure functions of the stream and the fleet beside it; the tasks
+ * themselves are worked out by its `Board`, so that unchanged tasks draw nothing.
  */
-import { deviceNamed, devices, diskIsFull } from "./fleet.ts";
-import { GLYPH_ORDER, presentation, type Shown } from "./presentation.ts";
+import { boardOf, type TaskView } from "./board.ts";
+import { naturalKey } from "./natural.ts";
+import { GLYPH_ORDER, type Shown } from "./presentation.ts";
 import type { StreamModel } from "./stream.ts";
-import type {
-  Answer,
-  Attempt,
-  Dependency,
-  GroupRecord,
-  Head,
-  Item,
-  Question,
-  Reason,
-  TaskRecord,
-  TaskSpec,
-  Version,
-} from "./types.ts";
+import type { Answer, Attempt, Dependency, Head, Question, TaskRecord, TaskSpec, Version } from "./types.ts";
 
-export interface TaskView {
-  id: string;
-  /** What people call it: its id, but a child for a device by the device's name. */
-  name: string;
-  spec: TaskSpec;
-  record: TaskRecord | undefined;
-  attempt: Attempt | undefined;
-  shown: Shown;
-  reason: Reason | undefined;
-  /** Where it runs, ran or will run, as far as the plan or the engine names one. */
-  device: string | undefined;
-  deviceTag: string;
-  deviceName: string;
-  /** What this child is about, for example the name of its folder. */
-  label: string;
-  /** Hub time at which this view stands still; 0 for the present. */
-  asOfMs: number;
-}
+export { groupShown, itemLabel, type TaskView } from "./board.ts";
 
 export const head = (model: StreamModel): Head | undefined => model.one<Head>("head");
 export const answer = (model: StreamModel): Answer | undefined => model.one<Answer>("answer");
@@ -82,118 +54,8 @@ export function attempts(model: StreamModel, task: string): { number: number; at
   return found;
 }
 
-/** The name of an item as a person would call it: the last part of its path, or its own text. */
-export function itemLabel(item: Item | undefined): string {
-  if (!item) return "";
-  try {
-    const value: unknown = JSON.parse(item.value);
-    if (typeof value === "string" || typeof value === "number") return lastPart(String(value));
-    if (value !== null && typeof value === "object") {
-      const fields = value as Record<string, unknown>;
-      for (const name of ["path", "name", "title", "id"]) {
-        if (typeof fields[name] === "string") return lastPart(fields[name]);
-      }
-    }
-  } catch {
-    return "";
-  }
-  return "";
-}
-
-/** `info on laptop` for `info.d-2f6k...`: the id stays the id. */
-function taskName(spec: TaskSpec, label: string): string {
-  return spec.group && spec.key?.startsWith("d-") && label && label !== spec.key
-    ? `${spec.group} on ${label}`
-    : spec.id;
-}
-
-const lastPart = (path: string): string => path.replace(/\/+$/, "").split("/").pop() ?? path;
-
-function pinned(spec: TaskSpec, fleet: StreamModel): string | undefined {
-  const selector = spec.device;
-  if (!selector) return undefined;
-  if (selector.id) return selector.id;
-  if (selector.name) return deviceNamed(fleet, selector.name)?.id;
-  return undefined;
-}
-
-/** The task's own reason, or the one that follows from its constellation or its one possible device. */
-function joinedReason(
-  record: TaskRecord,
-  place: string | undefined,
-  state: string,
-  fleet: StreamModel,
-): Reason | undefined {
-  if (record.reason) return record.reason;
-  if (record.state === "running" && record.absent_since_ms) return "absent";
-  if (record.state !== "ready") return undefined;
-  if (state === "paused") return "paused";
-  if (place) {
-    const device = devices(fleet).get(place)?.device;
-    const aside = device?.quarantined && !device.probing;
-    if (device && device.link !== "online") return "device_away";
-    if (device && (device.draining || aside || diskIsFull(device))) return "device_aside";
-  }
-  return undefined;
-}
-
-interface Cached {
-  parts: readonly unknown[];
-  view: TaskView;
-}
-const cache = new WeakMap<StreamModel, Map<string, Cached>>();
-
 export function taskView(model: StreamModel, fleet: StreamModel, id: string): TaskView | undefined {
-  const spec = model.one<TaskSpec>(`spec/${id}`);
-  if (!spec) return undefined;
-  const record = model.one<TaskRecord>(`task/${id}`);
-  const attempt = record?.attempt ? model.one<Attempt>(`attempt/${id}/${record.attempt}`) : undefined;
-  const place = (record && !waitsAgain(record) ? record.device : undefined) ?? pinned(spec, fleet) ?? undefined;
-  const device = place ? devices(fleet).get(place)?.device : undefined;
-  const state = head(model)?.state ?? "active";
-  const item = spec.family && spec.key ? model.one<Item>(`item/${spec.family}/${spec.key}`) : undefined;
-  // A plan within the plan has no record of a task: it stands where its group stands.
-  const group = spec.nested ? model.one<GroupRecord>(`group/${id}`) : undefined;
-  const parts = [spec, record, attempt, device, state, item, group];
-  let kept = cache.get(model);
-  if (!kept) {
-    kept = new Map();
-    cache.set(model, kept);
-  }
-  const held = kept.get(id);
-  if (held?.parts.every((part, index) => part === parts[index])) return held.view;
-  const reason = record ? joinedReason(record, place, state, fleet) : undefined;
-  const label = itemLabel(item);
-  const view: TaskView = {
-    id,
-    name: taskName(spec, label),
-    spec,
-    record,
-    attempt,
-    reason,
-    shown: spec.nested
-      ? groupShown(group)
-      : presentation(record?.state ?? "waiting", reason, {
-          attempt: record?.attempt ?? 0,
-          checked: record?.checked ?? false,
-        }),
-    device: place,
-    deviceTag: (place && devices(fleet).get(place)?.tag) || "",
-    deviceName: device?.name ?? spec.device?.name ?? "",
-    label,
-    asOfMs: model.asOfMs,
-  };
-  kept.set(id, { parts, view });
-  return view;
-}
-
-const waitsAgain = (record: TaskRecord): boolean => record.state === "waiting" || record.state === "ready";
-
-/** Every single task and every child of a group, groups themselves left out. */
-export function taskIds(model: StreamModel): string[] {
-  const ids: string[] = [];
-  for (const [id, spec] of specs(model)) if (!spec.for_each && !spec.nested) ids.push(id);
-  return ids;
+  return boardOf(model, fleet).view(id);
 }
 
 export interface Count {
@@ -212,19 +74,9 @@ export function counts(views: Iterable<TaskView>): Count[] {
   return [...byGlyph.values()].sort((a, b) => GLYPH_ORDER.indexOf(a.shown.glyph) - GLYPH_ORDER.indexOf(b.shown.glyph));
 }
 
+/** Every single task and every child of a group, groups themselves left out; the same array until one changes. */
 export function allViews(model: StreamModel, fleet: StreamModel): TaskView[] {
-  const views: TaskView[] = [];
-  for (const id of taskIds(model)) {
-    const view = taskView(model, fleet, id);
-    if (view) views.push(view);
-  }
-  return views;
-}
-
-/** A group is shown by the vocabulary's words for the same states of a task. */
-export function groupShown(record: GroupRecord | undefined): Shown {
-  const state = record?.state ?? "waiting";
-  return presentation(state === "expanded" ? "running" : state, record?.reason);
+  return boardOf(model, fleet).all();
 }
 
 /** How long a task has run, in milliseconds; null when it has not begun. */
@@ -240,16 +92,19 @@ const TROUBLE: readonly string[] = ["cross", "question", "hand", "broken_arc", "
 /** Whether a task is what a person should look at first. */
 export const inTrouble = (shown: Shown): boolean => TROUBLE.includes(shown.glyph);
 
-const natural = new Intl.Collator("en", { numeric: true });
-
 /**
  * Tasks in the order that a person reads: by need, then as they began, then by name. Used by the list and by next
  * and previous.
  */
-export function readingOrder(views: TaskView[]): TaskView[] {
-  return [...views].sort(
-    (a, b) => rank(a.shown) - rank(b.shown) || beganMs(a) - beganMs(b) || natural.compare(a.id, b.id),
-  );
+export function readingOrder(views: readonly TaskView[]): TaskView[] {
+  const keyed = views.map((view) => ({
+    view,
+    rank: rank(view.shown),
+    began: beganMs(view),
+    name: naturalKey(view.id),
+  }));
+  keyed.sort((a, b) => a.rank - b.rank || a.began - b.began || (a.name < b.name ? -1 : 1));
+  return keyed.map(({ view }) => view);
 }
 
 /** When the newest attempt began; what has not begun comes last. */

@@ -198,3 +198,16 @@ describe("words", () => {
     expect(bytes(999_999)).toBe("1.0 MB");
   });
 });
+
+describe("a burst in the feed", () => {
+  it("is one line with each name once, however many there are", () => {
+    const log = Array.from({ length: 1500 }, (_, index) => ({
+      ...event(index + 1, { [`task/t${index % 900}`]: { state: "succeeded", since_ms: 1 } }),
+      at_ms: 5,
+    }));
+    const lines = feedLines(log, 40);
+    expect(lines.length).toBe(1);
+    expect(lines[0]?.names.length).toBe(900);
+    expect(feedLines(log, 40)).toEqual(lines);
+  });
+});

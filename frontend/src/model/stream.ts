@@ -15,6 +15,13 @@ export interface LogLine {
   stream: string;
 }
 
+/** Hears each entity that was put or removed, at once: whoever keeps something of it marks it and works it out later. */
+export interface Watcher {
+  put(kind: string, id: string): void;
+  /** All of it is another now. */
+  reset(): void;
+}
+
 export class StreamModel {
   readonly stream: string;
   readonly entities = new Map<string, Entity>();
@@ -32,6 +39,7 @@ export class StreamModel {
   structure = 0;
   private readonly kinds = new Map<string, Map<string, Entity>>();
   private readonly listeners = new Set<() => void>();
+  private readonly watchers: Watcher[] = [];
 
   constructor(stream: string) {
     this.stream = stream;
@@ -57,6 +65,7 @@ export class StreamModel {
     this.ready = true;
     this.absent = "";
     this.structure += 1;
+    for (const watcher of this.watchers) watcher.reset();
     this.changed();
   }
 
@@ -71,8 +80,9 @@ export class StreamModel {
       }
       applyEvent(this.entities, event);
       for (const [key, entity] of Object.entries(event.puts)) {
-        this.index(key, entity);
-        if (STRUCTURE.has(key.slice(0, key.indexOf("/")))) this.structure += 1;
+        const [kind, id] = this.index(key, entity);
+        if (STRUCTURE.has(kind)) this.structure += 1;
+        for (const watcher of this.watchers) watcher.put(kind, id);
       }
       this.seq = event.seq;
       this.events.push(event);
@@ -125,7 +135,12 @@ export class StreamModel {
     return () => this.listeners.delete(listener);
   };
 
-  private index(key: string, entity: Entity | null): void {
+  /** Lives as long as the stream. */
+  watch(watcher: Watcher): void {
+    this.watchers.push(watcher);
+  }
+
+  private index(key: string, entity: Entity | null): [kind: string, id: string] {
     const cut = key.indexOf("/");
     const kind = cut < 0 ? key : key.slice(0, cut);
     const id = cut < 0 ? "" : key.slice(cut + 1);
@@ -136,6 +151,7 @@ export class StreamModel {
     }
     if (entity === null) shelf.delete(id);
     else shelf.set(id, entity);
+    return [kind, id];
   }
 
   private changed(): void {

@@ -94,6 +94,7 @@ export function ActivityPage() {
         </section>
         {next && (
           <Button
+            asks
             onClick={async () => {
               const page = await history.activity(rest, { ...query, cursor: next });
               setMore((held) => ({ deeds: [...(held?.deeds ?? []), ...page.items], next: page.next }));
@@ -174,7 +175,7 @@ function Whole({ check }: { check: () => Promise<Verified> }) {
         </span>
       )}
       {wrong && <span className="small tone-vermilion">{wrong}</span>}
-      <Button aria-busy={busy || undefined} onClick={() => void run()}>
+      <Button asks aria-busy={busy || undefined} onClick={() => void run()}>
         Check the record
       </Button>
     </span>

@@ -9,7 +9,7 @@ import { constellationActions, failedTasks, taskActions } from "../app/actions.t
 import { useFleet, useNow, usePhone, useStream, useWorkspace } from "../app/context.ts";
 import { forkFrom, takeBack, undoWork } from "../app/goingBack.ts";
 import type { Key } from "../app/keys.ts";
-import { useLog, usePast } from "../app/past.ts";
+import { useFeedPast, useLog, usePast } from "../app/past.ts";
 import { Shell } from "../app/Shell.tsx";
 import { useLook } from "../app/theme.ts";
 import type { OpenMenu } from "../graph/context.ts";
@@ -90,7 +90,8 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const closeMenu = useCallback(() => setMenu(null), []);
   const lookAt = (version: number | null) => to({ set: { v: version === null ? null : String(version) } }, true);
 
-  const log = useLog(id, model.ready);
+  useFeedPast(id, model);
+  const log = useLog(id, shownVersion !== null);
   const past = usePast(log, id, shownVersion);
   const scene = past ?? model;
   const many = manyLoose(model);
@@ -201,7 +202,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     { keys: " ", does: "Play the versions", run: play },
     { keys: ".", does: "Cancel (asks)", run: () => void perform(actions[1] ?? never) },
   ];
-  const entries = [
+  const entries = () => [
     ...actions.map((action) => ({
       id: action.id,
       group: "Do",
@@ -412,7 +413,8 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               ghosts={shownVersion !== null}
               onSelect={select}
               onMenu={onMenu}
-              covered={{ top: phone ? (past ? 164 : 68) : 48, bottom: phone ? 12 : feedOpen ? 178 : 68 }}
+              top={phone ? (past ? 164 : 68) : 48}
+              bottom={phone ? 12 : feedOpen ? 178 : 68}
               readable={phone ? 0.6 : 0}
               down={phone}
               minimap={!phone && views.length > 20 && feedOpen}

@@ -49,6 +49,7 @@ export function ConstellationsPage() {
         </section>
         {next && (
           <Button
+            asks
             onClick={async () => {
               const page = await hub.constellations({ q: words, state, cursor: next });
               setMore((held) => ({ rows: [...held.rows, ...page.items], next: page.next ?? null }));

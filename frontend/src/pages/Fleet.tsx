@@ -71,7 +71,7 @@ export function FleetPage() {
       actions={
         <>
           <StopEverything />
-          <Button kind="primary" icon="plus" onClick={add}>
+          <Button asks kind="primary" icon="plus" onClick={add}>
             Add device
           </Button>
         </>
@@ -111,7 +111,7 @@ export function FleetPage() {
           </label>
           {phone && (
             <>
-              <Button kind="primary" icon="plus" onClick={add}>
+              <Button asks kind="primary" icon="plus" onClick={add}>
                 Add device
               </Button>
               <StopEverything />
@@ -155,7 +155,7 @@ export function FleetPage() {
                     A device is a machine that runs tasks. It joins by one line in its terminal; its owner decides there
                     what it may do.
                   </p>
-                  <Button kind="primary" icon="plus" onClick={add}>
+                  <Button asks kind="primary" icon="plus" onClick={add}>
                     Add device
                   </Button>
                 </>

@@ -178,7 +178,7 @@ function Ask({ phrases }: { phrases: string[] }) {
           {phrase}
         </Link>
       ))}
-      <Button kind="primary" large type="submit">
+      <Button asks kind="primary" large type="submit">
         New request{" "}
         <kbd className="only-wide" aria-hidden="true">
           n

@@ -177,6 +177,7 @@ export function NewPage() {
                 </Button>
               )}
               <Button
+                asks
                 large
                 kind="primary"
                 why={blocked}
@@ -334,6 +335,7 @@ function CandidateForm({
         <span className="small dim">{candidate.recipe}</span>
       </span>
       <Button
+        asks
         type="submit"
         why={open.length ? `Fill in ${open.map((slot) => slot.title ?? slot.name).join(", ")} first.` : null}
       >

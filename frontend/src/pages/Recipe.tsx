@@ -122,7 +122,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
           Export
         </Button>
         {recipe.built_in === false && (
-          <Button kind="bad" onClick={() => setRemoving(true)}>
+          <Button asks kind="bad" onClick={() => setRemoving(true)}>
             Remove
           </Button>
         )}
@@ -157,6 +157,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
         {shown ? <Facts preview={shown} /> : <span className="dim">{blocked}</span>}
         <span className="grow" />
         <Button
+          asks
           large
           kind="primary"
           why={blocked ?? (running ? "It is being started." : null)}
@@ -234,7 +235,9 @@ function Versions({ recipe }: { recipe: RecipeDocument }) {
           {row.version === newest ? (
             <span className="small dim">runs</span>
           ) : (
-            <Button onClick={() => void bringBack(row)}>Bring it back</Button>
+            <Button asks onClick={() => void bringBack(row)}>
+              Bring it back
+            </Button>
           )}
         </div>
       ))}

@@ -150,7 +150,9 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
       {row.notice && !row.stopped && (
         <span className="sub row wrap">
           <span>{row.notice.text}</span>
-          <Button onClick={control("seen", "Seen")}>Seen</Button>
+          <Button asks onClick={control("seen", "Seen")}>
+            Seen
+          </Button>
         </span>
       )}
       <details className="sub">
@@ -164,22 +166,22 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
         )}
         <div className="row wrap">
           {active ? (
-            <Button icon="pause" onClick={control("pause", `${row.name} is paused`)}>
+            <Button asks icon="pause" onClick={control("pause", `${row.name} is paused`)}>
               Pause
             </Button>
           ) : (
-            <Button icon="play" onClick={control("resume", `${row.name} fires again`)}>
+            <Button asks icon="play" onClick={control("resume", `${row.name} fires again`)}>
               Resume
             </Button>
           )}
-          <Button icon="bolt" onClick={control("run", `${row.name} fires now`)}>
+          <Button asks icon="bolt" onClick={control("run", `${row.name} fires now`)}>
             Run now
           </Button>
           <Button icon="edit" onClick={onChange}>
             Change...
           </Button>
           {sure ? (
-            <Button kind="bad" autoFocus onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
+            <Button asks kind="bad" autoFocus onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
               Remove for good
             </Button>
           ) : (

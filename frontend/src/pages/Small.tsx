@@ -2,6 +2,7 @@
 import { Link, useLocation } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
 import { useNow, useWorkspace } from "../app/context.ts";
+import { forgetEverywhere } from "../app/lastKnown.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
 import { type Density, type Theme, useLook } from "../app/theme.ts";
@@ -92,6 +93,7 @@ export function SettingsPage() {
                 {token.id === workspace.session?.token && <span className="chip"> this page</span>}
               </span>
               <Button
+                asks
                 onClick={async () => {
                   try {
                     await workspace.hub.revokeToken(token.id);
@@ -131,6 +133,7 @@ export function SettingsPage() {
           <div className="setting">
             <span>This page is signed in.</span>
             <Button
+              asks
               onClick={async () => {
                 try {
                   await workspace.hub.signOut();
@@ -138,6 +141,8 @@ export function SettingsPage() {
                   report(error);
                   return;
                 }
+                workspace.end();
+                forgetEverywhere();
                 go("/");
                 location.reload();
               }}

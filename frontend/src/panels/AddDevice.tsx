@@ -108,7 +108,7 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
                 {record?.reason ||
                   (state === "denied" ? "It was denied." : "The code ran out; it was good for ten minutes.")}
               </p>
-              <Button icon="retry" onClick={renew}>
+              <Button asks icon="retry" onClick={renew}>
                 New code
               </Button>
             </>
@@ -137,10 +137,10 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
                 </p>
               )}
               <div className="row">
-                <Button large kind="primary" className="grow" onClick={() => void decide(true)}>
+                <Button asks large kind="primary" className="grow" onClick={() => void decide(true)}>
                   Same, approve
                 </Button>
-                <Button large onClick={() => void decide(false)}>
+                <Button asks large onClick={() => void decide(false)}>
                   Not the same
                 </Button>
               </div>
@@ -234,7 +234,7 @@ function Rename({ device }: { device: Device }) {
         maxLength={63}
         onChange={(event) => setName(event.target.value)}
       />
-      <Button type="submit" why={changed ? null : "The name is as it was."}>
+      <Button asks type="submit" why={changed ? null : "The name is as it was."}>
         Rename
       </Button>
     </form>

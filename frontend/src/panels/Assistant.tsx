@@ -157,6 +157,7 @@ function Ready({ found }: { found: Answered }) {
         <Facts preview={found} />
         <span className="grow" />
         <Button
+          asks
           large
           kind="primary"
           why={launching ? "It is being launched." : null}

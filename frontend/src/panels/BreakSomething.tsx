@@ -183,7 +183,7 @@ function Choosing({ devices, onAsked, onClose }: ChoosingProps) {
       </div>
       <div className="row dialog-foot">
         <Button onClick={onClose}>Leave it whole</Button>
-        <Button kind="bad" icon="bolt" type="submit" why={why} aria-busy={asking || undefined}>
+        <Button asks kind="bad" icon="bolt" type="submit" why={why} aria-busy={asking || undefined}>
           Break it
         </Button>
       </div>
@@ -242,6 +242,7 @@ function Lasting({ fault: id, onAgain, onClose }: LastingProps) {
       <div className="row dialog-foot">
         {fault && lasts(fault) ? (
           <Button
+            asks
             kind="primary"
             why={fault.healing ? "The lab is healing it." : null}
             onClick={() => api.heal(id).catch(report)}
@@ -298,6 +299,7 @@ export function FaultLines({ constellation, device }: { constellation?: string; 
           </span>
           {may && (
             <Button
+              asks
               why={fault.healing ? "The lab is healing it." : null}
               onClick={() => new Lab(hub.rest).heal(fault.id).catch(report)}
             >

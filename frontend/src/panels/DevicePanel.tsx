@@ -86,7 +86,7 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
             )}
           </Labelled>
         </div>
-        <Button type="submit" why={name.trim() && name.trim() !== device.name ? null : "The name is as it was."}>
+        <Button asks type="submit" why={name.trim() && name.trim() !== device.name ? null : "The name is as it was."}>
           Rename
         </Button>
       </form>
@@ -135,11 +135,14 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
       </details>
       <footer className="row wrap">
         {(device.draining || device.quarantined) && (
-          <Button onClick={() => void onDo((hub) => hub.deviceControl(device.id, "resume"))}>Take work again</Button>
+          <Button asks onClick={() => void onDo((hub) => hub.deviceControl(device.id, "resume"))}>
+            Take work again
+          </Button>
         )}
         {device.draining ? (
           busy.length > 0 && (
             <Button
+              asks
               title="What may be repeated goes to other devices now; what may not goes on here."
               onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain", 0))}
             >
@@ -147,10 +150,12 @@ export function DevicePanel({ view, busy, onClose, onDo }: DevicePanelProps) {
             </Button>
           )
         ) : (
-          <Button onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain"))}>Drain</Button>
+          <Button asks onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain"))}>
+            Drain
+          </Button>
         )}
         <BreakButton devices={[device]} />
-        <Button kind="bad" onClick={() => setRevoking(true)}>
+        <Button asks kind="bad" onClick={() => setRevoking(true)}>
           Revoke
         </Button>
       </footer>

@@ -137,7 +137,7 @@ function Allow({ text, onRenew }: { text: string; onRenew: () => void }) {
     }
   };
   return (
-    <Button kind="primary" why={busy ? "The listener is being opened." : null} onClick={() => void open()}>
+    <Button asks kind="primary" why={busy ? "The listener is being opened." : null} onClick={() => void open()}>
       {text}
     </Button>
   );
@@ -167,7 +167,7 @@ export function LanLine() {
       <span className="grow">
         {lan.open ? `Open for this network at ${lan.url}.` : `Not open for this network: ${lan.fault}.`}
       </span>
-      <Button kind="quiet" onClick={() => void close()}>
+      <Button asks kind="quiet" onClick={() => void close()}>
         Close it
       </Button>
     </p>

@@ -41,7 +41,7 @@ export function ModelCard() {
             <b className="strong cut">{found.set ? `${found.model} at ${found.host}` : "None"}</b>
             <span className="answers">
               {found.set && (
-                <Button disabled={busy} onClick={() => void test()}>
+                <Button asks disabled={busy} onClick={() => void test()}>
                   {busy ? "Asking" : "Test"}
                 </Button>
               )}

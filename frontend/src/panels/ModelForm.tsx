@@ -179,17 +179,17 @@ export function ModelForm({ found, onDone }: ModelFormProps) {
         </p>
       )}
       <div className="row wrap">
-        <Button type="submit" kind="primary" why={why} disabled={busy !== ""}>
+        <Button asks type="submit" kind="primary" why={why} disabled={busy !== ""}>
           {busy === "save" ? "Saving" : "Save"}
         </Button>
-        <Button why={why} disabled={busy !== ""} onClick={() => void tryIt()}>
+        <Button asks why={why} disabled={busy !== ""} onClick={() => void tryIt()}>
           {busy === "try" ? "Asking" : "Test before saving"}
         </Button>
         <Button kind="quiet" onClick={onDone}>
           Cancel
         </Button>
         {found.set && (
-          <Button kind="bad" disabled={busy !== ""} onClick={() => void forget()}>
+          <Button asks kind="bad" disabled={busy !== ""} onClick={() => void forget()}>
             Forget it
           </Button>
         )}

@@ -43,6 +43,7 @@ export function Notices() {
               </span>
             </span>
             <Button
+              asks
               onClick={async () => {
                 try {
                   await new Schedules(hub.rest).control(schedule.id, "seen");

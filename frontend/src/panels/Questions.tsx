@@ -73,6 +73,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       <span className="answers">
         {choices.map((choice) => (
           <Button
+            asks
             key={choice.value}
             kind={choice.fails || choice === ALWAYS ? undefined : "primary"}
             disabled={busy}

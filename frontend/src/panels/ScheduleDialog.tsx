@@ -158,7 +158,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
           <Button large onClick={props.onClose}>
             Cancel
           </Button>
-          <Button large kind="primary" type="submit" why={why} aria-busy={saving || undefined}>
+          <Button asks large kind="primary" type="submit" why={why} aria-busy={saving || undefined}>
             {change ? "Save" : plan?.asks_approval ? "Approve and save" : "Put on the clock"}
           </Button>
         </div>

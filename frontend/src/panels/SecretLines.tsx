@@ -31,6 +31,7 @@ export function SecretLines({ secrets }: { secrets: readonly PreviewSecret[] }) 
             </span>
             <CopyLine line={secret.line ?? ""} label={`the line to type for ${secret.name}`} />
             <Button
+              asks
               why={session?.role === "owner" ? null : "Only an owner sets secrets."}
               onClick={() => setOpen(secret.name)}
             >

@@ -31,7 +31,9 @@ export function StandingCard() {
           <code className="mono cut" title={`${item.tool} ${item.args ?? "{}"}`}>
             {item.tool} {item.args ?? "{}"}
           </code>
-          <Button onClick={() => void takeBack(item)}>Take back</Button>
+          <Button asks onClick={() => void takeBack(item)}>
+            Take back
+          </Button>
           <span className="sub small">
             On {(item.devices ?? []).map((device) => nameOfDevice(fleet, device)).join(", ")}, by {author(item.by)}{" "}
             {age(item.at_ms, now)}

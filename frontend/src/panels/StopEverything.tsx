@@ -18,7 +18,7 @@ export function StopEverything() {
   const [asking, setAsking] = useState(false);
   return (
     <>
-      <Button icon="stop" onClick={() => setAsking(true)}>
+      <Button asks icon="stop" onClick={() => setAsking(true)}>
         Stop everything
       </Button>
       {asking && (

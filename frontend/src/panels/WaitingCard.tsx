@@ -67,10 +67,10 @@ export function AskItem({ ask }: { ask: Ask }) {
       </b>
       {here ? (
         <span className="answers">
-          <Button disabled={busy} onClick={() => void answer(false)}>
+          <Button asks disabled={busy} onClick={() => void answer(false)}>
             Deny
           </Button>
-          <Button kind="primary" disabled={busy} onClick={() => void answer(true)}>
+          <Button asks kind="primary" disabled={busy} onClick={() => void answer(true)}>
             Allow once
           </Button>
         </span>
@@ -143,7 +143,9 @@ function Remembering({ device }: { device: Device }) {
     <div className="item">
       <Glyph name="hand" tone="amber" />
       <b className="strong cut">{device.name} remembers more than this history</b>
-      <Button onClick={() => void seen()}>Seen</Button>
+      <Button asks onClick={() => void seen()}>
+        Seen
+      </Button>
       <span className="sub">{device.remembers}.</span>
     </div>
   );

@@ -190,7 +190,14 @@ export function Build({ document }: BuildProps) {
         <Button large why={empty ? "Add a row first." : null} onClick={() => setSaving(true)}>
           Save as recipe
         </Button>
-        <Button large kind="primary" why={blocked} aria-busy={launching || undefined} onClick={() => void launch()}>
+        <Button
+          asks
+          large
+          kind="primary"
+          why={blocked}
+          aria-busy={launching || undefined}
+          onClick={() => void launch()}
+        >
           {grants.length > 0 ? "Launch, waits for the grant" : "Launch"}{" "}
           {!blocked && (
             <kbd className="only-wide" aria-hidden="true">

@@ -130,7 +130,12 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
         <Link className="btn" href={`/constellations/${id}`}>
           Discard
         </Link>
-        <Button kind="primary" why={why ?? (applying ? "It is being applied." : null)} onClick={() => void apply()}>
+        <Button
+          asks
+          kind="primary"
+          why={why ?? (applying ? "It is being applied." : null)}
+          onClick={() => void apply()}
+        >
           Apply
         </Button>
       </section>

@@ -240,6 +240,7 @@ export function RowsEditor(props: RowsEditorProps) {
                         />
                         <div className="rowacts row wrap">
                           <Button
+                            asks
                             icon="play"
                             why={props.trying ? "A row is being tried." : props.whyNot(row.id) || null}
                             onClick={() => props.onTry(row.id)}

@@ -133,7 +133,7 @@ export function SaveRecipe({ draft, effects, onClose }: SaveRecipeProps) {
       {problem && <ProblemNote problem={problem} />}
       <div className="row">
         <Button onClick={onClose}>Cancel</Button>
-        <Button kind="primary" why={wrong ?? (busy ? "It is being saved." : null)} onClick={() => void save()}>
+        <Button asks kind="primary" why={wrong ?? (busy ? "It is being saved." : null)} onClick={() => void save()}>
           {base === null ? "Save" : `Save as version ${base + 1}`}
         </Button>
       </div>

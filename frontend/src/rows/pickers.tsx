@@ -157,6 +157,7 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
               </h3>
               {(!row.sample || row.sample.device) && (
                 <Button
+                  asks
                   icon={row.sample ? "retry" : "play"}
                   why={trying === row.id ? "It is being tried." : row.why || null}
                   onClick={() => onTry(row.id)}

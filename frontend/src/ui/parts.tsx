@@ -1,8 +1,17 @@
 /** Small parts without data access: pills, chips, bars, buttons, tabs, a line to copy, an empty state, a problem. */
-import { type ButtonHTMLAttributes, type KeyboardEvent, type ReactNode, useId, useRef, useState } from "react";
+import {
+  type ButtonHTMLAttributes,
+  type KeyboardEvent,
+  type ReactNode,
+  useContext,
+  useId,
+  useRef,
+  useState,
+} from "react";
 import type { Problem } from "../link/rest.ts";
 import type { Shown } from "../model/presentation.ts";
 import type { Count } from "../model/selectors.ts";
+import { AwayContext } from "./away.ts";
 import { Glyph } from "./Glyph.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
 import { Said } from "./Said.tsx";
@@ -56,9 +65,13 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   large?: boolean;
   /** A reason makes the button unusable but still reachable, so that the reason can be read. */
   why?: string | null;
+  /** It asks something of the hub, so that it cannot be used while the hub is away. */
+  asks?: boolean;
 }
 
-export function Button({ icon, kind, large, why, children, className = "", onClick, ...rest }: ButtonProps) {
+export function Button({ icon, kind, large, why: own, asks, children, className = "", onClick, ...rest }: ButtonProps) {
+  const away = useContext(AwayContext);
+  const why = own || (asks ? away : null);
   const blocked = Boolean(why);
   return (
     <button

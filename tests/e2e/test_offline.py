@@ -1,0 +1,112 @@
+"""A reload without the hub: the page, with what the tab last knew, and nothing for one who has signed out."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import NewContext
+from tests.e2e.large import layered
+from tests.e2e.stack import Stack
+from tests.e2e.witness import Seen
+from tests.waiting import SLOWER, until
+
+BACK_MS = 30_000 * SLOWER
+_KEPT = """async () => {
+  const wanted = (await (await fetch("/shell.json")).json()).files;
+  const cache = await caches.open("starloom-page");
+  const kept = (await cache.keys()).map((one) => new URL(one.url).pathname);
+  return wanted.every((path) => kept.includes(path)) && navigator.serviceWorker.controller !== null;
+}"""
+_STORED = "() => JSON.stringify({...sessionStorage}) + JSON.stringify({...localStorage})"
+_CACHED = """async () => {
+  const found = [];
+  for (const name of await caches.keys()) {
+    for (const one of await (await caches.open(name)).keys()) found.push(new URL(one.url).pathname);
+  }
+  return found;
+}"""
+
+
+def _signed_in(new_context: NewContext, stack: Stack) -> Page:
+    page = new_context("wide", workers="allow").new_page()
+    page.goto(stack.sign_in_link())
+    expect(page.get_by_role("heading", name="Home", exact=True)).to_be_visible()
+    until(lambda: page.evaluate(_KEPT), "the page's files are kept")
+    return page
+
+
+def test_a_reload_without_the_hub_shows_what_was_known(stack: Stack, sample: Seen, new_context: NewContext) -> None:
+    del sample  # it is the first that its hub is asked for
+    page = _signed_in(new_context, stack)
+    cookies = [cookie["value"] for cookie in page.context.cookies()]
+    one = stack.submit({**layered(3), "name": "Known before"}, hold=True)
+    page.goto(f"/constellations/{one}?lens=list")
+    rows = page.get_by_role("list", name="Tasks").get_by_role("button")
+    expect(rows).to_have_count(3)
+    csrf = page.evaluate("async () => (await (await fetch('/api/v1/session')).json()).csrf")
+    with stack.hub_away():
+        expect(page.locator(".linkpill")).to_contain_text("Offline since")
+        page.reload()
+        expect(page.get_by_role("heading", name="Known before")).to_be_visible()
+        expect(rows).to_have_count(3)
+        expect(page.locator(".linkpill")).to_contain_text("Offline since")
+        expect(page.get_by_role("button", name="Cancel", exact=True)).to_have_attribute("aria-disabled", "true")
+        page.get_by_role("tab", name="Graph", exact=True).click()
+        expect(page.locator(".node[data-task]")).to_have_count(3)
+        page.get_by_role("link", name="Home", exact=True).first.click()
+        expect(page.get_by_role("heading", name="Home", exact=True)).to_be_visible()
+        page.goto("/devices")
+        expect(page.get_by_text("demo-server").first).to_be_visible()
+        expect(page.get_by_role("button", name=re.compile("Add device")).first).to_have_attribute(
+            "aria-disabled", "true"
+        )
+        stored = page.evaluate(_STORED)
+        assert csrf
+        assert not [secret for secret in (csrf, *cookies) if secret in stored], "no secret is kept"
+        page.goto(f"/constellations/{one}?lens=list")
+        expect(rows).to_have_count(3)
+    expect(page.locator(".linkpill")).to_have_text("Live", timeout=BACK_MS)
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    page.get_by_role("button", name="Cancel", exact=True).last.click()
+    stack.until_state(one, "cancelled")
+    expect(page.locator(".top .pill").first).to_contain_text("Cancelled")
+    page.context.close()
+    stack.until_online(stack.desktop, "demo-server", "demo-phone")
+
+
+def test_signed_out_means_forgotten(stack: Stack, sample: Seen, new_context: NewContext) -> None:
+    del sample  # it is the first that its hub is asked for
+    page = _signed_in(new_context, stack)
+    one = stack.submit({**layered(3), "name": "Nobody reads this"}, hold=True)
+    page.goto(f"/constellations/{one}?lens=list")
+    expect(page.get_by_role("list", name="Tasks").get_by_role("button")).to_have_count(3)
+    other = page.context.new_page()
+    other.goto(f"/constellations/{one}?lens=list")
+    expect(other.get_by_role("list", name="Tasks").get_by_role("button")).to_have_count(3)
+    other.reload()
+    expect(other.get_by_role("list", name="Tasks").get_by_role("button")).to_have_count(3)
+    assert "Nobody reads this" in other.evaluate(_STORED), "something was kept"
+    page.goto("/settings")
+    page.get_by_role("button", name="Sign out").click()
+    for each in (page, other):
+        expect(each.get_by_text("starloom open").first).to_be_visible()
+        assert "Nobody reads this" not in each.evaluate(_STORED)
+        assert not _kept_of(each, "starloom.last-known")
+    cached: list[str] = page.evaluate(_CACHED)
+    assert not [path for path in cached if path.startswith("/api")], cached
+    with stack.hub_away():
+        for each in (page, other):
+            each.reload()
+            expect(each.get_by_text("The hub does not answer").first).to_be_visible()
+            expect(each.get_by_text("Nobody reads this")).to_have_count(0)
+    page.context.close()
+    stack.until_online(stack.desktop, "demo-server", "demo-phone")
+
+
+def _kept_of(page: Page, key: str) -> Any:
+    text = page.evaluate("(key) => sessionStorage.getItem(key)", key)
+    return json.loads(text) if text else None
