@@ -63,7 +63,8 @@ bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live a
 	@$(PYTHON) scripts/environment.py --dev --page
 	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES)) $(if $(BESIDE),--beside $(BESIDE)) $(if $(filter 0,$(JUDGE)),--no-judge)
 
-guard: environment-dev ## matrices of rights, the threat table, fuzzing, 2,000 requests to real processes; FRAMES=20000, FULL=1, ROWS=S1,T26, FOR=10m
+guard: ## matrices of rights, the threat table, fuzzing, 2,000 requests to real processes; FRAMES=20000, FULL=1, ROWS=S1,T26, FOR=10m
+	@$(PYTHON) scripts/environment.py --dev --page
 	@FRAMES='$(FRAMES)' CASES='$(CASES)' REAL='$(REAL)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' FOR='$(FOR)' exec $(HERE) -m tests.guard.report
 
 words: environment-dev ## requests in words against the recipes: what is taken, offered, refused; 0 wrong takes

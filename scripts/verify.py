@@ -348,7 +348,12 @@ def ensure_ssh_and_useradd() -> None:
     ensure_ssh()
 
 
-NEEDS = {"processes": ensure_ssh_and_useradd, "chaos": ensure_useradd, "e2e": ensure_browser_and_ssh}
+NEEDS = {
+    "guard": ensure_browser,
+    "processes": ensure_ssh_and_useradd,
+    "chaos": ensure_useradd,
+    "e2e": ensure_browser_and_ssh,
+}
 """What makes sure of the programs that a layer needs, right before it: the other lane works on meanwhile."""
 
 

@@ -108,8 +108,16 @@ async def test_a_person_uploads_and_downloads(world: World) -> None:
         assert got.headers["content-disposition"] == "attachment; filename*=UTF-8''a%22b.html"
         shown = await http.get(path, params={"media": "text/html", "show": "1"})
         assert shown.headers["content-disposition"].startswith("inline")
-        assert shown.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
-        assert shown.headers["x-frame-options"] == "DENY"
+        assert shown.headers["content-security-policy"] == (
+            "sandbox; default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+        )
+        assert shown.headers["x-frame-options"] == "SAMEORIGIN"
+        assert shown.headers["x-content-type-options"] == "nosniff"
+        assert shown.headers["x-dns-prefetch-control"] == "off"
+        text = await http.get(path, params={"media": "text/plain", "show": "1"})
+        assert text.headers["content-security-policy"].endswith("frame-ancestors 'none'")
+        assert text.headers["x-frame-options"] == "DENY"
         pdf = await http.get(path, params={"media": "application/pdf", "show": "1"})
         assert pdf.headers["content-type"] == "application/pdf"
         assert pdf.headers["x-content-type-options"] == "nosniff"
@@ -119,7 +127,9 @@ async def test_a_person_uploads_and_downloads(world: World) -> None:
         assert saved.headers["content-disposition"].startswith("attachment")
         assert saved.headers["content-security-policy"].startswith("sandbox")
         drawing = await http.get(path, params={"media": "image/svg+xml", "show": "1"})
-        assert drawing.headers["content-type"] == "application/octet-stream"
+        assert drawing.headers["content-type"] == "image/svg+xml"
+        assert drawing.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+        assert drawing.headers["x-frame-options"] == "DENY"
         strange = await http.get(path, params={"media": "application/x-evil", "show": "1"})
         assert strange.headers["content-type"] == "application/octet-stream"
         assert strange.headers["content-disposition"].startswith("attachment")

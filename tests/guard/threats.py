@@ -15,6 +15,7 @@ _CAGE = "tests/device_agents/sandbox/"
 _LINKS = "tests/guard/test_links.py::"
 _RACE = "tests/guard/test_link_race.py::"
 _RUNNERS = "tests/guard/test_runners.py::"
+_ANSWERS = "tests/guard/test_hostile_answers.py::"
 
 
 @dataclass(frozen=True)
@@ -402,6 +403,19 @@ THREATS = (
             _RUNNERS + "test_t50_runner_and_zygote_are_closed_to_a_call",
         ),
         part="as root memory is open to root; a daemon outlives a call that kills the zygote and then its runner",
+    ),
+    Threat(
+        "T51",
+        "a page, drawing or PDF of an answer acts on who looks at it",
+        "frames without scripts, a policy for each file; drawings only as pictures; Markdown without HTML",
+        (
+            _ANSWERS + "test_t51_a_hostile_file_does_nothing_where_it_is_looked_at",
+            _ANSWERS + "test_t51_the_same_files_act_where_nothing_holds_them",
+            _ANSWERS + "test_t51_what_waits_for_a_press_is_among_the_attacks",
+            "tests/edge/test_artifacts.py::test_a_person_uploads_and_downloads",
+        ),
+        part="a PDF is shown by the browser's own viewer, which no sandbox holds; a link pressed in a file in a "
+        "tab of its own leads where it says",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -33,6 +33,7 @@ _SHOWN = frozenset(
         "image/gif",
         "image/jpeg",
         "image/png",
+        "image/svg+xml",
         "image/webp",
         "text/csv",
         "text/html",
@@ -40,7 +41,11 @@ _SHOWN = frozenset(
         "text/plain",
     }
 )
-_CAGE = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+_CAGE = (
+    "sandbox; default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors {ancestors}"
+)
+_HTML = "text/html"
 _PDF = "application/pdf"
 _PDF_CAGE = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 """A browser does not start its PDF viewer in a sandbox. With its type fixed (nosniff) the file can be nothing else."""
@@ -146,12 +151,14 @@ class Artifacts:
         shown = "show" in request.query_params and media in _SHOWN
         kind = "inline" if shown else "attachment"
         charset = "; charset=utf-8" if media.startswith("text/") else ""
-        pdf = shown and media == _PDF
+        framed = shown and media in (_HTML, _PDF)
+        cage = _PDF_CAGE if shown and media == _PDF else _CAGE.format(ancestors="'self'" if framed else "'none'")
         return {
             "Content-Type": (media if media in _SHOWN else "application/octet-stream") + charset,
             "Content-Disposition": f"{kind}; filename*=UTF-8''{quote(name, safe='')}",
-            "Content-Security-Policy": _PDF_CAGE if pdf else _CAGE,
-            "X-Frame-Options": "SAMEORIGIN" if pdf else "DENY",
+            "Content-Security-Policy": cage,
+            "X-Frame-Options": "SAMEORIGIN" if framed else "DENY",
+            "X-DNS-Prefetch-Control": "off",  # a name that is looked up is a message, too
             "X-Content-Type-Options": "nosniff",
             "Cache-Control": "private, max-age=31536000, immutable",
         }

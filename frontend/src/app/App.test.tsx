@@ -138,9 +138,30 @@ describe("Constellation", () => {
     const hub = open(`/constellations/${CONSTELLATION}?lens=list`);
     await screen.findByRole("list", { name: "Tasks" });
     act(() =>
-      hub.publish(CONSTELLATION, "answer", { answer: { items: [], sentence: "A new sentence.", state: "partial" } }),
+      hub.publish(CONSTELLATION, "answer", {
+        answer: { items: [{ show: "value", task: "scan", title: "A new part", value: "7" }], state: "partial" },
+      }),
     );
-    expect(await screen.findByText("A new sentence.")).toBeTruthy();
+    const chip = await screen.findByRole("button", { name: /A new part/ });
+    // Its sentence is of this moment, not of the answer's.
+    expect(document.querySelector(".answer .sentence")?.textContent).toMatch(/: \d+ of \d+ tasks done so far/);
+    await userEvent.click(chip);
+    expect(location.search).toContain("answer=scan");
+    expect(within(await screen.findByRole("region", { name: "Result" })).getByText("7")).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("has an address for each part of its answer", async () => {
+    const hub = open(`/constellations/${CONSTELLATION}/answer/scan`);
+    expect(await screen.findByText("The answer has no such part.")).toBeTruthy();
+    act(() =>
+      hub.publish(CONSTELLATION, "answer", {
+        answer: { items: [{ show: "text", task: "scan", title: "Words", value: '"well"' }], state: "partial" },
+      }),
+    );
+    expect(await screen.findByText("well")).toBeTruthy();
+    expect(await screen.findByRole("heading", { name: "Words", level: 1 })).toBeTruthy();
+    expect(await faultsOfAxe()).toEqual([]);
   });
 
   it("retries the failed task and pauses by their buttons", async () => {

@@ -3,6 +3,7 @@ import { lazy, Suspense, useCallback, useEffect, useState } from "react";
 import { Route, Switch } from "wouter";
 import type { Problem } from "../link/rest.ts";
 import { ActivityPage } from "../pages/Activity.tsx";
+import { AnswerPage } from "../pages/AnswerAlone.tsx";
 import { ConstellationPage } from "../pages/Constellation.tsx";
 import { ConstellationsPage } from "../pages/Constellations.tsx";
 import { FleetPage } from "../pages/Fleet.tsx";
@@ -122,6 +123,9 @@ export function App() {
                 <LiveEdit key={id} id={id} />
               </Suspense>
             )}
+          </Route>
+          <Route path="/constellations/:id/answer/*?">
+            {({ id, "*": part }) => <AnswerPage key={id} id={id} part={part || null} />}
           </Route>
           <Route path="/constellations/:id/*?">
             {({ id, "*": rest }) => (

@@ -86,3 +86,15 @@ export function usePhone(): boolean {
     () => phone?.matches ?? false,
   );
 }
+
+/** Whether the window fits a media query now. */
+export function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const list = typeof matchMedia === "function" ? matchMedia(query) : null;
+      list?.addEventListener("change", listener);
+      return () => list?.removeEventListener("change", listener);
+    },
+    () => typeof matchMedia === "function" && matchMedia(query).matches,
+  );
+}

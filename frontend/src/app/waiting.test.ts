@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { WhyDocument } from "../link/endpoints.ts";
-import { lineOf, stoppedOf } from "./waiting.ts";
+import { isStuck, lineOf, stoppedOf } from "./waiting.ts";
 
 const ROW = { id: "c-1", name: "Nightly backup" };
 const why = (more: Partial<WhyDocument>): WhyDocument => ({ task: "copy", sentence: "It waits.", ...more });
@@ -35,6 +35,30 @@ describe("what of a constellation waits for a hand elsewhere", () => {
     const open = { url: "https://hub/tab", qr: { size: 1, path: "" } };
     const found = stoppedOf(ROW, [why({ asleep: ["phone"], open, actions: ["starloom-agent grant read"] })]);
     expect(found).toMatchObject([{ asleep: ["phone"], line: "", open }]);
+  });
+  it("is a task that no device can do, with what to do about it", () => {
+    const [found] = stoppedOf(ROW, [why({ reason: "no_capable_device", actions: ["enroll"] })]);
+    expect(found).toMatchObject({ task: "copy", sentence: "It waits.", line: "" });
+    expect(found?.todo).toContain("edit the plan");
+    expect(stoppedOf(ROW, [why({ reason: "missing_grant", actions: ["adb is not installed"] })])[0]?.todo).toContain(
+      "Allow it on the device",
+    );
+  });
+  it("is work in doubt, and what is said of the whole", () => {
+    const attention = [
+      { reason: "task_unknown" as const, sentence: "A task may have happened." },
+      { reason: "budget" as const, sentence: "Its budget is used up." },
+    ];
+    expect(stoppedOf(ROW, [why({ state: "unknown" })], attention)).toMatchObject([
+      { task: "copy", sentence: "It waits." },
+      { task: "", sentence: "Its budget is used up." },
+    ]);
+    expect(stoppedOf(ROW, [], [{ reason: "question_open", sentence: "A question is open." }])).toEqual([]);
+  });
+  it("is asked for where a constellation needs more than an answer", () => {
+    expect(isStuck(["question_open", "owner_asked"])).toBe(false);
+    expect(isStuck(undefined)).toBe(false);
+    expect(isStuck(["no_capable_device"])).toBe(true);
   });
   it("is nothing that only waits for its turn", () => {
     expect(stoppedOf(ROW, [why({ reason: "device_busy" }), why({ asleep: [] }), why({ reason: null })])).toEqual([]);

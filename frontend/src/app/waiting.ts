@@ -3,7 +3,7 @@
  * secret, phones that sleep. Devices are live from the fleet's stream; tasks are read every few seconds.
  */
 import { create } from "zustand";
-import type { ConstellationRow, OpenAgain, WhyDocument } from "../link/endpoints.ts";
+import type { AttentionWhy, ConstellationRow, OpenAgain, WhyDocument } from "../link/endpoints.ts";
 import { ASLEEP, deviceShown, devices, openEnrollments } from "../model/fleet.ts";
 import type { StreamModel } from "../model/stream.ts";
 import type { Device, DeviceAsks, Enrollment, PendingAsk, Schedule } from "../model/types.ts";
@@ -23,6 +23,8 @@ export interface Stopped {
   name: string;
   task: string;
   sentence: string;
+  /** The way out, in words; empty where a line or a page to open says it. */
+  todo: string;
   line: string;
   asleep: string[];
   open: OpenAgain | null;
@@ -37,6 +39,16 @@ const useStore = create<Store>((set) => ({ stopped: [], set: (stopped) => set({ 
 
 const LOOKED_AT_MOST = 8;
 const LACKS: ReadonlySet<string> = new Set(["missing_grant", "missing_secret"]);
+/** Reasons of tasks that end only by a person's hand. */
+const STUCK: ReadonlySet<string> = new Set([...LACKS, "no_capable_device"]);
+/** Attention of a constellation that the list has in another form: a question, an ask, or the tasks themselves. */
+const ELSEWHERE: ReadonlySet<string> = new Set([...STUCK, "question_open", "owner_asked", "task_unknown"]);
+
+const LACKING = "Allow it on the device, put there what it lacks, or edit the plan to use another device.";
+const TODO: Record<string, string> = {
+  no_capable_device: "Add a device that can, allow it on one of yours, or edit the plan to use another device or tool.",
+  unknown: "Look at the device, then say in the task whether it happened.",
+};
 
 export function openAsks(fleet: StreamModel): Ask[] {
   const all = [...fleet.kind<DeviceAsks>("asks").values()].flatMap((asks) =>
@@ -79,24 +91,50 @@ export function lineOf(actions: readonly string[]): string {
   return "";
 }
 
-/** What of a constellation waits for a person's hand elsewhere: a line to type, or a page to open. */
-export function stoppedOf(row: Pick<ConstellationRow, "id" | "name">, items: readonly WhyDocument[]): Stopped[] {
+/**
+ * The parts of a constellation that wait for a person's hand: a line to type, a page to open, a plan to change. Reasons
+ * of the whole (`attention`) come after its tasks.
+ */
+export function stoppedOf(
+  row: Pick<ConstellationRow, "id" | "name">,
+  items: readonly WhyDocument[],
+  attention: readonly AttentionWhy[] = [],
+): Stopped[] {
   const found: Stopped[] = [];
-  for (const item of items) {
-    const lacks = item.reason !== undefined && LACKS.has(item.reason ?? "");
-    if (!lacks && !item.asleep?.length) continue;
+  const add = (task: string, sentence: string, more: Partial<Stopped>) =>
     found.push({
       constellation: row.id,
       name: row.name || row.id,
-      task: item.task ?? "",
-      sentence: item.sentence,
-      line: lacks ? lineOf(item.actions ?? []) : "",
-      asleep: item.asleep ?? [],
+      task,
+      sentence,
+      todo: "",
+      line: "",
+      asleep: [],
+      open: null,
+      ...more,
+    });
+  for (const item of items) {
+    const stuck = STUCK.has(item.reason ?? "");
+    const doubted = item.state === "unknown";
+    const asleep = item.asleep ?? [];
+    if (!stuck && !doubted && !asleep.length) continue;
+    const lacks = LACKS.has(item.reason ?? "");
+    const line = lacks ? lineOf(item.actions ?? []) : "";
+    const todo = TODO[doubted ? "unknown" : (item.reason ?? "")] ?? "";
+    add(item.task ?? "", item.sentence, {
+      asleep,
+      line,
       open: item.open ?? null,
+      todo: lacks && !line ? LACKING : todo,
     });
   }
+  for (const one of attention) if (!ELSEWHERE.has(one.reason)) add("", one.sentence, {});
   return found;
 }
+
+/** Whether a person has to look at why a constellation stands still; questions and asks are read elsewhere. */
+export const isStuck = (attention: readonly string[] | undefined): boolean =>
+  (attention ?? []).some((reason) => reason !== "question_open" && reason !== "owner_asked");
 
 /** Reads what waits once; constellations that lack nothing are asked only while a phone sleeps. */
 export async function readStopped(workspace: Workspace): Promise<void> {
@@ -104,10 +142,11 @@ export async function readStopped(workspace: Workspace): Promise<void> {
   const sleeps = [...devices(fleet).values()].some((view) => deviceShown(view, 0).word === ASLEEP);
   const page = await hub.constellations({});
   const live = page.items.filter((row) => !FINAL.has(row.state));
-  const asked = live.filter((row) => sleeps || row.attention?.some((reason) => LACKS.has(reason)));
+  const asked = live.filter((row) => sleeps || isStuck(row.attention));
   const found: Stopped[] = [];
   for (const row of asked.slice(0, LOOKED_AT_MOST)) {
-    found.push(...stoppedOf(row, (await hub.whyAll(row.id)).items));
+    const { items, attention } = await hub.whyAll(row.id);
+    found.push(...stoppedOf(row, items, attention));
   }
   useStore.getState().set(found);
 }

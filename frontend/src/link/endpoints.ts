@@ -1,6 +1,6 @@
 /** Every REST endpoint that the page uses, with its shape. The hub's OpenAPI is the authority. */
 import type { Fields } from "../model/rows/document.ts";
-import type { Call, Head, Question, StreamEvent } from "../model/types.ts";
+import type { Attention, Call, Head, Question, StreamEvent } from "../model/types.ts";
 import type { Rest } from "./rest.ts";
 
 export interface SessionDocument {
@@ -137,6 +137,7 @@ export interface RecipeVersionRow {
 
 export interface WhyDocument {
   task?: string | null;
+  state?: string;
   reason?: string | null;
   sentence: string;
   word?: string;
@@ -146,6 +147,12 @@ export interface WhyDocument {
   /** Names of browser tabs that somebody has to open, and where. */
   asleep?: string[];
   open?: OpenAgain | null;
+}
+
+/** Why a constellation as a whole asks for a person. */
+export interface AttentionWhy {
+  reason: Attention;
+  sentence: string;
 }
 
 /** Where a tab that is asleep is opened: on that device itself, by hand or by its camera. */
@@ -341,7 +348,7 @@ export class Hub {
   why = (id: string, task: string, signal?: AbortSignal) =>
     this.rest.get<WhyDocument>(`/constellations/${at(id)}/why${q({ task_id: task })}`, signal);
   whyAll = (id: string, signal?: AbortSignal) =>
-    this.rest.get<{ items: WhyDocument[] }>(`/constellations/${at(id)}/why`, signal);
+    this.rest.get<{ items: WhyDocument[]; attention?: AttentionWhy[] }>(`/constellations/${at(id)}/why`, signal);
   log = (id: string, task: string, attempt: number, signal?: AbortSignal) =>
     this.rest.get<LogPart>(
       `/constellations/${at(id)}/tasks/${at(task)}/attempts/${attempt}/log${q({ tail: 65536 })}`,

@@ -33,8 +33,10 @@ describe("how a file is shown", () => {
     expect(shownAs(mediaOf("table.csv", null))).toBe("csv");
   });
 
-  it("never shows what can run", () => {
-    for (const media of ["text/html", "image/svg+xml", "application/xhtml+xml", "text/javascript", ""])
+  it("shows a page and a drawing only where nothing in them can run", () => {
+    expect(shownAs(mediaOf("report.html", ""))).toBe("html"); // a frame without scripts
+    expect(shownAs(mediaOf("chart.svg", ""))).toBe("image"); // an <img>
+    for (const media of ["application/xhtml+xml", "text/javascript", "application/xml", ""])
       expect(shownAs(mediaOf("picture", media))).toBe("none");
   });
 

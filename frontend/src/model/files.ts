@@ -11,13 +11,15 @@ export interface FileRef {
   bytes: number;
 }
 
-export type Shown = "text" | "csv" | "json" | "image" | "pdf" | "none";
+export type Shown = "text" | "markdown" | "csv" | "json" | "image" | "pdf" | "html" | "none";
 
 const HASH = /^[0-9a-f]{64}$/;
 
 const BY_ENDING: Record<string, string> = {
   csv: "text/csv",
   gif: "image/gif",
+  htm: "text/html",
+  html: "text/html",
   jpeg: "image/jpeg",
   jpg: "image/jpeg",
   json: "application/json",
@@ -25,6 +27,7 @@ const BY_ENDING: Record<string, string> = {
   md: "text/markdown",
   pdf: "application/pdf",
   png: "image/png",
+  svg: "image/svg+xml",
   txt: "text/plain",
   webp: "image/webp",
 };
@@ -35,9 +38,11 @@ const SHOWN: Record<string, Shown> = {
   "image/gif": "image",
   "image/jpeg": "image",
   "image/png": "image",
+  "image/svg+xml": "image",
   "image/webp": "image",
   "text/csv": "csv",
-  "text/markdown": "text",
+  "text/html": "html",
+  "text/markdown": "markdown",
   "text/plain": "text",
 };
 
@@ -53,8 +58,9 @@ export const shownAs = (media: string): Shown => SHOWN[media] ?? "none";
 /** A name to save it under; one without an ending gets that of its media type. */
 export function saveName(name: string, media: string): string {
   if (/\.\w{1,5}$/.test(name)) return name;
-  if (media === "text/html") return `${name}.html`;
-  const ending = Object.keys(BY_ENDING).find((known) => BY_ENDING[known] === media && known !== "log");
+  const ending = Object.keys(BY_ENDING).find(
+    (known) => BY_ENDING[known] === media && known !== "log" && known !== "htm",
+  );
   return ending ? `${name}.${ending === "jpeg" ? "jpg" : ending}` : name;
 }
 

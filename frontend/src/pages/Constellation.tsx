@@ -6,7 +6,7 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } fro
 import { Link, useLocation, useSearch } from "wouter";
 import { ActionButton, useDoing } from "../app/Actions.tsx";
 import { constellationActions, failedTasks, taskActions } from "../app/actions.ts";
-import { useFleet, useNow, usePhone, useStream, useWorkspace } from "../app/context.ts";
+import { useFleet, useMedia, useNow, usePhone, useStream, useWorkspace } from "../app/context.ts";
 import { forkFrom, takeBack, undoWork } from "../app/goingBack.ts";
 import type { Key } from "../app/keys.ts";
 import { useFeedPast, useLog, usePast } from "../app/past.ts";
@@ -15,6 +15,7 @@ import { useLook } from "../app/theme.ts";
 import type { OpenMenu } from "../graph/context.ts";
 import { readFilter } from "../model/filter.ts";
 import { overlay } from "../model/history.ts";
+import { leading, partsOf } from "../model/parts.ts";
 import {
   allViews,
   answer,
@@ -27,30 +28,38 @@ import {
   type TaskView,
   versions,
 } from "../model/selectors.ts";
+import { answerNow, headShown, sentenceNow } from "../model/soFar.ts";
 import type { StreamModel } from "../model/stream.ts";
 import type { Device } from "../model/types.ts";
-import { ATTENTION, age, clock, constellationShown, duration, FINAL } from "../model/words.ts";
+import { age, clock, duration, FINAL } from "../model/words.ts";
+import { AnswerChips, AnswerStage } from "../panels/Answer.tsx";
 import { AnswerBand } from "../panels/AnswerBand.tsx";
 import { BreakButton, FaultLines } from "../panels/BreakSomething.tsx";
 import { Feed } from "../panels/Feed.tsx";
 import { Inspector, type InspectorTab } from "../panels/Inspector.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
 import { Repeat } from "../panels/Repeat.tsx";
+import { StuckCard } from "../panels/StuckCard.tsx";
 import { Summary, shortWord } from "../panels/Summary.tsx";
 import { TaskList } from "../panels/TaskList.tsx";
 import { TaskMenu } from "../panels/TaskMenu.tsx";
 import { VersionChoice, Versions } from "../panels/Versions.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
-import { Button, Empty, ProblemNote, StatePill, Tabs } from "../ui/parts.tsx";
+import { Button, type Choice, Empty, ProblemNote, StatePill, Tabs } from "../ui/parts.tsx";
 import { Said } from "../ui/Said.tsx";
 import { MissingConstellation } from "./Missing.tsx";
 
 const Graph = lazy(() => import("../graph/Graph.tsx"));
-type Lens = "graph" | "list";
+type Lens = "answer" | "graph" | "list";
 const PLAY_MS = 1200;
 /** As in `narrow.css`. */
 const LOW_WINDOW_PX = 560;
+/** The answer stands beside the graph where both have room; else it is a lens like graph and list. */
+const BESIDE = "(min-width: 1100px) and (min-height: 561px)";
+const BESIDE_A_TASK = "(min-width: 1560px) and (min-height: 561px)";
+const HIDDEN = "none";
+const LENS: Record<Lens, string> = { answer: "Answer in full", graph: "Graph", list: "List" };
 /** Above this many tasks outside of groups the list is shown first. */
 const LOOSE_TASKS_MAX = 500;
 
@@ -96,8 +105,22 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const scene = past ?? model;
   const many = manyLoose(model);
   const asked = search.get("lens");
-  const lens: Lens = asked === "list" || ((phone || many) && asked !== "graph") ? "list" : "graph";
   const constellation = head(model);
+  const result = constellation && answerNow(model, constellation, answer(model));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: plans change with the revision, too, and are read with it.
+  const parts = useMemo(() => partsOf(result, specs(model)), [result, model.revision]);
+  const wanted = search.get("answer");
+  const roomy = useMedia(task ? BESIDE_A_TASK : BESIDE);
+  const over = constellation !== undefined && FINAL.has(constellation.state);
+  const part =
+    parts.find((one) => one.key === wanted) ??
+    (over && wanted !== HIDDEN && shownVersion === null ? leading(parts) : undefined);
+  const beside = roomy && part !== undefined;
+  const lens = lensOf(asked, {
+    answer: part !== undefined && !beside,
+    chosen: wanted !== null || !task,
+    listed: phone || many,
+  });
   const now = useNow(constellation && FINAL.has(constellation.state) ? 0 : 1000);
   const all = versions(model);
   const lastVersion = all[all.length - 1]?.number ?? 0;
@@ -114,6 +137,8 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const looked = useRef(false);
   useEffect(() => {
     if (looked.current || task || phone || !model.ready) return;
+    // An answer in part is shown before its failures; its sentence names them.
+    if (constellation?.state === "partial" && parts.length > 0) return;
     const failed = failedTasks(model, fleet)[0];
     if (failed) {
       looked.current = true;
@@ -135,10 +160,10 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
 
   if (!constellation) return <MissingConstellation id={id} />;
   const present = past ? allViews(model, fleet) : views;
-  const shown = constellationShown(constellation.state, checkedWhole(present));
+  const shown = headShown(constellation, present, checkedWhole(present));
   const done = present.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length;
   const took = (constellation.ended_ms || now) - constellation.created_ms;
-  const final = FINAL.has(constellation.state);
+  const final = over;
   const actions = constellationActions(workspace.hub, constellation);
   const retryAll = retryFailed(workspace.hub, constellation, failedTasks(model, fleet));
   const undoAll = undoWork(workspace, constellation, present, null);
@@ -149,11 +174,27 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
         ...[takeBack(workspace, constellation, shownNow)].filter((action) => action !== null),
       ]
     : [];
-  const result = answer(model);
   const open = questions(model);
   const used = [...new Set(present.map((view) => view.record?.device))]
     .map((device) => (device ? fleet.one<Device>(`device/${device}`) : undefined))
     .filter((device) => device !== undefined);
+
+  const openPart = (key: string) => to({ set: { answer: key, lens: roomy ? null : "answer", v: null } }, true);
+  const stage = part && (
+    <AnswerStage
+      constellation={id}
+      parts={parts}
+      shown={part}
+      onOpen={openPart}
+      onClose={beside ? () => to({ set: { answer: over ? HIDDEN : null } }, true) : null}
+    />
+  );
+  const lenses: Choice<Lens>[] = [
+    { value: "graph", label: "Graph", icon: "graph" },
+    { value: "list", label: "List", icon: "list" },
+  ];
+  if (phone) lenses.reverse();
+  if (part && !beside) lenses.unshift({ value: "answer", label: "Answer", icon: "proof" });
 
   const edit = () => go(`/constellations/${encodeURIComponent(id)}/edit`);
   const ordered = () => readingOrder(filtered);
@@ -179,7 +220,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
     setPlaying(!playing);
   };
   const keys: Key[] = [
-    { keys: "1", does: "Graph", run: () => to({ set: { lens: phone || many ? "graph" : null } }) },
+    { keys: "1", does: "Graph", run: () => to({ set: { lens: "graph" } }) },
     { keys: "2", does: "List", run: () => to({ set: { lens: "list" } }) },
     { keys: "j", does: "Next task", run: () => step(1) },
     { keys: "k", does: "Previous task", run: () => step(-1) },
@@ -222,7 +263,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const pill = (
     <StatePill shown={shown}>
       {shown.word}
-      {!final && present.length > 0 ? ` ${done} of ${present.length}` : ""}
+      {!final && present.length > 0 ? `${shown.tone === "blue" ? "" : ","} ${done} of ${present.length}` : ""}
     </StatePill>
   );
   const buttons = (
@@ -254,7 +295,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
       beside={
         <span className="row only-wide nowrap">
           {pill}
-          <span className="dim">
+          <span className="dim age">
             {final ? `in ${duration(took)}, ${age(constellation.ended_ms ?? 0, now)}` : clock(took)}
           </span>
         </span>
@@ -264,7 +305,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
       entries={entries}
       narrow
       fixed
-      className={`con ${task ? "with-inspector" : ""} ${final ? "final" : ""}`}
+      className={`con ${task ? "with-inspector" : ""} ${beside ? "with-answer" : ""} ${final ? "final" : ""}`}
     >
       <section className="band" aria-label="Answer">
         <div className="only-phone row phonestate">
@@ -283,7 +324,14 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           ))}
           <span className="dim end">{final ? duration(took) : clock(took)}</span>
         </div>
-        <AnswerBand of={constellation} answer={result} label={phone ? null : final ? "Answer" : "Answer so far"} />
+        <AnswerBand
+          of={constellation}
+          answer={result}
+          sentence={sentenceNow(constellation, result, present)}
+          label={phone ? null : final ? "Answer" : "Answer so far"}
+        >
+          {!beside && lens !== "answer" && <AnswerChips constellation={id} parts={parts} onOpen={openPart} />}
+        </AnswerBand>
         {views.length > 0 && (
           <Summary
             counts={counts(views)}
@@ -321,43 +369,18 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           {open.map((question) => (
             <QuestionCard key={question.id} question={question} constellation={id} />
           ))}
-          {open.length === 0 &&
-            constellation.attention?.map((reason) => (
-              <div key={reason}>
-                <p className="item">
-                  <Glyph name="hand" tone="violet" />
-                  <b className="strong">{ATTENTION[reason]}</b>
-                </p>
-                {present
-                  .filter((view) => view.record?.reason === reason && view.attempt?.detail)
-                  .slice(0, 5)
-                  .map((view) => (
-                    <p key={view.id} className="small">
-                      {view.deviceName}: {view.attempt?.detail}
-                    </p>
-                  ))}
-              </div>
-            ))}
+          {open.length === 0 && <StuckCard constellation={constellation} views={present} onSelect={select} />}
         </section>
       )}
-      <section className="canvas" aria-label={lens === "graph" ? "Graph" : "List"}>
+      {beside && stage}
+      <section className="canvas" aria-label={LENS[lens]}>
         <div className="tools">
           <Tabs<Lens>
             look="seg"
             label="Lens"
             value={lens}
-            onChange={(next) => to({ set: { lens: next === "list" || phone || many ? next : null } })}
-            choices={
-              phone
-                ? [
-                    { value: "list", label: "List", icon: "list" },
-                    { value: "graph", label: "Graph", icon: "graph" },
-                  ]
-                : [
-                    { value: "graph", label: "Graph", icon: "graph" },
-                    { value: "list", label: "List", icon: "list" },
-                  ]
-            }
+            onChange={(next) => to({ set: { lens: next } })}
+            choices={lenses}
           />
           {((lens === "list" && !phone) || filter) && (
             <label className="field filter">
@@ -394,6 +417,8 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           <Empty title={constellation.state === "planning" ? "The plan is being made." : "There is no task yet."}>
             <p>{constellation.request}</p>
           </Empty>
+        ) : lens === "answer" ? (
+          stage
         ) : lens === "list" ? (
           <TaskList
             views={filtered}
@@ -417,11 +442,11 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               bottom={phone ? 12 : feedOpen ? 178 : 68}
               readable={phone ? 0.6 : 0}
               down={phone}
-              minimap={!phone && views.length > 20 && feedOpen}
+              minimap={!phone && !beside && views.length > 20 && feedOpen}
             />
           </Suspense>
         )}
-        {(lens === "graph" || phone) && !phone && (
+        {lens === "graph" && !phone && (
           <div className={`dock ${feedOpen ? "" : "shut"}`}>
             <div className="row">
               <Versions versions={all} shown={shownVersion} onShow={lookAt} playing={playing} onPlay={play} />
@@ -464,6 +489,14 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
       {phone && !task && (!final || lastVersion > 0) && <div className="thumb">{buttons}</div>}
     </Shell>
   );
+}
+
+/** The lens that is shown: the one asked for, else the answer once there is one, else graph or list. */
+function lensOf(asked: string | null, has: { answer: boolean; chosen: boolean; listed: boolean }): Lens {
+  if (asked === "answer" && has.answer) return "answer";
+  if (asked === "graph" || asked === "list") return asked;
+  if (has.answer && has.chosen) return "answer";
+  return has.listed ? "list" : "graph";
 }
 
 /** Whether so many tasks stand outside of groups that a list says more than a drawing of all of them. */

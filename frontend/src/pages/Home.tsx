@@ -9,6 +9,7 @@ import { useWaiting } from "../app/waiting.ts";
 import { type ConstellationRow, createdMs, endedMs } from "../link/endpoints.ts";
 import { deviceShown, devices } from "../model/fleet.ts";
 import { allViews, answer, counts, head, inTrouble } from "../model/selectors.ts";
+import { headShown, sentenceNow } from "../model/soFar.ts";
 import { ATTENTION, age, clock, constellationShown, duration, FINAL, plural } from "../model/words.ts";
 import { Notices } from "../panels/Notices.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
@@ -21,6 +22,7 @@ import { Button, Empty, ProblemNote, StateBar } from "../ui/parts.tsx";
 const RUNNING_MAX = 6;
 const RECENT_MAX = 8;
 const ASKED_MAX = 2;
+const FAILED_MAX = 3;
 const DAY_MS = 24 * 3600 * 1000;
 
 export function HomePage() {
@@ -34,11 +36,12 @@ export function HomePage() {
   const rows = list.value?.items ?? [];
   const running = rows.filter((row) => !FINAL.has(row.state));
   const recent = rows.filter((row) => FINAL.has(row.state)).slice(0, RECENT_MAX);
-  const failed = recent.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS).slice(0, 3);
+  const failed = recent.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
   const all = [...devices(fleet).values()];
   const reached = all.filter((view) => view.device.link === "online").length;
   const sentence = [
     waitingWords(needs.count + waiting.count),
+    ...(failed.length ? [`${failed.length} failed in the last day`] : []),
     running.length ? `${running.length} running` : "nothing running",
     all.length ? `${reached} of ${plural(all.length, "device")} in reach` : "no device yet",
   ].join(", ");
@@ -50,11 +53,11 @@ export function HomePage() {
         {list.problem && <ProblemNote problem={list.problem} />}
         <div className="columns">
           <div className="cards">
-            {(needs.count > 0 || failed.length > 0) && (
+            {needs.count > 0 && (
               <section className="card">
                 <header>
                   <h2>Needs you</h2>
-                  <span className="dim">{needs.count + failed.length}</span>
+                  <span className="dim">{needs.count}</span>
                 </header>
                 {needs.items.map((need) => (
                   <QuestionCard
@@ -75,7 +78,17 @@ export function HomePage() {
                     }
                   />
                 ))}
-                {failed.map((row) => (
+              </section>
+            )}
+            <WaitingCard />
+            <Notices />
+            {failed.length > 0 && (
+              <section className="card">
+                <header>
+                  <h2>Failed in the last day</h2>
+                  <span className="dim">{failed.length}</span>
+                </header>
+                {failed.slice(0, FAILED_MAX).map((row) => (
                   <Link key={row.id} className="item" href={`/constellations/${row.id}`}>
                     <Glyph name="cross" tone="vermilion" />
                     <b className="strong cut">{row.name || row.request || row.id} failed</b>
@@ -85,8 +98,6 @@ export function HomePage() {
                 ))}
               </section>
             )}
-            <WaitingCard />
-            <Notices />
             {running.length > 0 && (
               <section className="card">
                 <header>
@@ -194,7 +205,7 @@ function Running({ row, now }: { row: ConstellationRow; now: number }) {
   const views = allViews(model, fleet);
   const constellation = head(model);
   const state = constellation?.state ?? row.state;
-  const shown = constellationShown(state);
+  const shown = constellation ? headShown(constellation, views) : constellationShown(state);
   const done = views.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length;
   const trouble = views.find((view) => inTrouble(view.shown));
   const attention = constellation?.attention?.[0];
@@ -221,7 +232,7 @@ function Running({ row, now }: { row: ConstellationRow; now: number }) {
       ) : (
         <span className="small dim nowrap">{shown.word}</span>
       )}
-      <span className="sub">{answer(model)?.sentence || row.sentence || row.request}</span>
+      <span className="sub">{(constellation && sentenceNow(constellation, answer(model), views)) || row.request}</span>
       {views.length > 0 && (
         <span className="wide">
           <StateBar counts={counts(views)} />

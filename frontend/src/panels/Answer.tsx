@@ -1,86 +1,178 @@
-/** The answer: one sentence first, then its items. It grows while work goes on and is the page's hero at the end. */
-import { useMemo, useState } from "react";
-import { type FileRef, filesIn, mediaOf } from "../model/files.ts";
-import type { Answer, AnswerItem } from "../model/types.ts";
-import { bytes } from "../model/words.ts";
+/**
+ * The answer's parts: chips in the band while the work goes on, and large in their own place once there is something
+ * to look at. A part is found by its key, which stands in the address.
+ */
+import { lazy, Suspense } from "react";
+import { Link } from "wouter";
+import type { FileRef } from "../model/files.ts";
+import { type AnswerPart, changeIn, type PartKind, parsed } from "../model/parts.ts";
+import { bytes, plural } from "../model/words.ts";
 import { Icon, type IconName } from "../ui/Icon.tsx";
-import { Modal } from "../ui/Modal.tsx";
-import { Button } from "../ui/parts.tsx";
+import { Button, Tabs } from "../ui/parts.tsx";
 import { FileList, SaveFile } from "./previews/FileList.tsx";
 import { FilePreview } from "./previews/FilePreview.tsx";
+import { Gallery } from "./previews/Gallery.tsx";
 import { ValueView } from "./ValueView.tsx";
 
-const ICONS: Record<string, IconName> = {
-  table: "table",
-  file: "file",
-  image: "image",
-  value: "proof",
-  text: "recipe",
+const ChangeView = lazy(() => import("./previews/ChangeView.tsx"));
+const MarkdownView = lazy(() => import("./previews/MarkdownView.tsx"));
+
+/** So many parts have a chip or a tab; all of them stand on the answer's own page. */
+const NAMED_MAX = 6;
+
+const ICONS: Record<PartKind, IconName> = {
+  change: "copy",
+  files: "file",
   markdown: "recipe",
+  page: "file",
+  pdf: "file",
+  picture: "image",
+  table: "table",
+  text: "recipe",
+  value: "proof",
 };
 
-export function AnswerItems({ answer }: { answer: Answer | undefined }) {
-  const [open, setOpen] = useState<AnswerItem | null>(null);
-  const items = answer?.items ?? [];
-  if (items.length === 0) return null;
+export const answerPath = (constellation: string, part?: string): string =>
+  `/constellations/${encodeURIComponent(constellation)}/answer${part ? `/${encodeURIComponent(part)}` : ""}`;
+
+const onlyFile = (part: AnswerPart): FileRef | undefined =>
+  part.files?.length === 1 && part.of === 0 ? part.files[0] : undefined;
+
+interface PartsProps {
+  constellation: string;
+  parts: AnswerPart[];
+  onOpen: (key: string) => void;
+}
+
+export function AnswerChips({ constellation, parts, onOpen }: PartsProps) {
+  if (parts.length === 0) return null;
   return (
-    <>
-      <ul className="outs">
-        {items.map((item) => (
-          <li key={`${item.title}/${item.task}`}>
+    <ul className="outs">
+      {parts.slice(0, NAMED_MAX).map((part) => {
+        const size = onlyFile(part)?.bytes;
+        return (
+          <li key={part.key}>
             <button
               type="button"
               className="chip out"
-              onClick={() => setOpen(item)}
-              title={`${item.title}, from ${item.task}`}
+              onClick={() => onOpen(part.key)}
+              title={`${part.title}, from ${part.from}`}
             >
-              <Icon name={ICONS[item.show] ?? "file"} />
-              <b>{item.title}</b>
-              {item.bytes ? <span>{bytes(item.bytes)}</span> : null}
-              {item.checked && <Icon name="check" />}
+              <Icon name={ICONS[part.kind]} />
+              <b className="cut">{part.title}</b>
+              {size ? <span>{bytes(size)}</span> : null}
+              {part.of > 0 && <span>{part.of}</span>}
+              {part.checked && <Icon name="check" />}
             </button>
           </li>
-        ))}
-      </ul>
-      {open && <ItemView item={open} onClose={() => setOpen(null)} />}
+        );
+      })}
+      {parts.length > NAMED_MAX && (
+        <li>
+          <More constellation={constellation} count={parts.length - NAMED_MAX} />
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function More({ constellation, count }: { constellation: string; count: number }) {
+  return (
+    <Link className="chip out nowrap" href={answerPath(constellation)}>
+      and {count} more
+    </Link>
+  );
+}
+
+/** One part, large, and the way to the others. */
+export function AnswerStage({
+  constellation,
+  parts,
+  shown,
+  onOpen,
+  onClose,
+}: PartsProps & { shown: AnswerPart; onClose: (() => void) | null }) {
+  const named = parts.slice(0, NAMED_MAX);
+  const choices = named.includes(shown) ? named : [...named.slice(0, NAMED_MAX - 1), shown];
+  return (
+    <section className="stage" aria-label="Result">
+      <header className="row">
+        {parts.length > 1 ? (
+          <Tabs<string>
+            label="Parts of the answer"
+            value={shown.key}
+            onChange={onOpen}
+            choices={choices.map((part) => ({ value: part.key, label: part.title, icon: ICONS[part.kind] }))}
+          />
+        ) : (
+          <h2 className="head cut">{shown.title}</h2>
+        )}
+        {parts.length > choices.length && <More constellation={constellation} count={parts.length - choices.length} />}
+        <span className="row end nowrap">
+          <PartSave part={shown} />
+          <Link
+            className="btn quiet square"
+            href={answerPath(constellation, shown.key)}
+            aria-label="This part on a page of its own"
+            title="On a page of its own, with an address to pass on"
+          >
+            <Icon name="right" />
+          </Link>
+          {onClose && <Button icon="close" kind="quiet" aria-label="Hide the result" onClick={onClose} />}
+        </span>
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to. */}
+      <div className="body" role="group" tabIndex={0} aria-label={shown.title}>
+        <PartView key={shown.key} part={shown} />
+      </div>
+    </section>
+  );
+}
+
+export function PartSave({ part }: { part: AnswerPart }) {
+  const file = onlyFile(part);
+  return file ? <SaveFile file={file} /> : null;
+}
+
+export function PartView({ part }: { part: AnswerPart }) {
+  return (
+    <>
+      <Contents part={part} />
+      <p className="small dim">
+        {part.of > 0 &&
+          `${plural(part.shown, "result")} of ${part.from}${part.shown < part.of ? `; ${part.of - part.shown} more gave none, or are left out` : ""}. `}
+        From {part.from}.{" "}
+        {part.checked ? "Checked: every check of its task was met." : "Not checked: its task declares no check."}
+      </p>
     </>
   );
 }
 
-/** The files that an item is or names; null for a value. */
-function filesOf(item: AnswerItem): FileRef[] | null {
-  if (item.artifact) {
-    const { artifact, title: name, bytes: size = 0 } = item;
-    return [{ artifact, name, media: mediaOf(name, item.media), bytes: size }];
+function Contents({ part }: { part: AnswerPart }) {
+  const { files, text, kind } = part;
+  if (files) {
+    const [first] = files;
+    if (files.length === 1 && first) return <FilePreview file={first} />;
+    return kind === "picture" ? <Gallery files={files} /> : <FileList files={files} />;
   }
-  try {
-    return filesIn(JSON.parse(item.value ?? "null"));
-  } catch {
-    return null; // a text, which is shown as one
+  if (text === null) return <p className="dim">It gave no value.</p>;
+  const value = parsed(text);
+  const change = kind === "change" ? changeIn(value) : null;
+  const plain = <ValueView text={text} table={kind === "table"} />;
+  if (change) {
+    return (
+      <Suspense fallback={plain}>
+        {change.name && <p className="mono cut">{change.name}</p>}
+        <ChangeView before={change.before} after={change.after} />
+      </Suspense>
+    );
   }
-}
-
-function ItemView({ item, onClose }: { item: AnswerItem; onClose: () => void }) {
-  const files = useMemo(() => filesOf(item), [item]);
-  const only = files?.length === 1 ? files[0] : undefined;
-  return (
-    <Modal label={item.title} className="itemview" onClose={onClose}>
-      <header className="row">
-        <h2 className="head grow cut">{item.title}</h2>
-        <span className="small dim nowrap">from {item.task}</span>
-        {only && <SaveFile file={only} />}
-        <Button icon="close" kind="quiet" aria-label="Close" onClick={onClose} />
-      </header>
-      <div className="body">
-        {only && <FilePreview file={only} />}
-        {files && !only && <FileList files={files} />}
-        {!files && item.value !== undefined && item.value !== null && (
-          <ValueView text={item.value} table={item.show === "table"} />
-        )}
-        <p className="small dim">
-          {item.checked ? "Checked: every check of its task was met." : "Not checked: its task declares no check."}
-        </p>
-      </div>
-    </Modal>
-  );
+  if (kind === "markdown" && typeof value === "string") {
+    return (
+      <Suspense fallback={plain}>
+        <MarkdownView text={value} />
+      </Suspense>
+    );
+  }
+  return plain;
 }

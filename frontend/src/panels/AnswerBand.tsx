@@ -1,22 +1,24 @@
-/** The band on top of a constellation: its answer in a sentence, or why there is none yet, and the answer's items. */
-import { useState } from "react";
+/** The band on top of a constellation: its answer in a sentence, or why there is none yet, and the answer's parts. */
+import { type ReactNode, useState } from "react";
 import { shortAnswer } from "../model/selectors.ts";
 import type { Answer, Head } from "../model/types.ts";
 import { Said } from "../ui/Said.tsx";
-import { AnswerItems } from "./Answer.tsx";
 
 const LONG = 150;
 
 interface Props {
   of: Head;
   answer: Answer | undefined;
+  /** The sentence of this moment. */
+  sentence: string;
   /** What the band is of; null where there is no room to say it. */
   label: string | null;
+  children?: ReactNode;
 }
 
-export function AnswerBand({ of, answer, label }: Props) {
+export function AnswerBand({ of, answer, sentence: now, label, children }: Props) {
   const [whole, setWhole] = useState(false);
-  const sentence = answer?.sentence || sentenceWithout(of);
+  const sentence = now || sentenceWithout(of);
   const short = shortAnswer(answer);
   const [first, rest] = short ? [/[.!?]$/.test(short) ? short : `${short}.`, ` ${sentence}`] : leadOf(sentence);
   return (
@@ -33,7 +35,7 @@ export function AnswerBand({ of, answer, label }: Props) {
           {whole ? "Less" : "All of it"}
         </button>
       )}
-      <AnswerItems answer={answer} />
+      {children}
     </div>
   );
 }

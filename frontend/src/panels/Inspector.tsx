@@ -22,6 +22,7 @@ import {
 import type { StreamModel } from "../model/stream.ts";
 import type { GroupRecord, Head, TaskSpec } from "../model/types.ts";
 import { age, bytes, codeHint, codeTitle, duration, plural } from "../model/words.ts";
+import { Folded } from "../ui/Folded.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, DeviceChip, StateBar, StatePill, Tabs } from "../ui/parts.tsx";
 import { Said } from "../ui/Said.tsx";
@@ -194,9 +195,7 @@ function Trouble({ view }: { view: TaskView }) {
   return (
     <section className={`note tone-${shown.tone}`} aria-label="What is wrong">
       <Glyph name={shown.glyph} tone={shown.tone} />
-      <p className="strong">
-        <Said text={sentence} />
-      </p>
+      <Folded text={sentence} />
       <p className="small dim">
         <Said text={[cause && `${cause}.`, codeHint(code), held].filter(Boolean).join(" ")} />
         {shown.glyph === "question" &&

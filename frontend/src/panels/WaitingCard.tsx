@@ -19,7 +19,7 @@ export function WaitingCard() {
   return (
     <section className="card" aria-label="Waits on your devices">
       <header>
-        <h2>On your devices</h2>
+        <h2>On your devices and plans</h2>
         <span className="dim">{count}</span>
       </header>
       {asks.map((ask) => (
@@ -32,7 +32,7 @@ export function WaitingCard() {
         <Remembering key={device.id} device={device} />
       ))}
       {stopped.map((item) => (
-        <StoppedItem key={`${item.constellation}/${item.task}`} item={item} />
+        <StoppedItem key={`${item.constellation}/${item.task}/${item.sentence}`} item={item} />
       ))}
     </section>
   );
@@ -151,13 +151,16 @@ function Remembering({ device }: { device: Device }) {
   );
 }
 
-function StoppedItem({ item }: { item: Stopped }) {
+/** `onSelect` opens the task where its constellation is open already. */
+export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (task: string) => void }) {
   const [open, setOpen] = useState(false);
   const again = item.open;
   return (
     <div className="item">
       <Glyph name={item.asleep.length ? "barrier" : "hand"} tone={item.asleep.length ? "amber" : "violet"} />
-      <b className="strong cut">{item.asleep.length ? `${item.asleep.join(", ")} is asleep` : `${item.task} waits`}</b>
+      <b className="strong cut">
+        {item.asleep.length ? `${item.asleep.join(", ")} is asleep` : `${item.task || item.name} needs you`}
+      </b>
       {item.asleep.length > 0 && again ? (
         <Button aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? "Close" : "Open it"}
@@ -166,10 +169,16 @@ function StoppedItem({ item }: { item: Stopped }) {
         <span />
       )}
       <span className="sub">
-        {item.sentence}{" "}
-        <Link className="link" href={`/constellations/${item.constellation}${item.task ? `/t/${item.task}` : ""}`}>
-          {item.name}
-        </Link>
+        {item.sentence} {item.todo}{" "}
+        {onSelect ? (
+          <button type="button" className="link" onClick={() => onSelect(item.task)}>
+            Open the task
+          </button>
+        ) : (
+          <Link className="link" href={`/constellations/${item.constellation}${item.task ? `/t/${item.task}` : ""}`}>
+            {item.name}
+          </Link>
+        )}
       </span>
       {item.line && (
         <span className="sub">

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from tests.guard.drivers import assistant, device, hub, links, model, tokens
+from tests.guard.drivers import answers, assistant, device, hub, links, model, tokens
 from tests.guard.drivers.tally import AttackTally, Stopwatch
 
 Drive = Callable[[Path, Stopwatch, int], AttackTally]
@@ -19,6 +19,7 @@ DRIVERS: dict[str, tuple[str, Drive]] = {
     "T31": ("a hostile model", model.drive),
     "T32": ("an assistant over MCP", assistant.drive),
     "T33": ("a token of each scope", tokens.drive),
+    "T51": ("files of an answer", answers.drive),
 }
 """By the row of the threat table that each attacks."""
 

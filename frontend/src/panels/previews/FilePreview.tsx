@@ -1,5 +1,8 @@
-/** A file of the hub's store as it can be looked at: text and tables from its beginning, pictures, PDF in a frame. */
-import { useMemo } from "react";
+/**
+ * A file of the hub's store as it can be looked at: text, tables and Markdown from their beginning, pictures, PDF and
+ * HTML in a frame. The frame of an HTML file runs no script and reaches nothing; the hub serves it with the same rule.
+ */
+import { lazy, Suspense, useMemo } from "react";
 import { useWorkspace } from "../../app/context.ts";
 import { useResource } from "../../app/resource.ts";
 import { type FileRef, readCsv, shownAs } from "../../model/files.ts";
@@ -8,14 +11,16 @@ import { bytes } from "../../model/words.ts";
 import { DataTable } from "../DataTable.tsx";
 import { ValueView } from "../ValueView.tsx";
 
-const TEXT_BYTES_MAX = 256 * 1024;
+const MarkdownView = lazy(() => import("./MarkdownView.tsx"));
+export const TEXT_BYTES_MAX = 256 * 1024;
 
 export function FilePreview({ file }: { file: FileRef }) {
   const { hub } = useWorkspace();
   const shown = shownAs(file.media);
   const url = hub.artifactUrl(file.artifact, file.name, file.media, true);
   if (shown === "image") return <img className="preview" src={url} alt={file.name} />;
-  if (shown === "pdf") return <PdfPreview url={url} name={file.name} />;
+  if (shown === "pdf") return <Framed url={url} name={file.name} />;
+  if (shown === "html") return <Framed url={url} name={file.name} sandboxed />;
   if (shown === "none") {
     return (
       <p className="dim">
@@ -26,11 +31,18 @@ export function FilePreview({ file }: { file: FileRef }) {
   return <TextPreview file={file} />;
 }
 
-/** The browser's own viewer. A phone often has none inside a page; there the link opens it. */
-function PdfPreview({ url, name }: { url: string; name: string }) {
+/**
+ * PDF has the browser's own viewer, which does not start in a sandbox; the fixed type keeps it from being anything
+ * else. A phone often has no viewer inside a page; there the link opens it.
+ */
+function Framed({ url, name, sandboxed = false }: { url: string; name: string; sandboxed?: boolean }) {
   return (
     <>
-      <iframe className="preview" src={url} title={name} referrerPolicy="no-referrer" />
+      {sandboxed ? (
+        <iframe className="preview page" src={url} title={name} referrerPolicy="no-referrer" sandbox="" />
+      ) : (
+        <iframe className="preview" src={url} title={name} referrerPolicy="no-referrer" />
+      )}
       <p className="small">
         <a className="link" href={url} target="_blank" rel="noopener noreferrer">
           Open it in a tab of its own
@@ -64,10 +76,16 @@ function Contents({ text, whole, file }: { text: string; whole: boolean; file: F
   if (table) return <DataTable table={table} />;
   // A JSON that was cut off is no value any more.
   if (shown === "json" && whole) return <ValueView text={text} table />;
-  return (
+  const plain = (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and the keyboard must be able to.
     <pre className="value" tabIndex={0}>
       {text}
     </pre>
+  );
+  if (shown !== "markdown") return plain;
+  return (
+    <Suspense fallback={plain}>
+      <MarkdownView text={text} />
+    </Suspense>
   );
 }

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { presentation } from "./presentation.ts";
+import type { TaskView } from "./selectors.ts";
+import { headShown, sentenceNow } from "./soFar.ts";
+import type { Answer, Head, Reason, TaskState } from "./types.ts";
+
+const head = (more: Partial<Head>): Head => ({ name: "Copy", state: "active", ...more }) as Head;
+const view = (id: string, state: TaskState, more: { reason?: Reason; device?: string; detail?: string } = {}) =>
+  ({
+    id,
+    name: id,
+    spec: { id },
+    record: { state, since_ms: 1 },
+    attempt: { detail: more.detail },
+    deviceName: more.device ?? "",
+    shown: presentation(state, more.reason),
+  }) as unknown as TaskView;
+const FAILED: Answer = { items: [], sentence: "Copy failed: 0 of 3 tasks succeeded.", state: "final" };
+
+describe("the sentence", () => {
+  it("has the counts of this moment while it runs, whatever the last answer said", () => {
+    const views = [view("a", "succeeded", { device: "nas" }), view("b", "running"), view("c", "waiting")];
+    const partial: Answer = { items: [], sentence: "Copy: 0 of 3 tasks done so far.", state: "partial" };
+    expect(sentenceNow(head({}), partial, views)).toBe("Copy: 1 of 3 tasks done so far on nas.");
+  });
+
+  it("forgets a failure that is tried again", () => {
+    const failed = view("a", "failed", { detail: "no room.\nline two" });
+    expect(sentenceNow(head({}), FAILED, [failed])).toBe("Copy: 0 of 1 task done so far. a failed: no room.");
+    expect(sentenceNow(head({}), FAILED, [view("a", "running")])).toBe("Copy: 0 of 1 task done so far.");
+  });
+
+  it("is the hub's once it has ended", () => {
+    expect(sentenceNow(head({ state: "failed" }), FAILED, [view("a", "failed")])).toBe(FAILED.sentence);
+  });
+});
+
+describe("the pill", () => {
+  it("says that a person is needed where nothing else goes on", () => {
+    const stuck = [view("a", "ready", { reason: "no_capable_device" })];
+    expect(headShown(head({ attention: ["no_capable_device"] }), stuck).word).toBe("Needs you");
+    expect(headShown(head({ attention: ["no_capable_device"] }), [...stuck, view("b", "running")]).word).toBe(
+      "Running",
+    );
+    expect(headShown(head({}), stuck).word).not.toBe("Running");
+    expect(headShown(head({ state: "failed", attention: ["undo_failed"] }), []).word).toBe("Failed");
+  });
+});

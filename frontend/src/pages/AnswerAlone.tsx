@@ -1,0 +1,59 @@
+/** The answer alone, or one part of it, under an address that can be passed on to whoever may see the hub. */
+import { Link } from "wouter";
+import { useStream } from "../app/context.ts";
+import { Shell } from "../app/Shell.tsx";
+import { partsOf } from "../model/parts.ts";
+import { answer, head, specs } from "../model/selectors.ts";
+import { PartSave, PartView } from "../panels/Answer.tsx";
+import { AnswerBand } from "../panels/AnswerBand.tsx";
+import { Empty } from "../ui/parts.tsx";
+import { MissingConstellation } from "./Missing.tsx";
+
+/** So many parts stand below each other; more of them would be a page that nobody reads. */
+const PARTS_MAX = 20;
+
+export function AnswerPage({ id, part: wanted }: { id: string; part: string | null }) {
+  const model = useStream(id);
+  const constellation = head(model);
+  if (!constellation) return <MissingConstellation id={id} />;
+  const parts = partsOf(answer(model), specs(model));
+  const shown = wanted === null ? parts : parts.filter((part) => part.key === wanted);
+  const path = `/constellations/${encodeURIComponent(id)}`;
+  return (
+    <Shell
+      title={wanted === null || !shown[0] ? "Answer" : shown[0].title}
+      crumb={{ path, label: constellation.name || constellation.request || id }}
+    >
+      <div className="page alone">
+        {wanted === null && (
+          <AnswerBand of={constellation} sentence={answer(model)?.sentence ?? ""} answer={answer(model)} label={null} />
+        )}
+        {shown.slice(0, PARTS_MAX).map((part) => (
+          <section key={part.key} className="card" aria-label={part.title}>
+            <header>
+              <h2 className="cut">{part.title}</h2>
+              <span className="end">
+                <PartSave part={part} />
+              </span>
+            </header>
+            <div className="part">
+              <PartView part={part} />
+            </div>
+          </section>
+        ))}
+        {shown.length > PARTS_MAX && (
+          <p className="dim">
+            The first {PARTS_MAX} of {shown.length} parts.
+          </p>
+        )}
+        {shown.length === 0 && (
+          <Empty title={wanted === null ? "The answer has no parts yet." : "The answer has no such part."}>
+            <Link className="link" href={path}>
+              Open the constellation
+            </Link>
+          </Empty>
+        )}
+      </div>
+    </Shell>
+  );
+}
