@@ -280,10 +280,9 @@ def test_the_first_ten_minutes(walk: Walk, stack: Stack, sample: Seen, server: S
     asked = walk.ask("take a picture with phone and put it on laptop")
     take_picture(walk)
     picture = walk.until_done(asked)
-    walk.press("Picture")
-    expect(walk.page.get_by_role("dialog").locator("img")).to_be_visible()
+    expect(walk.page.locator(".stage img")).to_be_visible()
+    told("the page shows it")
     walk.shoot("picture")
-    walk.page.keyboard.press("Escape")
 
     asked = walk.ask("back up Papers of laptop to home-server, keep 7")
     backup = walk.until_done(asked)

@@ -50,7 +50,8 @@ def test_a_secret_is_set_from_the_preview_used_replaced_and_removed(
     page.get_by_role("button", name="Launch this plan").click()
     page.wait_for_url(re.compile(r"/constellations/"))
     constellation = page.url.split("/constellations/")[1].split("?")[0].split("/")[0]
-    expect(page.get_by_text("A secret is not set").first).to_be_visible()
+    expect(page.get_by_text(f"waits for a secret that is not set: {name}").first).to_be_visible()
+    expect(page.locator("code", has_text=re.compile(rf"starloom secret set {name}$"))).to_be_visible()
 
     page.goto("/settings")
     page.get_by_role("button", name="Set a secret").click()
@@ -67,7 +68,7 @@ def test_a_secret_is_set_from_the_preview_used_replaced_and_removed(
 
     stack.until_state(constellation, "succeeded")
     page.goto(f"/constellations/{constellation}")
-    expect(page.get_by_role("button", name="Said")).to_be_visible()
+    expect(page.get_by_role("region", name="Result").get_by_role("heading", name="Said")).to_be_visible()
     answer = stack.client.get(f"/constellations/{constellation}/result")
     assert [item["value"] for item in answer["items"]] == ["it is ***\n"]
     assert VALUE not in page.content()
