@@ -253,6 +253,28 @@ def test_what_is_allowed_for_good_has_an_end() -> None:
     assert not answer(driver, "allow", at="c2").faults
 
 
+def test_a_plan_that_was_changed_to_what_is_allowed_already_is_allowed_once() -> None:
+    driver = fleet("one")
+    driver.submit(risky())
+    assert not answer(driver, "always").faults
+    waits = driver.submit(risky(args=canonical({"name": "ssh"})), "c2")
+    args = {"args": canonical(NGINX).encode()}
+    driver.do(
+        i.EditProposed(
+            base_version=waits.head.version,
+            by="person:ann",
+            constellation="c2",
+            id=driver.ident(),
+            operations=[UpdateTask(id="restart", changes=args)],  # type: ignore[arg-type]
+        )
+    )
+    (key,) = waits.open_questions
+    refused = answer(driver, "always", at="c2", question=key).faults[0]
+    assert "nothing in the plan as it is now needs to be allowed for good" in refused.reason
+    assert not answer(driver, "allow", at="c2", question=key).faults
+    assert waits.head.state is STATE.ACTIVE
+
+
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("answer"), st.sampled_from(["allow", "deny", "always"]), st.integers(0, 3)),
@@ -313,8 +335,11 @@ def test_nothing_risky_starts_that_nobody_allowed(steps: list[tuple[str, str, in
             still_open = question.answer is None
             now_args = found.specs["restart"].args
             reply = answer(driver, word, at=found.name, question=question.id)
-            assert bool(reply.faults) != (still_open or (question.answer, question.answered_by) == (word, "person:ann"))
-            if still_open and word != "deny":
+            nothing_to_keep = word == "always" and not question.calls
+            again = (question.answer, question.answered_by) == (word, "person:ann")
+            taken = again or (still_open and not nothing_to_keep)
+            assert bool(reply.faults) != taken
+            if still_open and taken and word != "deny":
                 may_start[found.name] = now_args
                 if word == "always":
                     allowed_for_good.add(now_args)

@@ -219,6 +219,9 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
     specs, rules = list(constellation.specs.values()), list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
     verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold, by=head.author)
+    if not verdict.asks:
+        # It was asked about once, so its change is, too, even if nothing in it would be asked about by itself.
+        verdict = Verdict(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")
     effects = _effects(work.shard.fleet, [*specs, *specs_by_rules(rules, specs)])
     _ask(work, constellation, verdict, effects, action=hash_of(constellation), note=" The plan was changed since.")
 
