@@ -71,19 +71,23 @@ class Environments:
             raise EnvironmentFault(f"no environment can be made in {self._root}: {_last(done)}")
         return made
 
-    def point_to(self, environment: Path) -> None:
-        """Have `venv` name another environment from now on. A folder of that name gets a name of its own instead.
+    def point_to(self, environment: Path) -> Path | None:
+        """Have `venv` name another environment from now on; return where the one before it lies, if there was one.
+
+        A folder of that name gets a name of its own instead.
 
         Raises:
             EnvironmentFault: this system or file system cannot do it in one step; nothing has changed.
         """
         link = self._root / f"{POINTER}-{secrets.token_hex(6)}"
         link.symlink_to(environment.name)
+        before = self.current()
         try:
-            if self._pointer.is_symlink() or not self._pointer.exists():
+            if self._pointer.is_symlink() or before is None:
                 link.replace(self._pointer)
             else:
                 exchange(link, self._pointer)
+                before = link
         except OSError as error:
             link.unlink(missing_ok=True)
             raise EnvironmentFault(
@@ -95,6 +99,7 @@ class Environments:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        return before
 
     def remove(self, environment: Path) -> None:
         """Remove an environment, whole or half made."""

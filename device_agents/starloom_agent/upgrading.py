@@ -250,8 +250,7 @@ class _Upgrade:
             raise
 
     def _point(self, made: Path, trial: subprocess.Popen[bytes], *, by_service: bool, ran: bool) -> None:
-        before = self._environments.current()
-        self._environments.point_to(made)
+        before = self._environments.point_to(made)
         if not (by_service and ran):
             if not ran:
                 _end(trial)

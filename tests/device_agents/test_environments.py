@@ -59,6 +59,17 @@ def test_a_folder_of_that_name_keeps_its_content_under_another(home: AgentHome) 
     assert named(home) == "venv-2"
 
 
+def test_what_was_named_before_is_named_again(home: AgentHome) -> None:
+    """Also the folder that join.py made, which has another name by then."""
+    made(home, "venv")
+    found = Environments(home)
+    before = found.point_to(made(home, "venv-2"))
+    assert before is not None
+    assert found.point_to(before) == home.root / "venv-2"
+    assert named(home) == "venv"
+    assert Environments(AgentHome(home.root / "empty")).current() is None
+
+
 def test_at_no_moment_the_name_names_nothing(home: AgentHome) -> None:
     made(home, "venv")
     others = [made(home, "venv-a"), made(home, "venv-b")]
