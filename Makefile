@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui storm
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui storm wheels
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -72,6 +72,10 @@ words: environment-dev ## requests in words against the recipes: what is taken, 
 
 seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each; PROCESSES=2, BUG='words of one'
 	@exec $(HERE) -m tests.seeded_bugs.run --processes $(or $(PROCESSES),2) $(if $(BUG),'$(BUG)')
+
+wheels: ## the three wheels that are an installation without a clone, into build/wheels, and the lines that install them
+	@$(PYTHON) scripts/environment.py --dev --page
+	@exec $(HERE) scripts/wheels.py
 
 demo-check: environment-dev ## the sample in a temporary home, asserted
 	@exec $(HERE) -m starloom.lab.demo_check

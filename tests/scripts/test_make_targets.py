@@ -29,6 +29,7 @@ SMALLEST = {
     "soak": ("TASKS=4000",),
     "demo-check": (),
     "words": (),
+    "wheels": (),
 }
 """Each ends with one line of JSON."""
 
