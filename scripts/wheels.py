@@ -38,7 +38,7 @@ def build(target: Path) -> dict[str, Path]:
             run(
                 [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)],
                 cwd=ROOT / folder,
-                failed=lambda told, name=name: Unable(f"{name} cannot be built:\n{told}", "make wheels"),
+                failed=lambda told: Unable(f"a wheel cannot be built:\n{told}", "make wheels"),
             )
     # Without hashes: pip would then ask for one of each wheel built here.
     locked = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
