@@ -76,7 +76,8 @@ class Device(Record, frozen=True, kw_only=True):
     While it drains, what may move is moved away at `drain_due_ms` (0: never). `aside` says why it is quarantined;
     `probing` lets it have one task all the same, to see whether it works again. `profile_most` is what its join code
     allowed; `over` says what of its present offer goes beyond that and was not taken over. `left`: it went away by its
-    own will, and is `revoked`, too.
+    own will, and is `revoked`, too. `expected_until_ms`: the hub that it was connected to ended, so it is expected back
+    until then.
     """
 
     aside: str = ""
@@ -85,6 +86,7 @@ class Device(Record, frozen=True, kw_only=True):
     drain_due_ms: int = 0
     drain_reason: str = ""
     draining: bool = False
+    expected_until_ms: int = 0
     id: str
     instance: str | None = None
     joined_ms: int

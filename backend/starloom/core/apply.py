@@ -37,6 +37,7 @@ from starloom_protocol.vocabulary import (
     CodeClass,
     Gate,
     GateState,
+    GroupState,
     Reason,
     TaskState,
 )
@@ -258,6 +259,10 @@ def _index_group(
     constellation.unfinished_top += now - was
     if was != now or new is None or old is None:
         shard.settled[constellation.name] = None
+    if new is not None and new.until_ms and new.state is GroupState.WAITING:
+        constellation.returning[key] = None
+    else:
+        constellation.returning.pop(key, None)
     if old is None or new is None or old.state is not new.state:
         _regate(shard, constellation, key)
         shard.touched[(constellation.name, key)] = None

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core import conditions, draining, hedging, owner_asks, recovery, room
+from starloom.core import conditions, draining, hedging, owner_asks, recovery, returning, room
 from starloom.core.asking import ask_again
 from starloom.core.attempts import dispatch_of
 from starloom.core.effects import CloseDevice, SendQuery
@@ -175,6 +175,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
     new_ledger = device.ledger is not None and device.ledger != item.ledger
     online = replace(
         room.untold(device),
+        expected_until_ms=0,
         link=DeviceLink.ONLINE,
         link_since_ms=work.at_ms,
         session=device.session + 1,
@@ -198,6 +199,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
                 entries.append({"action": "resend", "at": at})
                 # Only its ledger can say that it was never begun.
                 work.order(SendQuery(attempts=[at], device=device.id))
+    returning.came_back(work)
     draining.greet(work, online)
     ask_again(work, device.id)
     work.answer(
@@ -236,7 +238,8 @@ def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
         work.ignore("a newer session has taken over")
         return
     conditions.woke(work, device)
-    offline = replace(device, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
+    until_ms = work.at_ms + work.shard.settings.return_ms if item.hub_ended else 0
+    offline = replace(device, expected_until_ms=until_ms, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     _put_device(work, "device_offline", offline, note=item.reason)
 
 

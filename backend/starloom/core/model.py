@@ -158,6 +158,7 @@ class Constellation(Stream):
         "rank",
         "ready",
         "relisting",
+        "returning",
         "rules",
         "rules_by_task",
         "served",
@@ -203,6 +204,7 @@ class Constellation(Stream):
         self.demands: dict[tuple[str, bytes], Demand] = {}
         self.served = 0
         self.relisting: dict[str, None] = {}
+        self.returning: dict[str, None] = {}
         self.lists: dict[str, dict[str, Dependency]] = {}
         self.rules_by_task: dict[str, dict[str, None]] = {}
         self.open_attempts: dict[str, None] = {}
@@ -432,6 +434,7 @@ class ShardSettings:
         "probe_most_ms",
         "quarantine_at",
         "refusals_most",
+        "return_ms",
         "rule_firings_most",
         "schedule_apart_ms",
         "schedules_most",
@@ -470,6 +473,7 @@ class ShardSettings:
         self.hedge_times = 3
         self.attempts_default = 3
         self.refusals_most = 10
+        self.return_ms = 10_000
         self.rule_firings_most = 100
         self.tasks_most = 10_000
         self.dependencies_most = 100_000

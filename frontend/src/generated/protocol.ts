@@ -476,6 +476,7 @@ export interface Device {
   drain_due_ms?: number;
   drain_reason?: string;
   draining?: boolean;
+  expected_until_ms?: number;
   id: string;
   instance?: string | null;
   joined_ms: number;
@@ -689,6 +690,7 @@ export interface GroupRecord {
   round?: number;
   since_ms: number;
   state: GroupState;
+  until_ms?: number;
 }
 
 /** One item of a family's list; `value` is canonical text. A dropped one is kept, so that it stays dropped. */

@@ -56,6 +56,7 @@ const WORDS: Record<string, string> = {
   task_unknown: "lost sight of it",
   task_absent: "went silent",
   task_retried: "tries again",
+  group_waits: "waits for devices",
   group_succeeded: "finished a group",
   group_failed: "a group failed",
 };
