@@ -39,6 +39,7 @@ from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.status_file import write_status
 from starloom_agent.tools import display
 from starloom_agent.tools.interface import Tool, ToolFailed
+from starloom_agent.vitals import VitalClock, read_vitals
 from starloom_protocol.frames import (
     BEGUN,
     Ack,
@@ -120,6 +121,7 @@ class Agent:
         self.allowance = Allowance(home, self._tools.values(), sandbox, slots=settings.slots, say=say)
         self._clock = clock
         self._conditions = Conditions(clock, home.root)
+        self._vitals = VitalClock(clock)
         self._leftovers = Leftovers(home.run / "detached.json")
         self.runners = Runners(settings.slots, say)
         self._calls: dict[LeaseRef, _Call] = {}
@@ -219,6 +221,7 @@ class Agent:
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
         self._told = None
+        self._vitals.begin()
         return [*self._begun_lately(), self.allowance.offer(), *self._conditions.greeting()]
 
     def _write_connection(self, data: bytes) -> None:
@@ -574,6 +577,7 @@ class Agent:
             self._tell_asks()
             self._leftovers.sweep()
             await self._look_around()
+            await self._tell_vitals()
             self._tell_conditions()
             if self._connection_file is not None:
                 self._write_connection(self._connection_file)
@@ -593,6 +597,11 @@ class Agent:
             self._push([self.allowance.offer()])
             self._say(f"the display is {found}" if found else "the display is gone")
         self._display = found
+
+    async def _tell_vitals(self) -> None:
+        """Tell the hub how this device fares; what cannot be said now is old news by the next time."""
+        if self._link.connection is not None and self._vitals.is_due():
+            self._push([await asyncio.to_thread(read_vitals, self.home.root)])
 
     def _tell_asks(self) -> None:
         """Tell the hub what waits for the owner here, when that changed and the hub listens."""
