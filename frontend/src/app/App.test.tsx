@@ -297,6 +297,39 @@ describe("Fleet", () => {
     expect(screen.getByText(/It drains: it gets no new work/)).toBeTruthy();
   });
 
+  it("shows each device alive, and leaves open what was not heard", async () => {
+    open("/devices");
+    const row = (await screen.findByText("demo-server")).closest("tr") as HTMLElement;
+    const load = await within(row).findByRole("img", { name: /^Load \d+ %, from \d+ % to \d+ % in 60 min/ });
+    expect(load.getAttribute("aria-label")).toContain("nothing was heard for 10 min of it");
+    expect(load.querySelectorAll("polyline")).toHaveLength(2);
+    expect(within(row).getByRole("link", { name: "5 today, 1 failed" })).toBeTruthy();
+    const other = screen.getByText("demo-phone").closest("tr") as HTMLElement;
+    expect(within(other).getByRole("img", { name: /^Load/ }).querySelectorAll("polyline")).toHaveLength(1);
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("gives each device a page with its lines, their table, its rights in words and its controls", async () => {
+    const hub = open("/devices/d-server");
+    expect(await screen.findByRole("heading", { name: "demo-server" })).toBeTruthy();
+    const hour = await screen.findByRole("region", { name: "The last hour" });
+    expect(within(hour).getAllByRole("img")).toHaveLength(3);
+    expect(hour.querySelectorAll(".gap")).toHaveLength(3);
+    await userEvent.click(within(hour).getByText("As a table"));
+    expect(within(hour).getAllByRole("row").length).toBeGreaterThan(8);
+    const rights = screen.getByRole("region", { name: "What it may do" });
+    expect(within(rights).getByText(/starloom-agent policy/)).toBeTruthy();
+    expect(within(screen.getByRole("region", { name: "Today" })).getByText("4 done, 1 failed")).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Drain" }));
+    await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain("/devices/d-server/drain"));
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("says that an address is of no device here", async () => {
+    open("/devices/d-nobody");
+    expect(await screen.findByText("There is no such device in the fleet.")).toBeTruthy();
+  });
+
   it("says why a device is set aside, and stops everything with the confirmations of each device", async () => {
     const hub = open("/devices?device=d-server");
     await screen.findByRole("complementary", { name: "Device demo-server" });
