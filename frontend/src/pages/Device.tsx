@@ -10,9 +10,9 @@ import { openAsks } from "../app/waiting.ts";
 import { useWorkOf } from "../app/work.ts";
 import type { Hub } from "../link/endpoints.ts";
 import { createdMs } from "../link/endpoints.ts";
-import { type DeviceView, deviceShown, devices } from "../model/fleet.ts";
+import { type DeviceView, deviceShown, devices, linkWords } from "../model/fleet.ts";
 import { rightsOf } from "../model/rights.ts";
-import { age, plural } from "../model/words.ts";
+import { plural } from "../model/words.ts";
 import { LargeLines, workParts } from "../panels/DeviceLines.tsx";
 import {
   type Busy,
@@ -77,9 +77,7 @@ function Known({ view }: { view: DeviceView }) {
         <div className="row wrap">
           <StatePill shown={deviceShown(view, busy.length)} />
           {device.demo && <span className="chip demo">demo</span>}
-          <span className="small dim">
-            {device.link_since_ms ? `since ${age(device.link_since_ms, now)}` : "not connected yet"}
-          </span>
+          <span className="small dim">{linkWords(device, now) || "not connected yet"}</span>
         </div>
         <DeviceNotes view={view} busy={busy} />
         {asks.length > 0 && (

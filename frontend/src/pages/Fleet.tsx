@@ -2,24 +2,23 @@
 import { useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
-import { useFleet, useNow, usePhone, useWorkspace } from "../app/context.ts";
+import { useFleet, useMedia, useNow, usePhone, useWorkspace } from "../app/context.ts";
 import { Shell } from "../app/Shell.tsx";
 import { useVitals, useWorkToday } from "../app/vitals.ts";
 import { openAsks } from "../app/waiting.ts";
 import { useWork } from "../app/work.ts";
-import { type DeviceView, deviceShown, devices, openEnrollments } from "../model/fleet.ts";
+import { type DeviceView, deviceShown, devices, linkWords, openEnrollments } from "../model/fleet.ts";
 import { rightsInShort } from "../model/rights.ts";
-import { keptWords } from "../model/vitals.ts";
-import { age, plural, timeOfDay } from "../model/words.ts";
+import { plural } from "../model/words.ts";
 import { AddDevice } from "../panels/AddDevice.tsx";
-import { SmallLines, workWordsOf } from "../panels/DeviceLines.tsx";
+import { KeptLine, SmallLines, workWordsOf } from "../panels/DeviceLines.tsx";
 import { DevicePanel } from "../panels/DevicePanel.tsx";
 import { wayOf } from "../panels/JoinWays.tsx";
 import { StopEverything, Stopped } from "../panels/StopEverything.tsx";
 import { AskItem } from "../panels/WaitingCard.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon, type IconName } from "../ui/Icon.tsx";
-import { Button, Empty } from "../ui/parts.tsx";
+import { Button, Empty, StateBar } from "../ui/parts.tsx";
 
 /** Devices that are shown at first, and more at each press. */
 const SHOWN_AT_ONCE = 50;
@@ -36,6 +35,7 @@ export const ICONS: Record<DeviceView["kind"], IconName> = {
 export function FleetPage() {
   const fleet = useFleet();
   const phone = usePhone();
+  const cards = useMedia("(max-width: 1100px)");
   const now = useNow(5000);
   const { hub } = useWorkspace();
   const { report } = useDoing();
@@ -96,6 +96,9 @@ export function FleetPage() {
     >
       <section className="scroller">
         <div className="fleethead">
+          {all.length > 1 && (
+            <StateBar counts={[...tally.values()].map((one) => ({ ...one, shown: shownOf(one.view) }))} />
+          )}
           <span className="counts">
             {[...tally.values()].map(({ word, count, view }) => {
               const shown = shownOf(view);
@@ -174,7 +177,7 @@ export function FleetPage() {
               )}
             </Empty>
           </section>
-        ) : phone ? (
+        ) : cards ? (
           <ul className="devicecards">
             {list.map((view) => {
               const shown = shownOf(view);
@@ -224,9 +227,7 @@ export function FleetPage() {
                         <Glyph name={shown.glyph} />
                         {shown.word}
                       </span>
-                      <span className="small dim nowrap">
-                        {view.device.link_since_ms ? `since ${age(view.device.link_since_ms, now)}` : ""}
-                      </span>
+                      <span className="small dim nowrap">{linkWords(view.device, now)}</span>
                     </td>
                     <td>
                       <Link className="row" href={`/devices?device=${view.id}`}>
@@ -268,7 +269,7 @@ export function FleetPage() {
           </table>
         )}
         {fitting.length > list.length && (
-          <p className="row body">
+          <p className="row kept">
             <Button onClick={() => setMost(most + SHOWN_AT_ONCE)}>
               Show {Math.min(SHOWN_AT_ONCE, fitting.length - list.length)} more
             </Button>
@@ -277,9 +278,7 @@ export function FleetPage() {
             </span>
           </p>
         )}
-        {vitals && list.length > 0 && (
-          <p className="small dim body">{keptWords(vitals, (ms) => timeOfDay(ms).slice(0, 5))}</p>
-        )}
+        {vitals && list.length > 0 && <KeptLine vitals={vitals} />}
         <OnlyOne all={all} />
       </section>
       {adding && <AddDevice enrollment={search.get("add") ?? "1"} way={wayOf(search.get("way"))} onClose={close} />}

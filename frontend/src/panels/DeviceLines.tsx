@@ -29,7 +29,6 @@ export function LargeLines({ vitals, device }: { vitals: Vitals; device: string 
     <section className="card" aria-label="The last hour">
       <header>
         <h2>The last hour</h2>
-        <span className="dim small">{keptWords(vitals, (ms) => timeOfDay(ms).slice(0, 5))}</span>
       </header>
       {lines.length === 0 ? (
         <Empty title="This device has said nothing in the last hour." />
@@ -40,6 +39,7 @@ export function LargeLines({ vitals, device }: { vitals: Vitals; device: string 
               <LineChart key={line.vital} line={line} stepS={vitals.step_s} untilMs={vitals.until_ms} />
             ))}
           </div>
+          <KeptLine vitals={vitals} />
           <details className="body">
             <summary>As a table</summary>
             <div className="tablescroll">
@@ -73,6 +73,11 @@ export function LargeLines({ vitals, device }: { vitals: Vitals; device: string 
       )}
     </section>
   );
+}
+
+/** Since when the lines are kept, and by which of two hubs. */
+export function KeptLine({ vitals }: { vitals: Vitals }) {
+  return <p className="kept small dim">{keptWords(vitals, (ms) => timeOfDay(ms).slice(0, 5))}</p>;
 }
 
 /** `7 today`, `7 today, 1 failed`. */

@@ -10,7 +10,12 @@ export function Spark({ line, stepS }: { line: Line; stepS: number }) {
   return (
     <span className="spark" title={sentenceOf(line, stepS)}>
       <span className="small dim">{line.title}</span>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={sentenceOf(line, stepS)}>
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={sentenceOf(line, stepS)}
+      >
         <line className="base" x1="0" x2={WIDTH} y1={HEIGHT - 1} y2={HEIGHT - 1} />
         <Runs line={line} width={WIDTH} height={HEIGHT} edge={EDGE} />
       </svg>
@@ -27,7 +32,8 @@ export function Runs({ line, width, height, edge }: { line: Line; width: number;
   const up = (value: number) => height - edge - (value / line.most) * (height - 2 * edge);
   return runs(line.points).map(([first, values]) =>
     values.length === 1 ? (
-      <circle key={first} className="point" cx={across(first)} cy={up(values[0] ?? 0)} r="1.5" />
+      // A line of no length has round ends, so it stays a dot however the box is stretched.
+      <path key={first} className="run lone" d={`M${across(first)} ${up(values[0] ?? 0)}h0.01`} />
     ) : (
       <polyline
         key={first}
