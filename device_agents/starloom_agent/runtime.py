@@ -61,6 +61,7 @@ from starloom_protocol.frames import (
     ResultFrame,
     ResumePlan,
     UpdateAvailable,
+    VitalsFrame,
     Welcome,
 )
 from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
@@ -122,6 +123,7 @@ class Agent:
         self._clock = clock
         self._conditions = Conditions(clock, home.root)
         self._vitals = VitalClock(clock)
+        self._figures: VitalsFrame | None = None
         self._leftovers = Leftovers(home.run / "detached.json")
         self.runners = Runners(settings.slots, say)
         self._calls: dict[LeaseRef, _Call] = {}
@@ -253,6 +255,10 @@ class Agent:
         return [] if self._turn is not None else list(self.outbox.unsent())
 
     def alive(self) -> Alive:
+        # Figures travel with what is said anyway: a hub with very many devices hears no message more.
+        figures, self._figures = self._figures, None
+        if figures is not None:
+            self._push([figures])
         return Alive(running=core.running_refs(self.state), sent_ms=int(self._clock() * 1000))
 
     def _push(self, frames: list[Frame]) -> bool:
@@ -599,9 +605,9 @@ class Agent:
         self._display = found
 
     async def _tell_vitals(self) -> None:
-        """Tell the hub how this device fares; what cannot be said now is old news by the next time."""
+        """Look how this device fares; the next `alive` takes it along, and what no hub took is old news by then."""
         if self._link.connection is not None and self._vitals.is_due():
-            self._push([await asyncio.to_thread(read_vitals, self.home.root)])
+            self._figures = await asyncio.to_thread(read_vitals, self.home.root)
 
     def _tell_asks(self) -> None:
         """Tell the hub what waits for the owner here, when that changed and the hub listens."""

@@ -20,7 +20,7 @@ from starloom_protocol.vocabulary import Vital
 STEP_S: Final = 30
 SLOTS: Final = 120
 """Points of a line: an hour, one every `STEP_S`. A device that says more overwrites its last point."""
-ASK_EVERY_S: Final = 20.0
+ASK_EVERY_S: Final = 24.0
 """How often a device is asked for an answer, to see how long it takes."""
 DEVICES_MAX: Final = 10_000
 """Of more devices those heard last are kept: about 1.5 KB each, 15 MB in all (tests/edge/test_vitals.py)."""
@@ -50,17 +50,21 @@ class _Kept:
 
     def reach(self, slot: int) -> None:
         """Move on to a slot: those that were passed meanwhile are empty."""
+        if slot <= self.slot:
+            return
         for passed in range(max(self.slot + 1, slot - SLOTS + 1), slot + 1):
             for start in _PLACES.values():
                 self.points[start + passed % SLOTS] = _NOTHING
-        self.slot = max(self.slot, slot)
+        self.slot = slot
 
     def line(self, vital: Vital) -> list[int | None]:
         """Return the points up to the newest slot, from the first that was heard."""
-        start, first = _PLACES[vital], self.slot - SLOTS + 1
-        found = [self.points[start + slot % SLOTS] for slot in range(first, self.slot + 1)]
-        begins = next((at for at, value in enumerate(found) if value != _NOTHING), SLOTS)
-        return [None if value == _NOTHING else value for value in found[begins:]]
+        start, next_ = _PLACES[vital], (self.slot + 1) % SLOTS
+        oldest_first = self.points[start + next_ : start + SLOTS] + self.points[start : start + next_]
+        if oldest_first.count(_NOTHING) == SLOTS:
+            return []
+        begins = next(at for at, value in enumerate(oldest_first) if value != _NOTHING)
+        return [None if value == _NOTHING else value for value in oldest_first[begins:]]
 
 
 class VitalLines:

@@ -81,6 +81,22 @@ describe("signing in", () => {
 });
 
 describe("Home", () => {
+  it("tells somebody who comes back what changed, and somebody new nothing of it", async () => {
+    localStorage.clear();
+    open("/");
+    await screen.findByRole("region", { name: "Fleet" });
+    expect(screen.queryByRole("region", { name: "Since you were here" })).toBeNull();
+    const visits = JSON.parse(localStorage.getItem("starloom.visits") ?? "[]");
+    expect(visits).toHaveLength(1);
+    const longAgo = [{ ...visits[0], seenMs: 1 }];
+    localStorage.setItem("starloom.visits", JSON.stringify(longAgo));
+    document.dispatchEvent(new Event("visibilitychange"));
+    const since = await screen.findByRole("region", { name: "Since you were here" });
+    expect(since.textContent).toMatch(/requests? (or more )?ended|began|devices? joined/);
+    expect(await faultsOfAxe()).toEqual([]);
+    localStorage.clear();
+  });
+
   it("answers a question where it stands", async () => {
     const hub = open("/", { question: true });
     const text = await screen.findByText("There is little room on the server. Copy all the same?");
