@@ -177,6 +177,23 @@ class ConditionFrame(Frame, frozen=True, kw_only=True, tag="condition"):
     facts: dict[str, str]
 
 
+VITALS_EVERY_S: Final = 20.0
+"""How often an agent says its figures: more often than the hub keeps a point, so that none is missed by a late word."""
+
+
+class VitalsFrame(Frame, frozen=True, kw_only=True, tag="vitals"):
+    """How this device fares now, in figures that nobody decides by; -1: it cannot tell. Since version 3.
+
+    `load_percent` is the load of the last minute in percent of all its processors, the others are what is used.
+    `battery_percent` is the charge.
+    """
+
+    battery_percent: int = -1
+    disk_percent: int = -1
+    load_percent: int = -1
+    memory_percent: int = -1
+
+
 class AsksFrame(Frame, frozen=True, kw_only=True, tag="asks"):
     """All that this device asks its owner now; the latest wins. Since version 2.
 
@@ -363,6 +380,7 @@ AgentFrame = (
     | LogChunk
     | Progress
     | ConditionFrame
+    | VitalsFrame
     | AsksFrame
     | LedgerReport
     | FactsFrame

@@ -26,6 +26,7 @@ from starloom.edge.links import Link, Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.problems import Problem
 from starloom.edge.shield import refuse_socket
+from starloom.edge.vitals import ASK_EVERY_S, VitalLines
 from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.store.port import Unavailable
@@ -61,10 +62,12 @@ class AipParts:
     limits: Limits
     links: Links
     logs: LogWriter
+    monotonic_s: Callable[[], float]
     now_ms: Callable[[], int]
     received: Callable[[str], int]
     refusals: Refusals
     timings: AipTimings
+    vitals: VitalLines
     faults: dict[str, int] = field(default_factory=dict)
 
     def count(self, what: str) -> None:
@@ -160,6 +163,8 @@ class Connection:
         self._name = f"{self._device}/{self._link.http_token[:8]}/"
         self._post = parts.inbox.post
         self._count = 0
+        self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
+        self._ask_at = 0.0
         self._takes: dict[type[f.Frame], Callable[[Any], None]] = {
             f.OfferFrame: self._offer,
             f.Alive: self._alive,
@@ -169,6 +174,7 @@ class Connection:
             f.LogChunk: self._log_chunk,
             f.Progress: self._progress,
             f.ConditionFrame: self._condition,
+            f.VitalsFrame: self._vitals,
             f.AsksFrame: self._asks,
             f.LedgerReport: self._ledger,
             f.FactsFrame: self._facts,
@@ -358,9 +364,13 @@ class Connection:
             # What still runs may still write its log, however much its device was given since.
             self._parts.links.has(self._device, (at.constellation, at.task, at.attempt))
         renew = self._parts.inbox.alive(self._device, frame.running, frame.sent_ms)
-        self._parts.inbox.when_proved(self._device, lambda: self._link.push([renew]))
+        self._parts.inbox.when_proved(self._device, lambda: self._link.push([renew, *self._latency_question()]))
 
     # -- beside the log
+
+    def _vitals(self, frame: f.VitalsFrame) -> None:
+        for _ in range(self._parts.vitals.take(self._device, frame)):
+            self._parts.count("vital_out_of_range")
 
     def _log_chunk(self, frame: f.LogChunk) -> None:
         frame = self._parts.given.log_chunk(frame)
@@ -397,8 +407,20 @@ class Connection:
     def _ping(self, frame: f.Ping) -> None:
         self._link.push([f.Pong(at_ms=frame.at_ms)])
 
+    def _latency_question(self) -> list[f.Ping]:
+        """Now and then, travelling with a renewal: how long an answer takes."""
+        now_s = self._parts.monotonic_s()
+        if now_s < self._ask_at:
+            return []
+        self._ask_at = now_s + ASK_EVERY_S
+        self._asked = (self._parts.now_ms(), now_s)
+        return [f.Ping(at_ms=self._asked[0])]
+
     def _pong(self, frame: f.Pong) -> None:
-        """Nothing depends on it: whether a device is there is told by `alive`."""
+        """Only the line of its latency depends on it: whether a device is there is told by `alive`."""
+        asked, self._asked = self._asked, None
+        if asked is not None and frame.at_ms == asked[0]:
+            self._parts.vitals.answered(self._device, self._parts.monotonic_s() - asked[1])
 
     def _bye(self, frame: f.Bye) -> None:
         self._link.closed_because = f"the agent said goodbye: {frame.reason[:200]}"

@@ -50,6 +50,7 @@ from starloom.edge.stopping import CutShort
 from starloom.edge.submit import Submit
 from starloom.edge.tab import Tab
 from starloom.edge.typed_here import TypedHere
+from starloom.edge.vital_routes import VitalRoutes
 from starloom.edge.wheels import Wheels
 from starloom.edge.why import WhyRoute
 
@@ -126,6 +127,7 @@ def build(
             limits=hub.limits,
             links=hub.links,
             logs=hub.logs,
+            monotonic_s=hub.monotonic_s,
             now_ms=hub.now_ms,
             received=hub.received,
             refusals=hub.refusals,
@@ -135,6 +137,7 @@ def build(
                 lease_grace_s=settings.scaled_lease_grace_s,
                 lease_ttl_s=settings.scaled_lease_ttl_s,
             ),
+            vitals=hub.vitals,
         )
     )
     live = LiveEndpoint(
@@ -160,6 +163,7 @@ def build(
         EventRoutes(hub),
         Controls(hub, repeats, constellations),
         FleetRoutes(hub, repeats, wheels),
+        VitalRoutes(hub),
         Sessions(hub, repeats, here),
         BriefRoutes(hub, submit),
         Recipes(hub, repeats),

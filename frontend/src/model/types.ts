@@ -12,6 +12,7 @@ export type {
   Dependency,
   Device,
   DeviceAsks,
+  DeviceWork,
   Enrollment,
   Glyph,
   GroupRecord,
@@ -37,6 +38,8 @@ export type {
   TaskState,
   Tone,
   Version,
+  Vital,
+  Vitals,
 } from "../generated/protocol.ts";
 
 import type { Event as GeneratedEvent } from "../generated/protocol.ts";

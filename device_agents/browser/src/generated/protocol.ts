@@ -4,7 +4,7 @@ export const PROTOCOL_VERSIONS = [2, 3] as const;
 /** The versions that an agent offers: those in which the hub proves its key. */
 export const AGENT_VERSIONS = [3] as const;
 /** The version that a frame came with, by its tag; any other is of version 1. */
-export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2};
+export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2, "vitals": 3};
 export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 
@@ -57,6 +57,10 @@ export const DEVICE_LINK_WORDS: readonly DeviceLink[] = ["offline", "online", "s
 /** The facts that a device tells of itself beside its offer; `true` or `false`, where nothing else is said. */
 export type DeviceFact = "battery" | "charging" | "disk" | "disk_folder" | "owner_present" | "suspending";
 export const DEVICE_FACT_WORDS: readonly DeviceFact[] = ["battery", "charging", "disk", "disk_folder", "owner_present", "suspending"];
+
+/** The figures of a device that the hub keeps for an hour, as a line each. The hub measures `latency_ms` itself. */
+export type Vital = "battery_percent" | "disk_percent" | "latency_ms" | "load_percent" | "memory_percent";
+export const VITAL_WORDS: readonly Vital[] = ["battery_percent", "disk_percent", "latency_ms", "load_percent", "memory_percent"];
 
 /** What a tool may do to the world. */
 export type Effect = "read" | "write" | "change" | "destroy" | "reach" | "control";
@@ -555,6 +559,30 @@ export interface UndoCall {
   args?: string;
   outputs?: Record<string, string>;
   tool: string;
+}
+
+/** The lines of one device. The last point of each is that of `Vitals.until_ms`; null: nothing was heard then. */
+export interface DeviceVitals {
+  device: string;
+  heard_ms: number;
+  lines: Record<string, (number | null)[]>;
+}
+
+/** Lines as one hub has heard them, `step_s` between two points. It keeps them in memory alone. */
+export interface Vitals {
+  hub: string;
+  items: DeviceVitals[];
+  left_out?: number;
+  since_ms: number;
+  slots: number;
+  step_s: number;
+  until_ms: number;
+}
+
+/** How many constellations that were asked for since a moment had work on a device, by their state now. */
+export interface DeviceWork {
+  constellations: Record<string, number>;
+  device: string;
 }
 
 /** `on_failure`: fail, or ask (a person decides before a task has failed for good). */
@@ -1123,6 +1151,15 @@ export interface ConditionFrame {
   facts: Record<string, string>;
 }
 
+/** How this device fares now, in figures that nobody decides by; -1: it cannot tell. Since version 3. */
+export interface VitalsFrame {
+  t: "vitals";
+  battery_percent?: number;
+  disk_percent?: number;
+  load_percent?: number;
+  memory_percent?: number;
+}
+
 /** All that this device asks its owner now; the latest wins. Since version 2. */
 export interface AsksFrame {
   t: "asks";
@@ -1277,7 +1314,7 @@ export interface ErrorFrame {
 }
 
 export interface AgentMessage {
-  f: (Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame)[];
+  f: (Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | VitalsFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame)[];
   n: number;
 }
 
@@ -1292,7 +1329,7 @@ export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
 export type LiveFrame = LiveReady | Snapshot | Events | BesideFrame | Resync | LiveRefuse | LivePong;
 
-export type AgentFrame = Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame;
+export type AgentFrame = Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | VitalsFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame;
 
 export type HubFrame = Challenge | Welcome | Refuse | Dispatch | Cancel | Renew | Ack | ResumePlan | DrainFrame | Query | FetchFacts | OwnerAnswer | UpdateAvailable | Goaway | Ping | Pong | ErrorFrame;
 
@@ -1985,6 +2022,7 @@ export const SESSION_TABLE: Record<Side, Record<string, Record<State, State | nu
     log: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     progress: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     condition: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
+    vitals: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     asks: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     ledger: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     facts: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},

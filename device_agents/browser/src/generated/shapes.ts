@@ -164,6 +164,12 @@ export const AGENT_SHAPES: Record<string, readonly Field[]> = {
   condition: [
     {"name": "facts", "kind": {"map": "str"}},
   ],
+  vitals: [
+    {"name": "battery_percent", "kind": "int", "default": -1},
+    {"name": "disk_percent", "kind": "int", "default": -1},
+    {"name": "load_percent", "kind": "int", "default": -1},
+    {"name": "memory_percent", "kind": "int", "default": -1},
+  ],
   asks: [
     {"name": "answers", "kind": "str"},
     {"name": "open", "kind": {"list": {"struct": "OwnerAsk"}}, "default": []},
