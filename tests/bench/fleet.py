@@ -144,6 +144,7 @@ class Wire(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._beat: asyncio.TimerHandle | None = None
         self._interval_s = 0.0
+        self._idle_s = 0.0
         self._ended = ""
         self._asked_s = 0.0
 
@@ -207,6 +208,7 @@ class Wire(asyncio.Protocol):
             match frame:
                 case Renew():
                     self._device.fleet.counts.renewed += 1
+                    self._idle_s = max(frame.idle_s, self._interval_s)
                 case Challenge():
                     self._prove(frame)
                 case Welcome():
@@ -234,7 +236,7 @@ class Wire(asyncio.Protocol):
         self._say([Prove(signature=self._device.identity.sign(device_proof(said, challenge.signature)))])
 
     def _welcomed(self, welcome: Welcome) -> None:
-        self._interval_s = welcome.alive_interval_s
+        self._interval_s = self._idle_s = welcome.alive_interval_s
         self._device.failures = 0
         self._device.fleet.counts.online += 1
         self._device.fleet.changed.set()
@@ -244,7 +246,7 @@ class Wire(asyncio.Protocol):
     def _pulse(self) -> None:
         self._say([self._alive()])
         self._flush()
-        self._beat = asyncio.get_running_loop().call_later(self._interval_s, self._pulse)
+        self._beat = asyncio.get_running_loop().call_later(self._idle_s, self._pulse)
 
     def _alive(self) -> Alive:
         return Alive(running=[], sent_ms=int(time.monotonic() * 1000))

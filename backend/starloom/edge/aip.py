@@ -358,7 +358,14 @@ class Connection:
             # What still runs may still write its log, however much its device was given since.
             self._parts.links.has(self._device, (at.constellation, at.task, at.attempt))
         renew = self._parts.inbox.alive(self._device, frame.running, frame.sent_ms)
-        self._parts.inbox.when_proved(self._device, lambda: self._link.push([renew]))
+        idle_s = self._parts.links.idle_s
+        if idle_s > self._parts.timings.alive_interval_s:
+            renew = msgspec.structs.replace(renew, idle_s=idle_s)
+        if renew.granted or renew.gone:
+            self._parts.inbox.when_proved(self._device, lambda: self._link.push([renew]))
+        else:
+            # It renews nothing and ends nothing, so it needs no proof that the shard is still ours.
+            self._link.say([renew])
 
     # -- beside the log
 

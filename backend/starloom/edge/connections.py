@@ -26,6 +26,9 @@ DESCRIPTORS_MOST: Final = 65_536
 DESCRIPTORS_KEPT: Final = 512
 """Kept back for what the hub opens itself: history, Redis, logs, artifacts, and the owner's own connections."""
 LOCAL_MAX: Final = 64
+PING_AFTER_S: Final = 20.0
+PINGS_S: Final = 100
+"""How many sockets are asked a second whether they are there, at the most; a device of a large fleet speaks before."""
 FULL_AGAIN_AFTER_S: Final = 60.0
 _log = logging.getLogger(__name__)
 
@@ -93,6 +96,11 @@ class Connections:
         self._open: dict[Held, None] = {}
         self._waiting: dict[str, dict[Held, None]] = {}
         self._said_s = float("-inf")
+
+    @property
+    def ping_after_s(self) -> float:
+        """How long the peer of a socket may be silent before it is asked whether it is there."""
+        return max(PING_AFTER_S, len(self._open) / PINGS_S)
 
     def __len__(self) -> int:
         return len(self._open)

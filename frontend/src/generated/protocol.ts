@@ -1196,6 +1196,7 @@ export interface Renew {
   t: "renew";
   gone?: LeaseRef[];
   granted: LeaseRef[];
+  idle_s?: number;
   sent_ms: number;
 }
 
