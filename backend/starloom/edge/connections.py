@@ -27,7 +27,7 @@ DESCRIPTORS_KEPT: Final = 512
 """Kept back for what the hub opens itself: history, Redis, logs, artifacts, and the owner's own connections."""
 LOCAL_MAX: Final = 64
 PING_AFTER_S: Final = 20.0
-PINGS_S: Final = 100
+PINGS_S: Final = 50
 """How many sockets are asked a second whether they are there, at the most; a device of a large fleet speaks before."""
 FULL_AGAIN_AFTER_S: Final = 60.0
 _log = logging.getLogger(__name__)
