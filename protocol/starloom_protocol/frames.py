@@ -270,7 +270,7 @@ class Cancel(Frame, frozen=True, kw_only=True, tag="cancel"):
 class Renew(Frame, frozen=True, kw_only=True, tag="renew"):
     """Answers one `alive`: the leases that go on, and those that this agent no longer has.
 
-    An agent that runs nothing needs to say `alive` only every `idle_s`; 0: as often as the welcome says. Since version 3.
+    An agent that runs nothing needs to say `alive` only every `idle_s`, since version 3; 0: as the welcome says.
     """
 
     gone: list[LeaseRef] = []

@@ -125,7 +125,7 @@ class Device:
         self.fleet.counts.end(reason)
         window = min(self.fleet.most_s, RECONNECT_LEAST_S * 2.0 ** min(self.failures, 16))
         self.failures += 1
-        wait_s = asked_s + max(RECONNECT_LEAST_S / 4, random.random() * window)  # noqa: S311 - a jitter is no secret
+        wait_s = asked_s + max(RECONNECT_LEAST_S / 4, random.random() * window)
         asyncio.get_running_loop().call_later(wait_s, self.again)
 
     def again(self) -> None:
@@ -320,10 +320,9 @@ async def _main(url: str, token: str, first: int, count: int, tools: bool) -> No
     raise_descriptors()
     devices = Devices(url, token, first, count, tools)
     loop = asyncio.get_running_loop()
+    counts = devices.fleet.counts
     while line := await loop.run_in_executor(None, sys.stdin.readline):
-        order = line.strip()
-        counts = devices.fleet.counts
-        began = time.monotonic()
+        order, began = line.strip(), time.monotonic()
         if order == "join":
             await devices.join()
         elif order == "connect":

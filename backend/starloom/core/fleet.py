@@ -256,6 +256,7 @@ def on_offer(work: Work, item: OfferReceived) -> None:
     profile, offer, over = held_to(device.profile_most, device.name, item.profile, item.offer)
     if known == offer and (device.os, device.profile, device.over) == (item.os, profile, over):
         return
+    offer = work.shard.fleet.tool_sets.share(offer)
     changed = replace(device, os=item.os, over=over, profile=profile)
     _put_device(work, "device_offer", changed, over, also=[("offer", device.id, offer)])
     if over and over != device.over:
