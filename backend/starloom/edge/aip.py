@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -93,7 +93,7 @@ class AipEndpoint:
         proved: Proved | None = None
         try:
             proved = await self._prove(socket, aip, address)
-            await Connection(self._parts, socket, aip, proved).serve()
+            await Connection(self._parts, socket, aip, proved).serve(proved.hello)
         except Gone as gone:
             reason = str(gone)
         except TimeoutError:
@@ -153,32 +153,14 @@ class Connection:
         self._parts = parts
         self._socket = socket
         self._aip = aip
-        self._hello = proved.hello
         self._device = proved.device.id
         self._by = f"device:{self._device}"
         self._link = Link(self._device, aip, socket.write, socket.write_now, proved.channel)
         self._name = f"{self._device}/{self._link.http_token[:8]}/"
         self._post = parts.inbox.post
         self._count = 0
-        self._takes: dict[type[f.Frame], Callable[[Any], None]] = {
-            f.OfferFrame: self._offer,
-            f.Alive: self._alive,
-            f.Started: self._started,
-            f.ResultFrame: self._result,
-            f.Receipt: self._receipt,
-            f.LogChunk: self._log_chunk,
-            f.Progress: self._progress,
-            f.ConditionFrame: self._condition,
-            f.AsksFrame: self._asks,
-            f.LedgerReport: self._ledger,
-            f.FactsFrame: self._facts,
-            f.Bye: self._bye,
-            f.Ping: self._ping,
-            f.Pong: self._pong,
-            f.ErrorFrame: self._error,
-        }
 
-    async def serve(self) -> None:
+    async def serve(self, hello: f.Hello) -> None:
         """Welcome the device and talk until either side ends.
 
         Raises:
@@ -187,15 +169,15 @@ class Connection:
         link, links = self._link, self._parts.links
         links.add(link)
         try:
-            await self._welcome()
+            await self._welcome(hello)
             await self._talk()
         finally:
             links.remove(link)
             if link.session:
                 self._disconnected()
 
-    async def _welcome(self) -> None:
-        hello, link, timings = self._hello, self._link, self._parts.timings
+    async def _welcome(self, hello: f.Hello) -> None:
+        link, timings = self._link, self._parts.timings
         connected = inputs.DeviceConnected(
             by=self._by,
             device=self._device,
@@ -266,7 +248,7 @@ class Connection:
 
     def _hear(self, message: str | bytes) -> None:
         for frame in self._aip.receive(message):
-            self._takes[type(frame)](frame)
+            _TAKES[type(frame)](self, frame)
 
     def _disconnected(self) -> None:
         link = self._link
@@ -415,3 +397,23 @@ class Connection:
         _log.warning("device %s reports a fault of this hub: %s %s", self._device, frame.code, frame.reason[:500])
         self._link.closed_because = f"the agent reported {frame.code}: {frame.reason[:200]}"
         raise Gone(self._link.closed_because)
+
+
+_TAKES: Final[Mapping[type[f.Frame], Callable[[Connection, Any], None]]] = {
+    f.OfferFrame: Connection._offer,
+    f.Alive: Connection._alive,
+    f.Started: Connection._started,
+    f.ResultFrame: Connection._result,
+    f.Receipt: Connection._receipt,
+    f.LogChunk: Connection._log_chunk,
+    f.Progress: Connection._progress,
+    f.ConditionFrame: Connection._condition,
+    f.AsksFrame: Connection._asks,
+    f.LedgerReport: Connection._ledger,
+    f.FactsFrame: Connection._facts,
+    f.Bye: Connection._bye,
+    f.Ping: Connection._ping,
+    f.Pong: Connection._pong,
+    f.ErrorFrame: Connection._error,
+}
+"""What a connection does with each frame; one table for all of them, for there are thousands."""
