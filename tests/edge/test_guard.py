@@ -13,7 +13,7 @@ from starlette.routing import WebSocketRoute
 from starloom.access.callers import Caller, Means
 from starloom.access.guard import FRAMES, ROUTES, Door, Row
 from starloom.edge.admission import Admission
-from starloom.edge.aip import Connection
+from starloom.edge.aip import TAKES, Connection
 from starloom.edge.problems import Problem
 from starloom.edge.typed_here import TypedHere
 from starloom_protocol.codec import AGENT_FRAMES
@@ -60,9 +60,9 @@ async def test_a_connection_takes_every_frame_but_those_of_the_handshake(world: 
     taken: list[set[type]] = []
     original = Connection.serve
 
-    async def serve(self: Connection) -> None:
-        taken.append(set(self._takes))
-        await original(self)
+    async def serve(self: Connection, hello: Hello) -> None:
+        taken.append(set(TAKES))
+        await original(self, hello)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Connection, "serve", serve)

@@ -248,7 +248,7 @@ class Connection:
 
     def _hear(self, message: str | bytes) -> None:
         for frame in self._aip.receive(message):
-            _TAKES[type(frame)](self, frame)
+            TAKES[type(frame)](self, frame)
 
     def _disconnected(self) -> None:
         link = self._link
@@ -399,7 +399,7 @@ class Connection:
         raise Gone(self._link.closed_because)
 
 
-_TAKES: Final[Mapping[type[f.Frame], Callable[[Connection, Any], None]]] = {
+TAKES: Final[Mapping[type[f.Frame], Callable[[Connection, Any], None]]] = {
     f.OfferFrame: Connection._offer,
     f.Alive: Connection._alive,
     f.Started: Connection._started,

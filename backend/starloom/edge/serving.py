@@ -105,6 +105,7 @@ class Talk(WebSocketsSansIOProtocol):
     uvicorn 0.54 forgets that a whole answer ends the handshake, and tells each refusal as an error of the application.
     """
 
+    descriptors = 1
     _taker: Taker | None = None
 
     def __init__(self, *args: Any, places: Places, **named: Any) -> None:
