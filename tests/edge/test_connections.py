@@ -354,7 +354,7 @@ def test_descriptors_are_kept_back() -> None:
     assert bounds_for(1).connections_max == 16
 
 
-def test_a_socket_takes_half_the_place_of_a_request() -> None:
+async def test_a_socket_takes_half_the_place_of_a_request() -> None:
     held = Connections(Bounds(connections_max=2, waiting_max=2))
     sockets = [Peer("a") for _ in range(4)]
     for socket_ in sockets:

@@ -13,7 +13,7 @@ from starlette.routing import WebSocketRoute
 from starloom.access.callers import Caller, Means
 from starloom.access.guard import FRAMES, ROUTES, Door, Row
 from starloom.edge.admission import Admission
-from starloom.edge.aip import TAKES, Connection
+from starloom.edge.aip import Connection
 from starloom.edge.problems import Problem
 from starloom.edge.typed_here import TypedHere
 from starloom_protocol.codec import AGENT_FRAMES
@@ -61,7 +61,7 @@ async def test_a_connection_takes_every_frame_but_those_of_the_handshake(world: 
     original = Connection.serve
 
     async def serve(self: Connection, hello: Hello) -> None:
-        taken.append(set(TAKES))
+        taken.append(set(self.takes))
         await original(self, hello)
 
     with pytest.MonkeyPatch.context() as patch:

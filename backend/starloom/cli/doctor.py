@@ -61,7 +61,8 @@ def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[
         settings = None
     if settings is not None:
         findings.append(Finding("settings", True, "valid (see `starloom config show`)"))
-        findings.extend(look(settings) for look in (_home, _disk, _descriptors))
+        findings.extend(look(settings) for look in (_home, _disk))
+        findings.append(_open_files())
         findings.append(_history(settings, None if whole else PAGES_WITHIN_S))
         findings.extend(look(settings) for look in (_redis, _page, _model))
     return findings + _hub(hub, settings)
@@ -91,7 +92,7 @@ def _disk(settings: Settings) -> Finding:
     return Finding("disk", free >= DISK_LOW_BYTES, told, "Free some space; history and artifacts need it.")
 
 
-def _descriptors(settings: Settings) -> Finding:
+def _open_files() -> Finding:
     """Say how many devices and pages a hub could hold at once, by the open files that this system allows a process."""
     sockets = requests_most(descriptors_allowed()) * REQUEST_DESCRIPTORS
     told = f"enough for {sockets:,} devices and pages at once"

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -248,7 +248,7 @@ class Connection:
 
     def _hear(self, message: str | bytes) -> None:
         for frame in self._aip.receive(message):
-            TAKES[type(frame)](self, frame)
+            self.takes[type(frame)](self, frame)
 
     def _disconnected(self) -> None:
         link = self._link
@@ -398,22 +398,21 @@ class Connection:
         self._link.closed_because = f"the agent reported {frame.code}: {frame.reason[:200]}"
         raise Gone(self._link.closed_because)
 
-
-TAKES: Final[Mapping[type[f.Frame], Callable[[Connection, Any], None]]] = {
-    f.OfferFrame: Connection._offer,
-    f.Alive: Connection._alive,
-    f.Started: Connection._started,
-    f.ResultFrame: Connection._result,
-    f.Receipt: Connection._receipt,
-    f.LogChunk: Connection._log_chunk,
-    f.Progress: Connection._progress,
-    f.ConditionFrame: Connection._condition,
-    f.AsksFrame: Connection._asks,
-    f.LedgerReport: Connection._ledger,
-    f.FactsFrame: Connection._facts,
-    f.Bye: Connection._bye,
-    f.Ping: Connection._ping,
-    f.Pong: Connection._pong,
-    f.ErrorFrame: Connection._error,
-}
-"""What a connection does with each frame; one table for all of them, for there are thousands."""
+    takes: ClassVar[Mapping[type[f.Frame], Callable[[Any, Any], None]]] = {
+        f.OfferFrame: _offer,
+        f.Alive: _alive,
+        f.Started: _started,
+        f.ResultFrame: _result,
+        f.Receipt: _receipt,
+        f.LogChunk: _log_chunk,
+        f.Progress: _progress,
+        f.ConditionFrame: _condition,
+        f.AsksFrame: _asks,
+        f.LedgerReport: _ledger,
+        f.FactsFrame: _facts,
+        f.Bye: _bye,
+        f.Ping: _ping,
+        f.Pong: _pong,
+        f.ErrorFrame: _error,
+    }
+    """What a connection does with each frame; one table for all of them, for there are thousands."""
