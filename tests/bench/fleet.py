@@ -257,10 +257,8 @@ class Wire(asyncio.Protocol):
         self._transport.close()
 
 
-async def join(api: Requests, anyone: Requests, name: str, identity: Identity) -> str:
-    """Join one device by a code of its own; return the hub's key."""
-    body = {"label": name, "name": name, "profile_most": Profile.OBSERVE.value, "preapproved": True}
-    code = (await _post(api, "/api/v1/enrollments", body))["code"]
+async def join(anyone: Requests, code: str, name: str, identity: Identity) -> str:
+    """Join one device by the code that all of them have; return the hub's key."""
     asked = {"code": code, "key": identity.key, "name": name, "os": "linux", "profile": Profile.OBSERVE.value}
     return str((await _post(anyone, "/agent/join", asked))["hub_key"])
 
@@ -275,8 +273,8 @@ async def _post(requests: Requests, path: str, body: Any) -> Any:
 class Devices:
     """All devices of this process."""
 
-    def __init__(self, url: str, token: str, first: int, count: int, tools: bool) -> None:
-        self._url, self._token = url, token
+    def __init__(self, url: str, code: str, first: int, count: int, tools: bool) -> None:
+        self._url, self._code = url, code
         self._first = first
         self._identities = [make_identity() for _ in range(count)]
         offered = [tool for tool in all_tools() if tools and not tool.name.startswith(LAB)]
@@ -290,10 +288,9 @@ class Devices:
         names = iter(enumerate(self._identities, self._first))
 
         async def some() -> None:
-            api, anyone = Requests(self._url, self._token), Requests(self._url, self._token)
+            anyone = Requests(self._url, "")
             for number, identity in names:
-                self.fleet.hub_key = await join(api, anyone, f"fleet-{number}", identity)
-            await api.close()
+                self.fleet.hub_key = await join(anyone, self._code, f"fleet-{number}", identity)
             await anyone.close()
 
         await asyncio.gather(*(some() for _ in range(JOINS_AT_ONCE)))
@@ -316,9 +313,9 @@ class Devices:
             await self.fleet.changed.wait()
 
 
-async def _main(url: str, token: str, first: int, count: int, tools: bool) -> None:
+async def _main(url: str, code: str, first: int, count: int, tools: bool) -> None:
     raise_descriptors()
-    devices = Devices(url, token, first, count, tools)
+    devices = Devices(url, code, first, count, tools)
     loop = asyncio.get_running_loop()
     counts = devices.fleet.counts
     while line := await loop.run_in_executor(None, sys.stdin.readline):

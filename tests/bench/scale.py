@@ -103,7 +103,7 @@ class Scale:
             empty = await self._fans(clients.one)
             await asyncio.sleep(SETTLE_S)
             before = self._memory()
-            await self._join()
+            await self._join(clients.one)
             await self._connect(before)
             await self._idle()
             await self._viewers(clients.one)
@@ -125,14 +125,15 @@ class Scale:
         except TimeoutError as error:
             raise BenchFailed(f"the devices did not {what} within {within_s:g} s") from error
 
-    async def _join(self) -> None:
-        token, shares = self.stack.address.token or "", self.options.processes
+    async def _join(self, client: HubClient) -> None:
+        asked = {"devices": self.agents, "preapproved": True, "profile_most": "observe", "ends_in_s": 3_600}
+        code, shares = (await client.post("/enrollments", asked))["code"], self.options.processes
         sizes = [self.agents // shares + (number < self.agents % shares) for number in range(shares)]
         first = 0
         for size in sizes:
             given = {
                 "url": self.stack.url,
-                "token": token,
+                "code": code,
                 "first": first,
                 "count": size,
                 "tools": bool(self.options.tools),

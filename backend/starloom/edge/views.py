@@ -57,6 +57,7 @@ class FleetView:
         self.asks: dict[str, DeviceAsks] = {}
         self.lab_faults: dict[str, LabFault] = {}
         self._by_code: dict[str, str] = {}
+        self._pairings: dict[tuple[str, str], str] = {}
         self._tool_sets = ToolSets()
         self._tools: dict[str, dict[str, ToolOffer]] | None = None
         self._repeatabilities: dict[str, Repeatability] | None = None
@@ -79,6 +80,7 @@ class FleetView:
         self.asks.clear()
         self.lab_faults.clear()
         self._by_code.clear()
+        self._pairings.clear()
         for key, raw in entities.items():
             self._put(key, raw)
 
@@ -104,6 +106,8 @@ class FleetView:
                 gone = self.enrollments.pop(identity, None)
                 if gone is not None and self._by_code.get(gone.code_hash) == identity:
                     del self._by_code[gone.code_hash]
+                if gone is not None and gone.code_of:
+                    self._pairings.pop((gone.code_of, gone.device or ""), None)
             elif kind == "recipe":
                 self.recipes.pop(identity, None)
             elif kind == "schedule":
@@ -135,7 +139,10 @@ class FleetView:
             self._tool_sets.take(offer.tools)
         elif isinstance(record, Enrollment):
             self.enrollments[identity] = record
-            self._by_code[record.code_hash] = identity
+            if record.code_of:
+                self._pairings[record.code_of, record.device or ""] = identity
+            else:
+                self._by_code[record.code_hash] = identity
         elif isinstance(record, RecipeVersion):
             self.recipes[identity] = record
         elif isinstance(record, Schedule):
@@ -162,6 +169,10 @@ class FleetView:
         """Return the enrollment of a code's hash."""
         identity = self._by_code.get(code_hash)
         return self.enrollments.get(identity) if identity else None
+
+    def pairing_of(self, enrollment: Enrollment, device: str) -> Enrollment:
+        """Return where the pairing of a device with a code stands: the code's own, or of a code for several its own."""
+        return self.enrollments.get(self._pairings.get((enrollment.id, device), ""), enrollment)
 
     def device(self, text: str) -> Device | None:
         """Return a device by id, or by its name: of several the one that is still in the fleet, else the latest."""

@@ -504,9 +504,11 @@ export interface Device {
 export interface Enrollment {
   attempts?: number;
   code_hash: string;
+  code_of?: string;
   created_ms: number;
   demo?: boolean;
   device?: string | null;
+  devices?: number;
   expires_ms: number;
   id: string;
   key?: string | null;
@@ -520,6 +522,7 @@ export interface Enrollment {
   reason?: string;
   replaces?: string;
   state?: string;
+  used?: number;
   words?: string;
 }
 
