@@ -29,6 +29,7 @@ from websockets.client import ClientProtocol
 from websockets.frames import Frame as WebsocketFrame
 from websockets.frames import Opcode
 from websockets.http11 import Response
+from websockets.protocol import State
 from websockets.uri import parse_uri
 
 import starloom_agent
@@ -181,8 +182,9 @@ class Wire(asyncio.Protocol):
         self._line.send_text(self._session.send(frames))
 
     def _opened(self) -> None:
-        if self._line.handshake_exc is not None:
-            self._end(str(self._line.handshake_exc))
+        if self._line.handshake_exc is not None or self._line.state is not State.OPEN:
+            # Refused, or let in and cut in one go: there were too many handshakes.
+            self._end(str(self._line.handshake_exc or "cut before it said hello"))
             return
         me, share = self._device.identity, self._share
         assert share is not None

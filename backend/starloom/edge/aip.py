@@ -35,6 +35,7 @@ from starloom_protocol.session import ProtocolFault, Session, Side, State
 from starloom_protocol.vocabulary import CODES, Code
 
 HANDSHAKES_MAX = 512
+"""Handshakes at once, each of about 30 KiB; of a large fleet, which comes back together, a quarter of its devices."""
 SCOPE = "device"
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -129,7 +130,8 @@ class AipEndpoint:
         return True
 
     async def _prove(self, socket: Socket, aip: Session, address: str) -> Proved:
-        async with self._proving.begun(address, self._parts.timings.handshake_s, HANDSHAKES_MAX):
+        most = max(HANDSHAKES_MAX, self._parts.handshake.devices // 4)
+        async with self._proving.begun(address, self._parts.timings.handshake_s, most):
             return await self._parts.handshake.run(socket, aip)
 
     async def _last_word(self, socket: Socket, aip: Session, last: f.Refuse | ProtocolFault) -> None:
