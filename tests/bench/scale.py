@@ -314,15 +314,18 @@ def _options(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.scale", description=__doc__)
     parser.add_argument("--agents", type=int, default=10_000, help="devices (default 10,000)")
     parser.add_argument("--processes", type=int, default=2, help="processes that hold them (default 2)")
-    parser.add_argument("--tools", type=int, default=1, help="0: the devices offer no tools")
+    parser.add_argument("--tools", type=int, default=0, help="1: they offer the tools of a real agent, 75 kB each")
     parser.add_argument("--tasks", type=int, default=1_000, help="tasks of W1 (default 1,000)")
     parser.add_argument("--repeats", type=int, default=3, help="runs of W1 (default 3)")
     parser.add_argument("--workers", type=int, default=WORKERS, help="real agents that do W1 (default 8)")
-    parser.add_argument("--idle-s", type=float, default=30, help="how long idleness is measured (default 30 s)")
+    parser.add_argument("--idle-s", type=float, default=0, help="how long idleness is measured (default 5 to 30 s)")
     parser.add_argument("--viewers", type=int, default=200, help="live sockets (default 200)")
     parser.add_argument("--hub", default="starloom.app", help="module that is the hub; for profiling")
     parser.add_argument("--redis", default="", help="URL of a Redis to use in the place of the embedded one")
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    # A small fleet shows that it works: what it measures needs no long look.
+    options.idle_s = options.idle_s or min(30.0, max(5.0, options.agents / 200))
+    return options
 
 
 async def measured(options: argparse.Namespace) -> dict[str, float]:
