@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui storm wheels
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui bench-scale storm wheels
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -62,6 +62,9 @@ bench: environment-dev ## Starloom, its socket stack alone and Dask beside each 
 bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live and ended; SIZES='200 1000' BESIDE=another/dist JUDGE=0
 	@$(PYTHON) scripts/environment.py --dev --page
 	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES)) $(if $(BESIDE),--beside $(BESIDE)) $(if $(filter 0,$(JUDGE)),--no-judge)
+
+bench-scale: environment-dev ## a hub beside a large fleet: memory, idle, the return after a kill; FLEET=10000 TOOLS=1 (offers of real agents), REDIS=redis://...
+	@exec $(HERE) -m tests.bench.scale --agents $(or $(FLEET),10000) --tools $(or $(TOOLS),0) $(if $(REDIS),--redis $(REDIS))
 
 guard: ## matrices of rights, the threat table, fuzzing, 2,000 requests to real processes; FRAMES=20000, FULL=1, ROWS=S1,T26, FOR=10m
 	@$(PYTHON) scripts/environment.py --dev --page

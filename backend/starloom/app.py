@@ -39,9 +39,10 @@ from starloom.blobs.collection import Keeping as BlobKeeping
 from starloom.blobs.logs import AttemptLogs
 from starloom.clock import HubClock, follow_dates
 from starloom.core.retention import HistoryLimits
+from starloom.descriptors import raise_descriptors
 from starloom.edge import first_run, keys
 from starloom.edge.app import Edge, Files, build
-from starloom.edge.connections import Connections, Places, bounds_for, raise_descriptors
+from starloom.edge.connections import Connections, Places, bounds_for
 from starloom.edge.fanout import Fanout
 from starloom.edge.hub import Hub
 from starloom.edge.lan import LanListener, LanPlace

@@ -254,11 +254,11 @@ class Agent:
         # A report leaves only when the ledger has it; a turn that has not been put down yet wakes the writer again.
         return [] if self._turn is not None else list(self.outbox.unsent())
 
-    def alive(self) -> Alive:
-        # Figures travel with what is said anyway: a hub with very many devices hears no message more.
+    def beside_alive(self) -> list[Frame]:
         figures, self._figures = self._figures, None
-        if figures is not None:
-            self._push([figures])
+        return [figures] if figures is not None else []
+
+    def alive(self) -> Alive:
         return Alive(running=core.running_refs(self.state), sent_ms=int(self._clock() * 1000))
 
     def _push(self, frames: list[Frame]) -> bool:

@@ -116,13 +116,17 @@ class Enrollment(Record, frozen=True, kw_only=True):
 
     `replaces` is the device whose name and labels this one takes when it is let in, and which is revoked then.
     `labels` are those that the device asks for; a person who approves it gives them to it.
+    A code for several devices is a pairing of its own, open until `devices` of them have `used` it; each of these has a
+    pairing with its own words, whose `code_of` names that of the code.
     """
 
     attempts: int = 0
     code_hash: str
+    code_of: str = ""
     created_ms: int
     demo: bool = False
     device: str | None = None
+    devices: int = 1
     expires_ms: int
     id: str
     key: str | None = None
@@ -136,4 +140,5 @@ class Enrollment(Record, frozen=True, kw_only=True):
     reason: str = ""
     replaces: str = ""
     state: str = "open"
+    used: int = 0
     words: str = ""

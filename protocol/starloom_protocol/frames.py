@@ -285,10 +285,14 @@ class Cancel(Frame, frozen=True, kw_only=True, tag="cancel"):
 
 
 class Renew(Frame, frozen=True, kw_only=True, tag="renew"):
-    """Answers one `alive`: the leases that go on, and those that this agent no longer has."""
+    """Answers one `alive`: the leases that go on, and those that this agent no longer has.
+
+    An agent that runs nothing needs to say `alive` only every `idle_s`, since version 3; 0: as the welcome says.
+    """
 
     gone: list[LeaseRef] = []
     granted: list[LeaseRef]
+    idle_s: float = 0
     sent_ms: int
 
 

@@ -28,6 +28,7 @@ FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {
     ("challenge", "key_share"): 3,
     ("challenge", "signature"): 3,
     ("hello", "key_share"): 3,
+    ("renew", "idle_s"): 3,
 }
 """(tag of the frame, name of the field) -> the version it came with; absent means version 1."""
 

@@ -60,8 +60,12 @@ THREATS = (
     Threat(
         "S5",
         "codes of enrollment guessed or replayed",
-        "80 bits, one use, ten minutes, limits",
-        ("tests/edge/test_joining.py::test_a_code_is_good_for_one_device_and_ten_minutes",),
+        "80 bits, one use or as many as asked for, ten minutes or an end of a week at the most, limits",
+        (
+            "tests/edge/test_joining.py::test_a_code_is_good_for_one_device_and_ten_minutes",
+            "tests/edge/test_joining.py::test_a_code_for_several_devices_lets_in_as_many_and_no_more",
+            "tests/edge/test_joining.py::test_a_code_for_several_devices_ends_by_time_and_by_its_owner",
+        ),
     ),
     Threat(
         "T1",

@@ -19,7 +19,9 @@ _NOW_WITHIN: Final = 2
 
 def vital_lines(vitals: dict[str, Any], device: str) -> list[str]:
     """Return a line for each figure that was heard, in the order in which the page shows them."""
-    heard: dict[str, list[int | None]] = next((item["lines"] for item in vitals["items"] if item["device"] == device), {})
+    heard: dict[str, list[int | None]] = next(
+        (item["lines"] for item in vitals["items"] if item["device"] == device), {}
+    )
     said = []
     for vital, (title, unit) in _TITLES.items():
         points = heard.get(vital) or []

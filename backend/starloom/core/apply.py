@@ -22,6 +22,7 @@ from starloom_protocol.entities import (
     Dependency,
     GroupRecord,
     Head,
+    Offer,
     Question,
     Record,
     RuleRecord,
@@ -477,6 +478,8 @@ def load(shard: Shard, stream_name: str, seq: int, entities: dict[str, Record]) 
         if kind == "task" and isinstance(stream, Constellation):
             set_ranks(stream)
         for key, record in by_kind.get(kind, ()):
+            if isinstance(record, Offer):
+                record = shard.fleet.tool_sets.share(record)
             put(shard, stream, kind, key, record)
     stream.seq = seq
     shard.journal.clear()

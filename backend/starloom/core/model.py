@@ -6,9 +6,10 @@ Nothing iterates a set; maps keep insertion order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from starloom.core.tool_sets import ToolSets
 from starloom_protocol.approval_records import Standing
 from starloom_protocol.ask_records import DeviceAsks
 from starloom_protocol.entities import (
@@ -242,7 +243,8 @@ class Constellation(Stream):
 
 
 class Fleet(Stream):
-    """Devices and what they offer, and schedules; `used` counts slots, `tools` is each device's offer by tool name.
+    """Devices and what they offer, and schedules; `used` counts slots, `tools` is each device's offer by tool name,
+    held once for all devices that offer the same (`tool_sets`).
 
     `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge; `freed`
     rises with every slot that becomes free;
@@ -269,6 +271,7 @@ class Fleet(Stream):
         "standing",
         "stop_waits",
         "stopping",
+        "tool_sets",
         "tools",
         "used",
     )
@@ -290,7 +293,8 @@ class Fleet(Stream):
         self.faults = 0
         self.hedges: dict[str, dict[tuple[str, str], None]] = {}
         self.by_name: dict[str, str] = {}
-        self.tools: dict[str, dict[str, ToolOffer]] = {}
+        self.tools: dict[str, Mapping[str, ToolOffer]] = {}
+        self.tool_sets = ToolSets()
         self.used: dict[str, int] = {}
         self.freed = 0
         self.holders: dict[str, dict[tuple[str, str], None]] = {}

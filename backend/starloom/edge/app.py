@@ -76,6 +76,26 @@ class Edge:
     relay: Relay | None = None
 
 
+AIP = "/aip/v1"
+
+
+class _Devices:
+    """Hands the socket of a device to its endpoint past the routing, whose layers would stay around it while it lasts.
+
+    They are several kilobytes for each of thousands of devices, and a call for each message.
+    """
+
+    def __init__(self, app: ASGIApp, aip: AipEndpoint) -> None:
+        self._app = app
+        self._aip = aip
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket" and scope["path"] == AIP:
+            await self._aip(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
 class _Through:
     """Puts a finished layer under the next one."""
 
@@ -150,7 +170,7 @@ def build(
             tickets=hub.tickets,
         )
     )
-    router.routes.append(WebSocketRoute("/aip/v1", aip))
+    router.routes.append(WebSocketRoute(AIP, aip))
     router.routes.append(WebSocketRoute(V1 + "/live", live))
     repeats = Repeats(hub.monotonic_s)
     wheels = Wheels(files.wheels, files.wheel_sources)
@@ -186,6 +206,7 @@ def build(
         part.add_to(router)
     problems.install(app)
     hub.access.on_revoked.append(hub.fanout.close_token)
+    app.add_middleware(_Devices, aip=aip)
     relay: Relay | None = None
     if hub.standing is not None and hub.peers is not None:
         # Starlette makes layers late; this one must be known, so that it can be cut.

@@ -509,9 +509,11 @@ export interface Device {
 export interface Enrollment {
   attempts?: number;
   code_hash: string;
+  code_of?: string;
   created_ms: number;
   demo?: boolean;
   device?: string | null;
+  devices?: number;
   expires_ms: number;
   id: string;
   key?: string | null;
@@ -525,6 +527,7 @@ export interface Enrollment {
   reason?: string;
   replaces?: string;
   state?: string;
+  used?: number;
   words?: string;
 }
 
@@ -1235,6 +1238,7 @@ export interface Renew {
   t: "renew";
   gone?: LeaseRef[];
   granted: LeaseRef[];
+  idle_s?: number;
   sent_ms: number;
 }
 

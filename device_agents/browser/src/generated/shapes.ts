@@ -243,6 +243,7 @@ export const HUB_SHAPES: Record<string, readonly Field[]> = {
   renew: [
     {"name": "gone", "kind": {"list": {"struct": "LeaseRef"}}, "default": []},
     {"name": "granted", "kind": {"list": {"struct": "LeaseRef"}}},
+    {"name": "idle_s", "kind": "float", "default": 0, "since": 3},
     {"name": "sent_ms", "kind": "int"},
   ],
   ack: [
