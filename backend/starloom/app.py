@@ -172,8 +172,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             )
 
         async def went_back() -> None:
-            for viewer in fanout.viewers():
-                viewer.cut("overloaded", "the log went back; connect again")
+            fanout.begin_anew("the log went back; connect again")
             await fill_views(store, fanout, access, fleet, others)
 
         async def changed() -> None:

@@ -170,6 +170,7 @@ class Scale:
         )
 
     async def _idle(self) -> None:
+        await asyncio.sleep(min(SETTLE_S * 3, self.options.idle_s))  # the history and the heap have followed by then
         before = await self._all("say", ONLINE_S)
         began, used, busy = time.monotonic(), self.stack.cpu(), machine.Busy.now()
         await asyncio.sleep(self.options.idle_s)

@@ -12,7 +12,8 @@ import pytest
 
 from starloom.access.callers import Caller, Means
 from starloom.edge import live
-from starloom.edge.live import LiveClient, LiveParts
+from starloom.edge.fanout import Fanout
+from starloom.edge.live import LiveClient, LiveParts, Snapshots
 from starloom_protocol import frames as f
 from starloom_protocol.feed import Beside, Event, decode_event, encode_event, fold, state_hash
 from starloom_protocol.vocabulary import Role
@@ -218,14 +219,16 @@ class Stuck:
         self.sent.append(text)
 
 
-def a_client(world: World, drawn: Callable[[], Awaitable[None]] = at_once) -> tuple[LiveClient, Stuck]:
+def a_client(
+    world: World, drawn: Callable[[], Awaitable[None]] = at_once, caller: Caller | None = None
+) -> tuple[LiveClient, Stuck]:
     hub = world.hub
     parts = LiveParts(
         access=hub.access, drawn=drawn, fanout=hub.fanout, now_ms=hub.now_ms, reads=hub.reads, tickets=hub.tickets
     )
     socket = Stuck()
-    caller = Caller("p", "ann", Role.VIEWER, frozenset(), "t", Means.BEARER)
-    return LiveClient(parts, socket, caller), socket  # type: ignore[arg-type]
+    caller = caller or Caller("p", "ann", Role.VIEWER, frozenset(), "t", Means.BEARER)
+    return LiveClient(parts, socket, caller, Snapshots(parts.reads, parts.fanout)), socket  # type: ignore[arg-type]
 
 
 def an_event(stream: str, seq: int, note: str = "") -> bytes:
@@ -305,3 +308,57 @@ async def test_beside_is_bounded(world: World) -> None:
             client.take_beside(item, b"{}")
     assert len(client._lines) == live.BESIDE_MAX
     assert len(client._progress) == live.BESIDE_MAX
+
+
+class Reads:
+    """Counts how often the fleet is read; `during` is done while it is."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.during: Callable[[], None] = lambda: None
+
+    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]]:
+        assert stream == "fleet"
+        self.times += 1
+        await asyncio.sleep(0)
+        self.during()
+        return self.times, {}
+
+
+def changed(fanout: Fanout, stream: str, seq: int = 9) -> None:
+    event = Event(about="x", at_ms=1, by="engine", kind="x", puts={}, seq=seq, stream=stream)
+    fanout.publish(seq, [(event, b"{}")])
+
+
+async def test_the_fleet_is_read_once_for_all_pages_until_it_changes() -> None:
+    reads, fanout = Reads(), Fanout()
+    snapshots = Snapshots(reads, fanout)  # type: ignore[arg-type]
+    found = await asyncio.gather(*(snapshots.fleet() for _ in range(20)))
+    assert (reads.times, len(set(found))) == (1, 1)
+    changed(fanout, "c-1")
+    assert (await snapshots.fleet())[0] == 1
+    changed(fanout, "fleet")
+    assert (await snapshots.fleet())[0] == 2
+    fanout.begin_anew("another log")
+    assert (await snapshots.fleet())[0] == 3
+
+
+async def test_a_fleet_that_changed_while_it_was_read_is_read_again_for_the_next_page() -> None:
+    reads, fanout = Reads(), Fanout()
+    snapshots = Snapshots(reads, fanout)  # type: ignore[arg-type]
+    reads.during = lambda: changed(fanout, "fleet")
+    assert [(await snapshots.fleet())[0] for _ in range(2)] == [1, 2]
+
+
+async def test_one_person_may_have_two_hundred_pages_and_not_any_number(world: World) -> None:
+    pages = [await page(world) for _ in range(200)]
+    (viewer,) = {viewer.token for viewer in world.hub.fanout.viewers()}
+    caller = Caller("p", "ann", Role.VIEWER, frozenset(), viewer, Means.BEARER)
+    for _ in range(live.SOCKETS_PER_TOKEN_MAX - len(pages)):
+        world.hub.fanout.join(a_client(world, caller=caller)[0])
+    refused = await world.socket("/api/v1/live").open()
+    await refused.send_json({"t": "ticket", "ticket": await ticket(world)})
+    answer = await refused.receive_json()
+    assert (answer["t"], answer["code"]) == ("refuse", "rate_limited")
+    for one in pages:
+        await one.leave()

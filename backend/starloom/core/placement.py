@@ -123,10 +123,13 @@ def nearest(reasons: Collection[Reason | None]) -> Reason | None:
 
 def able(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[str]:
     """Return the devices that could do this work when free; demonstration devices only where no real one can."""
+    tools = fleet.tools
     fits = [
         device
         for device in fleet.devices.values()
-        if judge(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
+        # Most of a large fleet may not offer it, and that is quickly seen.
+        if tool in tools.get(device.id, ())
+        and judge(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
     ]
     real = [device for device in fits if not device.demo]
     return [device.id for device in (fits if selector != ANY or not real else real)]

@@ -44,6 +44,7 @@ class Fanout:
         self.ending = False
         """Whether the hub is about to end, so that no request waits for an event any more."""
         self.published = 0
+        self.begun = 0  # how often the log became another one
         self.pos = 0
         self.carry: Callable[[bytes], None] | None = None  # takes what is beside the log to the other hubs
 
@@ -69,6 +70,12 @@ class Fanout:
             if changed:
                 for flag in changed:
                     flag.set()
+
+    def begin_anew(self, reason: str) -> None:
+        """Cut every viewer, for the log is another one than it was."""
+        self.begun += 1
+        for viewer in self.viewers():
+            viewer.cut("overloaded", reason)
 
     def close_token(self, token: str) -> None:
         """Cut every viewer that was let in by this token."""

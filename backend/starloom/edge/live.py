@@ -67,6 +67,43 @@ class LiveParts:
     tickets: Tickets
 
 
+class Snapshots:
+    """The snapshot of the fleet as it stands, made once for all pages that ask for it before it changes.
+
+    A fleet of 10,000 devices takes several megabytes, and every page begins with it. Holds one stream only.
+    """
+
+    def __init__(self, reads: ReadPort, fanout: Fanout) -> None:
+        self._reads = reads
+        self._fanout = fanout
+        self._kept: tuple[int, bytes] | None = None
+        self._of = 0  # which beginning of the log it is of
+        self._changes = 0
+        self._making = asyncio.Lock()
+        fanout.listeners.append(self._hear)
+
+    def _hear(self, event: feed.Event) -> None:
+        if event.stream == feed.FLEET:
+            self._changes += 1
+            self._kept = None
+
+    async def fleet(self) -> tuple[int, bytes]:
+        """Return the number of the last event in it, and the message.
+
+        Raises:
+            Unavailable: the store does not answer.
+        """
+        async with self._making:
+            if self._kept is not None and self._of == self._fanout.begun:
+                return self._kept
+            begun, changes = self._fanout.begun, self._changes
+            seq, entities = await self._reads.entities(feed.FLEET) or (0, {})
+            made = (seq, await _made(feed.FLEET, seq, entities))
+            if changes == self._changes:
+                self._kept, self._of = made, begun
+            return made
+
+
 @dataclass(slots=True)
 class _Stream:
     """One subscription: events wait in `early` until the snapshot or the catch-up is queued."""
@@ -82,6 +119,7 @@ class LiveEndpoint:
     def __init__(self, parts: LiveParts) -> None:
         self._parts = parts
         self._proving = Proving()
+        self._snapshots = Snapshots(parts.reads, parts.fanout)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
@@ -90,7 +128,7 @@ class LiveEndpoint:
         code, reason = 1000, ""
         try:
             caller = await self._admit(socket, scope["client"][0] if scope.get("client") else "")
-            client = LiveClient(self._parts, socket, caller)
+            client = LiveClient(self._parts, socket, caller, self._snapshots)
             await client.serve()
         except Gone:
             pass
@@ -147,8 +185,9 @@ def read_request(data: str | bytes) -> feed.LiveRequest:
 class LiveClient:
     """One page: its subscriptions and what waits to be sent to it."""
 
-    def __init__(self, parts: LiveParts, socket: Socket, caller: Caller) -> None:
+    def __init__(self, parts: LiveParts, socket: Socket, caller: Caller, snapshots: Snapshots) -> None:
         self._parts = parts
+        self._snapshots = snapshots
         self._socket = socket
         self._caller = caller
         self._streams: dict[str, _Stream] = {}
@@ -245,20 +284,21 @@ class LiveClient:
                     self._put(_join(missed[start : start + EVENTS_A_MESSAGE]))
                 self._go_live(name, stream, last)
                 return
+            if name == feed.FLEET:
+                seq, raw = await self._snapshots.fleet()
+                self._put(raw)
+                self._go_live(name, stream, seq)
+                return
             found = await self._parts.reads.entities(name)
             gone = await self._parts.reads.gone(name) if found is None else None
         except Unavailable as error:
             self._resync(name, f"the store does not answer: {error}")
             return
-        if found is None and name != feed.FLEET:
+        if found is None:
             self._resync(name, "there is no such stream" if gone is None else words_of(name, gone))
             return
-        seq, entities = found or (0, {})
-        if len(entities) > THREAD_ABOVE_ENTITIES:
-            raw = await asyncio.to_thread(_snapshot, name, seq, entities)
-        else:
-            raw = _snapshot(name, seq, entities)
-        self._put(raw)
+        seq, entities = found
+        self._put(await _made(name, seq, entities))
         self._go_live(name, stream, seq)
 
     async def _reaches(self, name: str, last: int) -> bool:
@@ -380,6 +420,12 @@ def _messages(queue: list[bytes | tuple[str, bytes]]) -> list[bytes]:
 
 def _join(events: list[bytes]) -> bytes:
     return b'{"t":"events","events":[' + b",".join(events) + b"]}"
+
+
+async def _made(stream: str, seq: int, entities: dict[str, bytes]) -> bytes:
+    if len(entities) > THREAD_ABOVE_ENTITIES:
+        return await asyncio.to_thread(_snapshot, stream, seq, entities)
+    return _snapshot(stream, seq, entities)
 
 
 def _snapshot(stream: str, seq: int, entities: dict[str, bytes]) -> bytes:
