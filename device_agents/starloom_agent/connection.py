@@ -19,6 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 import starloom_agent
 from starloom_agent.dialling import Route
+from starloom_agent.heartbeat import Heartbeat
 from starloom_agent.identity import Identity, KeyShare, signed_by
 from starloom_agent.line import Line
 from starloom_protocol.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
@@ -42,11 +43,9 @@ from starloom_protocol.vocabulary import Code
 
 OPEN_TIMEOUT_S: Final = 15.0
 FRAMES_WAITING_MAX: Final = 2_000
-_SILENT_INTERVALS: Final = 4
 _MESSAGE_BYTES: Final = 900 * 1024
 _WRITE_BYTES: Final = 32 * 1024
 """Sending waits while the line has more than this to send."""
-_SILENT_LEAST_S: Final = 10.0
 _REFUSED_AGAIN_S: Final = 60.0
 _REFUSED_MOST_S: Final = 60.0
 """A hub that has not proved its key may ask for no longer pause than that."""
@@ -55,11 +54,6 @@ _FOR_GOOD: Final = frozenset({Code.BAD_SIGNATURE, Code.DEVICE_REVOKED, Code.UNKN
 _MAY_PASS_SLOWLY: Final = frozenset({Code.AGENT_TOO_OLD, Code.HUB_TOO_OLD})
 # A byte that a line has changed looks the same; said again and again it is so.
 _MAY_BE_THE_LINE: Final = frozenset({Code.BAD_SIGNATURE, Code.UNKNOWN_KEY})
-
-
-def quiet_after_s(interval_s: float, idle_s: float) -> float:
-    """Return how long the hub may be silent: four answers missed, or two where they are asked for seldom."""
-    return max(_SILENT_LEAST_S, _SILENT_INTERVALS * interval_s, 2 * idle_s + interval_s)
 
 
 class ConnectionEnded(Exception):
@@ -381,17 +375,15 @@ class Connection:
         return message
 
     async def _keep_alive(self, interval_s: float) -> None:
-        """Say `alive`: every interval while something runs, else as seldom as the hub of a large fleet asks for."""
-        said_at = self.clock()
+        beat = Heartbeat(interval_s, self.clock())
         while True:
             await asyncio.sleep(interval_s)
             alive, now = self.peer.alive(), self.clock()
-            idle_s = interval_s if alive.running else max(self._idle_s, interval_s)
-            quiet_s = quiet_after_s(interval_s, idle_s)
-            if now - self._heard_at > quiet_s:
+            running = bool(alive.running)
+            beat.idle_s = self._idle_s
+            if now - self._heard_at > (quiet_s := beat.lost_after_s(running=running)):
                 raise ConnectionEnded(f"nothing was heard from the hub for {quiet_s:g} s")
-            if now - said_at >= idle_s - interval_s / 2:
-                said_at = now
+            if beat.due(now, running=running):
                 self.push([*self.peer.beside_alive(), alive])
 
     def _some_waiting(self) -> list[Frame]:

@@ -179,12 +179,14 @@ class Wire(asyncio.Protocol):
                 self._transport.close()
 
     def _say(self, frames: list[Frame]) -> None:
-        self._line.send_text(self._session.send(frames))
+        if self._line.state is State.OPEN:
+            self._line.send_text(self._session.send(frames))
+        else:
+            self._end("cut while it spoke")  # let in and cut in one go: there were too many at once
 
     def _opened(self) -> None:
-        if self._line.handshake_exc is not None or self._line.state is not State.OPEN:
-            # Refused, or let in and cut in one go: there were too many handshakes.
-            self._end(str(self._line.handshake_exc or "cut before it said hello"))
+        if self._line.handshake_exc is not None:
+            self._end(str(self._line.handshake_exc))
             return
         me, share = self._device.identity, self._share
         assert share is not None

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from starloom.edge import aip
+from starloom.edge import aip, links
 from starloom.edge.agent_version import VERSION
 from starloom_protocol import frames as f
 from starloom_protocol.entities import Offer
@@ -77,6 +77,32 @@ async def test_alive_is_answered_at_once(world: World) -> None:
     await agent.send(f.Alive(running=[dispatch.at, stray], sent_ms=77))
     renew = await agent.next(f.Renew)
     assert (renew.sent_ms, renew.granted, renew.gone) == (77, [dispatch.at], [stray])
+
+
+async def test_an_idle_device_is_told_how_seldom_it_may_speak(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    await agent.send(f.Alive(running=[], sent_ms=1))
+    assert (await agent.next(f.Renew)).idle_s == 0
+    monkeypatch.setattr(links, "IDLE_BEATS_S", 0.01)
+    await agent.send(f.Alive(running=[], sent_ms=2))
+    assert await agent.next(f.Renew) == f.Renew(granted=[], idle_s=100, sent_ms=2)
+
+
+async def test_only_an_answer_that_says_something_waits_for_the_proof(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await world.join("one")
+    await agent.connect(world)
+    await settle()
+    waiting: list[str] = []
+    monkeypatch.setattr(world.hub.inbox, "when_proved", lambda device, _then: waiting.append(device))
+    await agent.send(f.Alive(running=[], sent_ms=1))
+    assert (await agent.next(f.Renew)).sent_ms == 1
+    stray = f.LeaseRef(attempt=9, constellation="c-none", incarnation=1, task="t")
+    await agent.send(f.Alive(running=[stray], sent_ms=2))
+    await settle()
+    assert waiting == [agent.id]
 
 
 async def test_a_wrong_signature_is_refused(world: World) -> None:
