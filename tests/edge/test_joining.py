@@ -180,14 +180,14 @@ async def test_a_code_for_several_devices_lets_in_as_many_and_no_more(world: Wor
     _, code = await code_of(world, preapproved=True, devices=3, ends_in_s=3_600, label="node", profile_most="observe")
     agents = [Agent(f"machine-{number}") for number in range(3)]
     async with world.client("") as device, world.client() as owner:
-        beyond = await device.post("/agent/join", json=agents[0].ask(code, profile="operate"))
+        beyond = await device.post("/agent/join", json=agents[0].ask(code) | {"profile": "operate"})
         assert (beyond.status_code, beyond.json()["code"]) == (403, "forbidden")
         for agent in agents:
-            joined = (await device.post("/agent/join", json=agent.ask(code, profile="observe"))).json()
+            joined = (await device.post("/agent/join", json=agent.ask(code) | {"profile": "observe"})).json()
             assert (joined["state"], joined["device"]) == ("approved", agent.id)
-            again = (await device.post("/agent/join", json=agent.ask(code, profile="observe"))).json()
+            again = (await device.post("/agent/join", json=agent.ask(code) | {"profile": "observe"})).json()
             assert again == joined
-        used_up = await device.post("/agent/join", json=Agent("late").ask(code, profile="observe"))
+        used_up = await device.post("/agent/join", json=Agent("late").ask(code) | {"profile": "observe"})
         assert (used_up.status_code, used_up.json()["code"]) == (403, "bad_code")
         assert "3 devices have used this code" in used_up.json()["reason"]
         pairings = (await owner.get("/api/v1/enrollments")).json()

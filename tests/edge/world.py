@@ -206,8 +206,8 @@ class Agent:
         self.ws: Ws | None = None
         self.inbox: list[f.Frame] = []
 
-    def ask(self, code: str, profile: str = "work") -> dict[str, Any]:
-        return {"code": code, "key": self.key, "name": self.name, "os": "linux", "profile": profile}
+    def ask(self, code: str) -> dict[str, Any]:
+        return {"code": code, "key": self.key, "name": self.name, "os": "linux", "profile": "work"}
 
     def hello(self) -> f.Hello:
         return f.Hello(
