@@ -174,7 +174,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     counted = _NUMBER_WORDS.get(kind_words[0], int(kind_words[0]) if kind_words[0].isdigit() else 0)
     if counted > 1 and len(kind_words) > 1:
         return _so_many(counted, " ".join(kind_words[1:]), able)
-    found = _of_class(kind, able, guess=len(words) < len(text.split()))
+    found = of_class(kind, able, guess=len(words) < len(text.split()))
     if many:
         return _several(found) if found else Taken(reason=f"there are no {' '.join(kind_words)} here")
     if len(found) == 1:
@@ -182,7 +182,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     if found:
         names = tuple(device.name for device in found)
         return Taken(reason=f"{text} may be {' or '.join(names)}", choices=names)
-    unable = [device for device in _of_class(kind, fleet.devices, guess=False) if device not in able]
+    unable = [device for device in of_class(kind, fleet.devices, guess=False) if device not in able]
     if len(unable) == 1:
         return _unable(unable[0], param, able)
     return _unknown(text, kind, able)
@@ -191,7 +191,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
 def _named(named: DeviceSeen, param: ParamDoc, fleet: FleetView) -> Taken:
     """Return the device that has this very name; where it lacks the tools and its kind has them, a person chooses."""
     able = fleet.able(param.needs)
-    alike = [] if named in able else _of_class(singular(named.name.casefold()), able, guess=False)
+    alike = [] if named in able else of_class(singular(named.name.casefold()), able, guess=False)
     if not alike:
         return Taken({"name": named.name})
     return _unable(named, param, [*alike, *(device for device in able if device not in alike)])
@@ -225,7 +225,7 @@ def _together(parts: list[Taken]) -> Taken:
 def _so_many(count: int, words: str, able: Sequence[DeviceSeen]) -> Taken:
     """Return `two machines` where there are just two that can; among more, a person chooses."""
     kind = singular(words)
-    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else _of_class(kind, able)
+    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
     names = tuple(device.name for device in found)
     if len(found) == count:
         return Taken({"any": [{"name": name} for name in names]})
@@ -234,7 +234,7 @@ def _so_many(count: int, words: str, able: Sequence[DeviceSeen]) -> Taken:
     )
 
 
-def _of_class(kind: str, devices: Sequence[DeviceSeen], *, guess: bool = True) -> list[DeviceSeen]:
+def of_class(kind: str, devices: Sequence[DeviceSeen], *, guess: bool = True) -> list[DeviceSeen]:
     """Return the devices of a class. `guess` False: a bare word names a device, so nobody is taken for it."""
     named = _CLASSES.get(_class_of(kind), (frozenset({kind}), frozenset[str]()))
     words, systems = named[0] | {kind} | _KINDS.get(_class_of(kind), frozenset()), named[1]

@@ -23,7 +23,9 @@ export type {
   Offer,
   Overlap,
   PendingAsk,
+  Priority,
   Profile,
+  Purpose,
   Question,
   Reason,
   RuleRecord,
@@ -38,6 +40,7 @@ export type {
   Tone,
   Version,
 } from "../generated/protocol.ts";
+export { PRIORITY_WORDS, PURPOSE_WORDS } from "../generated/protocol.ts";
 
 import type { Event as GeneratedEvent } from "../generated/protocol.ts";
 

@@ -11,10 +11,10 @@ import { msOf } from "../link/endpoints.ts";
 import type { Problem } from "../link/rest.ts";
 import { author } from "../model/words.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
+import { RecipeFacts } from "../panels/RecipeCard.tsx";
 import { Slots } from "../panels/Slots.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
-import { RecipeFacts } from "./Recipes.tsx";
 
 const TYPING_MS = 250;
 const REFRESH_MS = 3000;

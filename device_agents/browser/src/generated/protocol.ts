@@ -70,6 +70,10 @@ export const REPEATABILITY_WORDS: readonly Repeatability[] = ["pure", "idempoten
 export type Profile = "observe" | "files" | "work" | "operate";
 export const PROFILE_WORDS: readonly Profile[] = ["observe", "files", "work", "operate"];
 
+/** The purpose of a recipe, as the gallery sorts them. */
+export type Purpose = "backup" | "files" | "health" | "upkeep" | "build";
+export const PURPOSE_WORDS: readonly Purpose[] = ["backup", "files", "health", "upkeep", "build"];
+
 /** Who holds a token. An assistant asks for work and decides nothing: its words come from a model. */
 export type PrincipalKind = "person" | "program" | "assistant";
 export const PRINCIPAL_KIND_WORDS: readonly PrincipalKind[] = ["person", "program", "assistant"];
