@@ -596,6 +596,7 @@ export interface Head {
   paused_since_ms?: number;
   plan_hash?: string | null;
   policy?: Policy;
+  priority?: Priority | null;
   recipe?: string | null;
   request?: string;
   results?: ResultSpec[];

@@ -1,6 +1,6 @@
 /** Every REST endpoint that the page uses, with its shape. The hub's OpenAPI is the authority. */
 import type { Fields } from "../model/rows/document.ts";
-import type { Attention, Call, Head, Purpose, Question, StreamEvent } from "../model/types.ts";
+import type { Attention, Call, Head, Priority, Purpose, Question, StreamEvent } from "../model/types.ts";
 import type { Rest } from "./rest.ts";
 
 export interface SessionDocument {
@@ -256,6 +256,8 @@ export interface Submission {
   plan_hash?: string;
   name?: string;
   labels?: Record<string, string>;
+  /** Before or after one's other constellations; without it the plan's own. */
+  priority?: Priority;
 }
 
 /** A constellation that was waited for; `answer` is there once it has ended. */

@@ -9,8 +9,10 @@ import { useSettled } from "../app/settled.ts";
 import type { Preview, RecipeDocument, RecipeVersionRow, Submission } from "../link/endpoints.ts";
 import { msOf } from "../link/endpoints.ts";
 import type { Problem } from "../link/rest.ts";
+import type { Priority } from "../model/types.ts";
 import { author } from "../model/words.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
+import { PrioritySelect } from "../panels/PriorityChoice.tsx";
 import { RecipeFacts } from "../panels/RecipeCard.tsx";
 import { Slots } from "../panels/Slots.tsx";
 import { Modal } from "../ui/Modal.tsx";
@@ -66,12 +68,13 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
   );
   const shown = stamp && !preview.problem ? preview.value : null;
   const grants = shown ? grantsOf(shown) : [];
+  const [priority, setPriority] = useState<Priority | null>(null);
   const [key, setKey] = useState(() => crypto.randomUUID());
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
   useEffect(() => {
     setKey(crypto.randomUUID());
     setRefused(null);
-  }, [stamp]);
+  }, [stamp, priority]);
   const blocked = old
     ? "This is an older version; the newest one runs."
     : missing.length
@@ -84,7 +87,10 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
   const run = async () => {
     setRunning(true);
     try {
-      const made = await hub.submit({ ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}) }, key);
+      const made = await hub.submit(
+        { ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}), ...(priority ? { priority } : {}) },
+        key,
+      );
       go(`/constellations/${made.id}`);
     } catch (error) {
       setRefused(asProblem(error));
@@ -156,6 +162,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
       <div className="launch">
         {shown ? <Facts preview={shown} /> : <span className="dim">{blocked}</span>}
         <span className="grow" />
+        <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
         <Button
           asks
           large
