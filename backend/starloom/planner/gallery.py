@@ -280,8 +280,8 @@ def _links(plan: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> list[
         group = task.get("for_each")
         sources = [group.get("from"), group.get("same")] if isinstance(group, dict) else []
         inputs = task.get("inputs")
-        for given in inputs.values() if isinstance(inputs, dict) else ():
-            sources.append(given.get("from") if isinstance(given, dict) else None)
+        given = list(inputs.values()) if isinstance(inputs, dict) else []
+        sources += [one.get("from") for one in given if isinstance(one, dict)]
         found.update({(source, str(task["id"])): None for source in sources if source in known})
     for item in plan.get("dependencies", []):
         if isinstance(item, dict) and item.get("from") in known and item.get("to") in known:

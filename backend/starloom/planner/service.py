@@ -21,6 +21,7 @@ from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, RecipeVersion
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
 
 
 class Planning:
@@ -49,7 +50,7 @@ class Planning:
         recipe = self._catalogue.get(name)
         if recipe is None:
             known = ", ".join(recipe.name for recipe in self._catalogue.all())
-            reason = f"there is no recipe {name[:64]!r}; there are {known}"
+            reason = f"there is no recipe {quoted(name[:64])}; there are {known}"
             return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, place="recipe", reason=reason)])
         return plan_recipe(recipe, params, self._fleet())
 

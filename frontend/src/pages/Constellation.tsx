@@ -167,7 +167,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const final = over;
   const idle =
     !final &&
-    present.some((view) => view.record?.reason === "busy") &&
+    present.some((view) => view.record?.state === "ready") &&
     !present.some((view) => view.shown.tone === "blue");
   const actions = constellationActions(workspace.hub, constellation);
   const retryAll = retryFailed(workspace.hub, constellation, failedTasks(model, fleet));

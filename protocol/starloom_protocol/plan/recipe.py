@@ -23,6 +23,7 @@ from starloom_protocol.plan.models import TASK_ID, Doc, Label, Name, refuse
 from starloom_protocol.plan.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
 from starloom_protocol.plan.signatures import Signature
 from starloom_protocol.vocabulary import Code, Effect, Purpose, Repeatability
+from starloom_protocol.wording import quoted
 
 RECIPE_FORMAT: Final = 1
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
@@ -30,13 +31,13 @@ _SLOT: Final = re.compile(r"\{([^{}]*)\}")
 
 def _param_type(value: str) -> str:
     if value not in PARAM_TYPES:
-        raise refuse(f"{value[:40]!r} is none of {', '.join(sorted(PARAM_TYPES))}")
+        raise refuse(f"{quoted(value[:40])} is none of {', '.join(sorted(PARAM_TYPES))}")
     return value
 
 
 def _recipe_name(value: str) -> str:
     if not TASK_ID.fullmatch(value):
-        raise refuse(f"{value[:80]!r} is no name of a recipe", "It has 1 to 64 of a-z 0-9 _ -.")
+        raise refuse(f"{quoted(value[:80])} is no name of a recipe", "It has 1 to 64 of a-z 0-9 _ -.")
     return value
 
 
