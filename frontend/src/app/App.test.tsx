@@ -104,7 +104,7 @@ describe("Home", () => {
         .getAttribute("href"),
     ).toContain("way=phone");
     expect(within(start).getByRole("link", { name: /how are my machines/ })).toBeTruthy();
-    const next = await screen.findByRole("region", { name: "Next on the clock" });
+    const next = await screen.findByRole("region", { name: "Scheduled next" });
     expect(within(next).getByText("Nightly backup")).toBeTruthy();
     expect(within(next).getByText("Sun 29 Mar 02:30")).toBeTruthy();
     expect(await faultsOfAxe()).toEqual([]);

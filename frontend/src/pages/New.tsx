@@ -227,7 +227,7 @@ function UnderstoodLine(props: {
       .filter((phrase) => !phrase.includes("{"));
     return (
       <div className="under">
-        <span className="dim">Plain words. What fits a recipe is shown here as you type.</span>
+        <span className="dim">Plain words. A recipe that fits is shown here as you type.</span>
         {phrases.slice(0, 3).map((phrase) => (
           <Link
             key={phrase}

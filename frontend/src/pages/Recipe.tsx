@@ -122,7 +122,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
           {recipe.built_in === false ? "Change it in rows" : "Make your own from it"}
         </Button>
         <Button icon="clock" onClick={() => go(`/schedules?add=1&recipe=${recipe.name}`)}>
-          Put on a clock
+          Schedule it
         </Button>
         <Button icon="down_to" onClick={() => download(`${recipe.name}.yaml`, recipe.text)}>
           Export
@@ -189,7 +189,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
           <div className="row">
             <Button onClick={() => setRemoving(false)}>Keep it</Button>
             <Button kind="bad" onClick={() => void remove()}>
-              Remove
+              Remove the recipe
             </Button>
           </div>
         </Modal>
