@@ -4,7 +4,7 @@ HERE   := .venv/bin/python
 HOME_DIR ?= .starloom
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui storm
+.PHONY: help run dev environment environment-dev test check gen sim chaos e2e bench guard seeded-bugs soak demo-check explore words fair-share walk bench-ui bench-scale storm wheels
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -63,6 +63,9 @@ bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live a
 	@$(PYTHON) scripts/environment.py --dev --page
 	@exec $(HERE) -m tests.bench.ui $(if $(SIZES),--sizes $(SIZES)) $(if $(BESIDE),--beside $(BESIDE)) $(if $(filter 0,$(JUDGE)),--no-judge)
 
+bench-scale: environment-dev ## a hub beside a large fleet: memory, idle, the return after a kill; FLEET=10000 TOOLS=1 (offers of real agents), REDIS=redis://...
+	@exec $(HERE) -m tests.bench.scale --agents $(or $(FLEET),10000) --tools $(or $(TOOLS),0) $(if $(REDIS),--redis $(REDIS))
+
 guard: ## matrices of rights, the threat table, fuzzing, 2,000 requests to real processes; FRAMES=20000, FULL=1, ROWS=S1,T26, FOR=10m
 	@$(PYTHON) scripts/environment.py --dev --page
 	@FRAMES='$(FRAMES)' CASES='$(CASES)' REAL='$(REAL)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' FOR='$(FOR)' exec $(HERE) -m tests.guard.report
@@ -72,6 +75,10 @@ words: environment-dev ## requests in words against the recipes: what is taken, 
 
 seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the tests catch each; PROCESSES=2, BUG='words of one'
 	@exec $(HERE) -m tests.seeded_bugs.run --processes $(or $(PROCESSES),2) $(if $(BUG),'$(BUG)')
+
+wheels: ## the three wheels that are an installation without a clone, into build/wheels, and the lines that install them
+	@$(PYTHON) scripts/environment.py --dev --page
+	@exec $(HERE) scripts/wheels.py
 
 demo-check: environment-dev ## the sample in a temporary home, asserted
 	@exec $(HERE) -m starloom.lab.demo_check

@@ -39,9 +39,10 @@ from starloom.blobs.collection import Keeping as BlobKeeping
 from starloom.blobs.logs import AttemptLogs
 from starloom.clock import HubClock, follow_dates
 from starloom.core.retention import HistoryLimits
+from starloom.descriptors import raise_descriptors
 from starloom.edge import first_run, keys
 from starloom.edge.app import Edge, Files, build
-from starloom.edge.connections import Connections, Places, bounds_for, raise_descriptors
+from starloom.edge.connections import Connections, Places, bounds_for
 from starloom.edge.fanout import Fanout
 from starloom.edge.hub import Hub
 from starloom.edge.lan import LanListener, LanPlace
@@ -54,6 +55,7 @@ from starloom.edge.retained import Retained
 from starloom.edge.service import Gauge
 from starloom.edge.serving import Listener, server_config
 from starloom.edge.views import FleetView, Headlines, Others, QuestionsView, fill_views
+from starloom.edge.vitals import VitalLines
 from starloom.engine.finished import Keeping
 from starloom.engine.giving import Given
 from starloom.engine.loop import Engine
@@ -225,6 +227,8 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         desk = Desk(store, ScenarioRuns(built_in_folder() / "scenarios", clock.now_ms)) if settings.lab else None
         if desk is not None:
             stack.push_async_callback(desk.close)
+        vitals = VitalLines(clock.now_ms, (settings.peer_url or settings.url) if settings.shared else "")
+        fleet.on_revoked.append(lambda device: vitals.forget(device.id))
         hub = Hub(
             access=access,
             artifacts=blobs,
@@ -261,6 +265,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             standing=neighbours,
             tickets=Tickets(time.monotonic),
             vault=vault,
+            vitals=vitals,
         )
         edge = build(hub, _files(settings), gauges=_gauges(succession, store, clock, places.network))
         if edge.relay is not None:

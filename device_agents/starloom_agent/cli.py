@@ -20,7 +20,7 @@ from starloom_agent.connection import Address
 from starloom_agent.dialling import BadRoute
 from starloom_agent.home import AgentHome, Joined, NotJoined
 from starloom_agent.identity import load_or_make
-from starloom_agent.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, join, show
+from starloom_agent.join_command import DEFAULT_SLOTS, JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
 from starloom_agent.ledger import Ledger, LedgerFault
 from starloom_agent.locking import AlreadyRunning, running_pid
 from starloom_agent.offers import no_runner
@@ -42,7 +42,7 @@ from starloom_agent.tools import registry
 from starloom_protocol.vocabulary import Profile
 
 ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"
-EXIT_FAILED, EXIT_USAGE, EXIT_REFUSED = 1, 2, service.EXIT_REFUSED
+EXIT_FAILED, EXIT_USAGE, EXIT_REFUSED, EXIT_INTERRUPTED = 1, 2, service.EXIT_REFUSED, 130
 
 
 def say(text: str) -> None:
@@ -208,7 +208,7 @@ def upgrade(options: argparse.Namespace) -> int:
 
 def leave(options: argparse.Namespace) -> int:
     home = AgentHome.at(options.home)
-    ask = input if sys.stdin.isatty() and not options.keep else lambda _: ""
+    ask = answer_to if sys.stdin.isatty() and not options.keep else lambda _: ""
     leaving.leave(home, show, ask, purge=options.purge)
     return 0
 
@@ -370,5 +370,5 @@ def main(argv: list[str] | None = None) -> int:
         print(f"starloom-agent: {fault}", file=sys.stderr)
         return EXIT_FAILED
     except KeyboardInterrupt:
-        return EXIT_FAILED
+        return EXIT_INTERRUPTED
     return code

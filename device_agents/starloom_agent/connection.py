@@ -33,6 +33,7 @@ from starloom_protocol.frames import (
     LogChunk,
     Prove,
     Refuse,
+    Renew,
     Welcome,
 )
 from starloom_protocol.session import ProtocolFault, Session, Side, State
@@ -54,6 +55,11 @@ _FOR_GOOD: Final = frozenset({Code.BAD_SIGNATURE, Code.DEVICE_REVOKED, Code.UNKN
 _MAY_PASS_SLOWLY: Final = frozenset({Code.AGENT_TOO_OLD, Code.HUB_TOO_OLD})
 # A byte that a line has changed looks the same; said again and again it is so.
 _MAY_BE_THE_LINE: Final = frozenset({Code.BAD_SIGNATURE, Code.UNKNOWN_KEY})
+
+
+def quiet_after_s(interval_s: float, idle_s: float) -> float:
+    """Return how long the hub may be silent: four answers missed, or two where they are asked for seldom."""
+    return max(_SILENT_LEAST_S, _SILENT_INTERVALS * interval_s, 2 * idle_s + interval_s)
 
 
 class ConnectionEnded(Exception):
@@ -87,6 +93,10 @@ class Peer(Protocol):
         ...
 
     def alive(self) -> Alive: ...
+
+    def beside_alive(self) -> list[Frame]:
+        """Return what travels with the next `alive`, so that a hub with very many devices hears no message more."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -126,6 +136,7 @@ class Connection:
     _answering: bool = False
     _packed: bytes | None = None
     _heard_at: float = 0.0
+    _idle_s: float = 0.0
     _bye: Bye | None = None
     _held_back: list[Frame] = field(default_factory=list)
 
@@ -328,6 +339,9 @@ class Connection:
     def _hear(self, line: Line, message: bytes) -> None:
         frames = self.session.receive(message)
         self._heard_at = self.clock()
+        for frame in frames:
+            if type(frame) is Renew:
+                self._idle_s = frame.idle_s
         ending = next((index for index, frame in enumerate(frames) if isinstance(frame, ErrorFrame | Goaway)), None)
         if ending is not None:
             self.peer.received(frames[:ending])
@@ -367,12 +381,18 @@ class Connection:
         return message
 
     async def _keep_alive(self, interval_s: float) -> None:
-        quiet_s = max(_SILENT_LEAST_S, _SILENT_INTERVALS * interval_s)
+        """Say `alive`: every interval while something runs, else as seldom as the hub of a large fleet asks for."""
+        said_at = self.clock()
         while True:
             await asyncio.sleep(interval_s)
-            if self.clock() - self._heard_at > quiet_s:
+            alive, now = self.peer.alive(), self.clock()
+            idle_s = interval_s if alive.running else max(self._idle_s, interval_s)
+            quiet_s = quiet_after_s(interval_s, idle_s)
+            if now - self._heard_at > quiet_s:
                 raise ConnectionEnded(f"nothing was heard from the hub for {quiet_s:g} s")
-            self.push([self.peer.alive()])
+            if now - said_at >= idle_s - interval_s / 2:
+                said_at = now
+                self.push([*self.peer.beside_alive(), alive])
 
     def _some_waiting(self) -> list[Frame]:
         """Take what one message can hold; a chunk of log counts as if each character were escaped."""

@@ -36,10 +36,30 @@ def show(text: str) -> None:
     print(text, flush=True)
 
 
+def answer_to(question: str) -> str:
+    """Ask the person at this terminal; the end of the input (Ctrl-D) is an empty answer."""
+    try:
+        return input(question)
+    except EOFError:
+        show("")
+        return ""
+
+
 def ask_profile() -> Policy:
-    """Ask the person at this terminal; without a terminal the answer is `observe`."""
+    """Ask the person at this terminal; without a terminal the answer is `observe`.
+
+    Raises:
+        CannotDo: the input ended (Ctrl-D) before the person said what is allowed.
+    """
     if not sys.stdin.isatty():
         return Policy()
+    try:
+        return _asked_profile()
+    except EOFError:
+        raise CannotDo("the input ended before you said what the hub may do; nothing was joined") from None
+
+
+def _asked_profile() -> Policy:
     show("What may the hub do on this device?")
     profiles = list(Profile)
     for number, profile in enumerate(profiles, 1):
@@ -122,7 +142,7 @@ def enter(home: AgentHome, route: Route, asked: joining.Asked, policy: Policy, *
 def keep_running(home: AgentHome) -> None:
     """Start the agent now; on a terminal offer to start it with the computer."""
     if sys.stdin.isatty():
-        answer = input("Start it with this computer from now on? [Y/n]: ").strip().lower()
+        answer = answer_to("Start it with this computer from now on? [Y/n]: ").strip().lower()
         if answer in ("", "y", "yes"):
             try:
                 service.install(home, show, slots=DEFAULT_SLOTS)

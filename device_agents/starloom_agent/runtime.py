@@ -39,6 +39,7 @@ from starloom_agent.sandbox.levels import NOT_TRIED, Sandbox
 from starloom_agent.status_file import write_status
 from starloom_agent.tools import display
 from starloom_agent.tools.interface import Tool, ToolFailed
+from starloom_agent.vitals import VitalClock, read_vitals
 from starloom_protocol.frames import (
     BEGUN,
     Ack,
@@ -60,6 +61,7 @@ from starloom_protocol.frames import (
     ResultFrame,
     ResumePlan,
     UpdateAvailable,
+    VitalsFrame,
     Welcome,
 )
 from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Repeatability
@@ -120,6 +122,8 @@ class Agent:
         self.allowance = Allowance(home, self._tools.values(), sandbox, slots=settings.slots, say=say)
         self._clock = clock
         self._conditions = Conditions(clock, home.root)
+        self._vitals = VitalClock(clock)
+        self._figures: VitalsFrame | None = None
         self._leftovers = Leftovers(home.run / "detached.json")
         self.runners = Runners(settings.slots, say)
         self._calls: dict[LeaseRef, _Call] = {}
@@ -219,6 +223,7 @@ class Agent:
         self._status("online", f"session {welcome.session} as {welcome.device_name}")
         self._say(f"connected to {self._address.hub} as {welcome.device_name}, session {welcome.session}")
         self._told = None
+        self._vitals.begin()
         return [*self._begun_lately(), self.allowance.offer(), *self._conditions.greeting()]
 
     def _write_connection(self, data: bytes) -> None:
@@ -248,6 +253,10 @@ class Agent:
     def reports(self) -> list[Frame]:
         # A report leaves only when the ledger has it; a turn that has not been put down yet wakes the writer again.
         return [] if self._turn is not None else list(self.outbox.unsent())
+
+    def beside_alive(self) -> list[Frame]:
+        figures, self._figures = self._figures, None
+        return [figures] if figures is not None else []
 
     def alive(self) -> Alive:
         return Alive(running=core.running_refs(self.state), sent_ms=int(self._clock() * 1000))
@@ -574,6 +583,7 @@ class Agent:
             self._tell_asks()
             self._leftovers.sweep()
             await self._look_around()
+            await self._tell_vitals()
             self._tell_conditions()
             if self._connection_file is not None:
                 self._write_connection(self._connection_file)
@@ -593,6 +603,11 @@ class Agent:
             self._push([self.allowance.offer()])
             self._say(f"the display is {found}" if found else "the display is gone")
         self._display = found
+
+    async def _tell_vitals(self) -> None:
+        """Look how this device fares; the next `alive` takes it along, and what no hub took is old news by then."""
+        if self._link.connection is not None and self._vitals.is_due():
+            self._figures = await asyncio.to_thread(read_vitals, self.home.root)
 
     def _tell_asks(self) -> None:
         """Tell the hub what waits for the owner here, when that changed and the hub listens."""

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -92,6 +93,11 @@ def upgrade(home: AgentHome, say: Say, wishes: Wishes) -> None:
     joined = home.joined()
     environments = Environments(home)
     if not environments.holds(Path(sys.prefix)):
+        if find_spec("starloom") is not None:
+            raise CannotUpgrade(
+                f"this agent runs from the hub's own environment {sys.prefix} and is upgraded with the hub: upgrade "
+                "that, then start it again"
+            )
         raise CannotUpgrade(
             f"this agent was not installed by join.py, it runs from {sys.prefix}; upgrade it in the way in which it "
             "was installed, such as: pipx upgrade starloom-agent"

@@ -7,6 +7,7 @@ import "./styles/requests.css";
 import "./styles/constellation.css";
 import "./styles/schedules.css";
 import "./styles/activity.css";
+import "./styles/devices.css";
 import "./styles/lab.css";
 import "./styles/narrow.css";
 import { createRoot } from "react-dom/client";

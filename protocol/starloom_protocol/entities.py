@@ -220,7 +220,8 @@ class TaskRecord(Record, frozen=True, kw_only=True):
 class GroupRecord(Record, frozen=True, kw_only=True):
     """Where a group stands; its children are the tasks whose spec names it.
 
-    `list_round` is the round of the task whose output is its list, as it was when the group expanded.
+    `list_round` is the round of the task whose output is its list, as it was when the group expanded. `until_ms`: it
+    waits at most until then for devices that are expected back (0: it does not).
     """
 
     cause: str | None = None
@@ -233,6 +234,7 @@ class GroupRecord(Record, frozen=True, kw_only=True):
     round: int = 1
     since_ms: int
     state: GroupState
+    until_ms: int = 0
 
 
 class Item(Record, frozen=True, kw_only=True):

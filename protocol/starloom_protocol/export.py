@@ -37,6 +37,7 @@ from starloom_protocol import (
     secret_records,
     session,
     spec_records,
+    vital_records,
     vocabulary,
 )
 from starloom_protocol.codec import MESSAGE_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, tag_of
@@ -73,6 +74,7 @@ def structs() -> list[type[msgspec.Struct]]:
         fleet_records,
         lab_records,
         history_records,
+        vital_records,
         entities,
         feed,
         edits,

@@ -76,7 +76,8 @@ class Device(Record, frozen=True, kw_only=True):
     While it drains, what may move is moved away at `drain_due_ms` (0: never). `aside` says why it is quarantined;
     `probing` lets it have one task all the same, to see whether it works again. `profile_most` is what its join code
     allowed; `over` says what of its present offer goes beyond that and was not taken over. `left`: it went away by its
-    own will, and is `revoked`, too.
+    own will, and is `revoked`, too. `expected_until_ms`: the hub that it was connected to ended, so it is expected back
+    until then.
     """
 
     aside: str = ""
@@ -85,6 +86,7 @@ class Device(Record, frozen=True, kw_only=True):
     drain_due_ms: int = 0
     drain_reason: str = ""
     draining: bool = False
+    expected_until_ms: int = 0
     id: str
     instance: str | None = None
     joined_ms: int
@@ -114,13 +116,17 @@ class Enrollment(Record, frozen=True, kw_only=True):
 
     `replaces` is the device whose name and labels this one takes when it is let in, and which is revoked then.
     `labels` are those that the device asks for; a person who approves it gives them to it.
+    A code for several devices is a pairing of its own, open until `devices` of them have `used` it; each of these has a
+    pairing with its own words, whose `code_of` names that of the code.
     """
 
     attempts: int = 0
     code_hash: str
+    code_of: str = ""
     created_ms: int
     demo: bool = False
     device: str | None = None
+    devices: int = 1
     expires_ms: int
     id: str
     key: str | None = None
@@ -134,4 +140,5 @@ class Enrollment(Record, frozen=True, kw_only=True):
     reason: str = ""
     replaces: str = ""
     state: str = "open"
+    used: int = 0
     words: str = ""

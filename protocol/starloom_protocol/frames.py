@@ -177,6 +177,23 @@ class ConditionFrame(Frame, frozen=True, kw_only=True, tag="condition"):
     facts: dict[str, str]
 
 
+VITALS_EVERY_S: Final = 20.0
+"""How often an agent says its figures: more often than the hub keeps a point, so that none is missed by a late word."""
+
+
+class VitalsFrame(Frame, frozen=True, kw_only=True, tag="vitals"):
+    """How this device fares now, in figures that nobody decides by; -1: it cannot tell. Since version 3.
+
+    `load_percent` is the load of the last minute in percent of all its processors, the others are what is used.
+    `battery_percent` is the charge.
+    """
+
+    battery_percent: int = -1
+    disk_percent: int = -1
+    load_percent: int = -1
+    memory_percent: int = -1
+
+
 class AsksFrame(Frame, frozen=True, kw_only=True, tag="asks"):
     """All that this device asks its owner now; the latest wins. Since version 2.
 
@@ -268,10 +285,14 @@ class Cancel(Frame, frozen=True, kw_only=True, tag="cancel"):
 
 
 class Renew(Frame, frozen=True, kw_only=True, tag="renew"):
-    """Answers one `alive`: the leases that go on, and those that this agent no longer has."""
+    """Answers one `alive`: the leases that go on, and those that this agent no longer has.
+
+    An agent that runs nothing needs to say `alive` only every `idle_s`, since version 3; 0: as the welcome says.
+    """
 
     gone: list[LeaseRef] = []
     granted: list[LeaseRef]
+    idle_s: float = 0
     sent_ms: int
 
 
@@ -363,6 +384,7 @@ AgentFrame = (
     | LogChunk
     | Progress
     | ConditionFrame
+    | VitalsFrame
     | AsksFrame
     | LedgerReport
     | FactsFrame

@@ -28,12 +28,13 @@ FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {
     ("challenge", "key_share"): 3,
     ("challenge", "signature"): 3,
     ("hello", "key_share"): 3,
+    ("renew", "idle_s"): 3,
 }
 """(tag of the frame, name of the field) -> the version it came with; absent means version 1."""
 
 _LATE: Final = frozenset(tag for tag, _ in FIELDS_SINCE)
 
-FRAMES_SINCE: Final[Mapping[str, int]] = {"answer": 2, "asks": 2}
+FRAMES_SINCE: Final[Mapping[str, int]] = {"answer": 2, "asks": 2, "vitals": 3}
 """tag of the frame -> the version it came with; absent means version 1. Whoever sends one asks `knows` first."""
 
 

@@ -123,6 +123,16 @@ class DeviceFact(StrEnum):
     SUSPENDING = "suspending"
 
 
+class Vital(StrEnum):
+    """The figures of a device that the hub keeps for an hour, as a line each. The hub measures `latency_ms` itself."""
+
+    BATTERY_PERCENT = "battery_percent"
+    DISK_PERCENT = "disk_percent"
+    LATENCY_MS = "latency_ms"
+    LOAD_PERCENT = "load_percent"
+    MEMORY_PERCENT = "memory_percent"
+
+
 class Effect(StrEnum):
     """What a tool may do to the world."""
 

@@ -51,7 +51,7 @@ class Clone:
 
     @contextmanager
     def running(self, text: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-        """Type lines in a terminal where they stay, and press Ctrl-C at the end of the block."""
+        """Type lines in a terminal where they stay, and press Ctrl-C at the end of the block if they still run."""
         parent = os.getpid()
         with log.open("wb") as out:
             process = subprocess.Popen(
@@ -66,8 +66,9 @@ class Clone:
             )
         try:
             yield process
-            os.killpg(process.pid, signal.SIGINT)
-            process.wait(60 * SLOWER)
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGINT)
+                process.wait(60 * SLOWER)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

@@ -46,6 +46,9 @@ class _Idle:
     def reports(self) -> list[Frame]:
         return []
 
+    def beside_alive(self) -> list[Frame]:
+        return []
+
     def alive(self) -> Alive:
         return Alive(running=[], sent_ms=int(time.monotonic() * 1000))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 import httpx
+import psutil
 
 from starloom.cli.agents import LocalAgent, join, until_online
 from starloom.cli.client import Client
@@ -78,6 +79,21 @@ class Stack:
             machine.stop([self.hub])
 
     async def _start(self) -> None:
+        await self.start_hub()
+        address = read_local(self.home)
+        if address is None:
+            raise BenchFailed(f"the hub left no address in its home: {self.hub.tail() if self.hub else ''}")
+        self.address = address
+        client = Client(address)
+        try:
+            await asyncio.gather(*(self._start_agent(client, number) for number in range(self.agents)))
+            if self.agents:
+                await until_online(client, [f"bench-{number}" for number in range(self.agents)], within_s=ONLINE_S)
+        finally:
+            client.close()
+
+    async def start_hub(self) -> None:
+        """Start the hub in its home, for the first time or again, and wait until it is ready."""
         environment = {
             "STARLOOM_HOME": str(self.home),
             "STARLOOM_PORT": str(self.port),
@@ -89,17 +105,12 @@ class Stack:
         self.hub = machine.start("hub", ["-m", self.hub_module], log, environment)
         await self._until_ready()
         self._redis = machine.children_named(self.hub.pid, "valkey")
-        address = read_local(self.home)
-        if address is None:
-            raise BenchFailed(f"the hub left no address in its home: {self.hub.tail()}")
-        self.address = address
-        client = Client(address)
-        try:
-            await asyncio.gather(*(self._start_agent(client, number) for number in range(self.agents)))
-            if self.agents:
-                await until_online(client, [f"bench-{number}" for number in range(self.agents)], within_s=ONLINE_S)
-        finally:
-            client.close()
+
+    def kill_hub(self) -> None:
+        """End the hub with SIGKILL; its Redis and its agents stay."""
+        assert self.hub is not None
+        self.hub.process.kill()
+        self.hub.process.wait()
 
     async def _start_agent(self, client: Client, number: int) -> None:
         name = f"bench-{number}"
@@ -161,6 +172,9 @@ class Stack:
     def hub_rss_bytes(self) -> int:
         assert self.hub is not None
         return machine.rss_bytes(self.hub.pid)
+
+    def redis_rss_bytes(self) -> int:
+        return sum(machine.rss_bytes(pid) for pid in self._redis if psutil.pid_exists(pid))
 
     def agent_rss_bytes(self) -> list[int]:
         return [machine.rss_bytes(program.pid) for program in self.agent_programs]

@@ -131,7 +131,8 @@ class Weather:
         self._found("tracebacks", self._tracebacks())
 
     def _tracebacks(self) -> list[str]:
-        logs = [path for path in (self._stack.home / "logs").iterdir() if not path.name.startswith("worker")]
+        """Return the last lines of each traceback in the logs of processes; folders there hold the words of tasks."""
+        logs = [path for path in (self._stack.home / "logs").glob("*.log") if not path.name.startswith("worker")]
         return [f"{path.name}: {text}" for path in logs for text in last_lines(path.read_text(errors="replace"))]
 
     def _found(self, kind: str, sentences: list[str]) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +17,13 @@ import pytest
 from starloom.cli import tunnels
 from tests.installation import Installation
 from tests.waiting import SLOWER, until
+
+IN_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Makes the terminal the program's own, so that Ctrl-C typed there reaches it."""
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +82,79 @@ def test_leaving_tells_the_hub_and_removes_everything(service: Installation, tmp
     assert "Kept:" in agent(home, "leave", "--keep")
 
 
-def test_a_hub_that_is_away_keeps_no_device(tmp_path: Path) -> None:
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    """The home of an agent whose hub is away."""
     home = tmp_path / "agent"
     home.mkdir()
     key = "aHVi" * 10 + "aGU="
     (home / "hub.json").write_text(json.dumps({"hub": "http://127.0.0.1:9", "hub_key": key, "name": "box"}))
+    (home / "mcp.toml").write_text("")
+    return home
+
+
+def test_a_hub_that_is_away_keeps_no_device(alone: Path) -> None:
+    home = alone
     said = agent(home, "leave", "--purge")
     assert "The hub could not be told: http://127.0.0.1:9 does not answer" in said
     assert "type: starloom device revoke box" in said
     assert f"{home} is gone." in said
     assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "removed"), [(b"y\n", 0, True), (b"\n", 0, False), (b"\x04", 0, False), (b"\x03", 130, False)]
+)
+def test_a_terminal_is_asked_whether_the_rest_goes(alone: Path, typed: bytes, code: int, *, removed: bool) -> None:
+    """Yes, nothing, the end of input (Ctrl-D) and Ctrl-C; by then the device has left, whatever is answered."""
+    code_seen, screen = in_terminal(["leave", "--home", str(alone)], b"[y/N]: ", typed)
+    assert code_seen == code, screen
+    assert "Traceback" not in screen
+    assert f"Remove what is left in {alone} too (mcp.toml)?" in screen
+    assert alone.exists() is not removed
+    assert not (alone / "hub.json").exists()
+
+
+@pytest.mark.parametrize(("typed", "code"), [(b"\x04", 1), (b"\x03", 130)])
+def test_a_question_that_is_not_answered_joins_nothing(tmp_path: Path, typed: bytes, code: int) -> None:
+    home = tmp_path / "agent"
+    argv = ["join", "http://127.0.0.1:9", "AAAA-AAAA-AAAA-AAAA", "--home", str(home)]
+    code_seen, screen = in_terminal(argv, b"[1 observe]: ", typed)
+    assert code_seen == code, screen
+    assert "Traceback" not in screen
+    assert not home.exists()
+
+
+def in_terminal(argv: list[str], question: bytes, typed: bytes) -> tuple[int, str]:
+    """Run the agent's command in a terminal and type at its question; return its exit code and what was shown."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", IN_TERMINAL, sys.executable, "-m", "starloom_agent", *argv]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    try:
+        seen, asked = b"", 0
+        deadline = time.monotonic() + 60 * SLOWER
+        while True:
+            assert time.monotonic() < deadline, seen
+            ready, _, _ = select.select([ours], [], [], 1.0)
+            if ready and not (more := read(ours)):
+                break
+            seen += more if ready else b""
+            # Python does not notice a Ctrl-C between its question and its reading: it is pressed again.
+            if question in seen and (not asked or (not ready and typed == b"\x03")):
+                os.write(ours, typed)
+                asked += 1
+        return process.wait(60 * SLOWER), seen.decode()
+    finally:
+        os.close(ours)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def read(terminal: int) -> bytes:
+    """Read what a terminal shows; nothing once no program has its other end any more, which Linux tells as an error."""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""

@@ -59,6 +59,18 @@ def finish(driver: Driver) -> None:
             driver.result(dispatch, {"device": dispatch.device})
 
 
+def test_a_device_that_is_expected_back_is_told_of_only_after_that() -> None:
+    driver = looking()
+    nas = driver.shard.fleet.devices["d-nas"]
+    expected = msgspec.structs.replace(nas, expected_until_ms=driver.now_ms + 10_000)
+    load(driver.shard, FLEET, 0, {f"device/{nas.id}": expected})
+    fire(driver)
+    assert driver.shard.constellations["c1"].tasks["look.d-nas"].state == "ready"
+    driver.now_ms += 10_000
+    fire(driver)
+    assert driver.shard.constellations["c1"].tasks["look.d-nas"].state == "skipped"
+
+
 def test_a_device_that_is_off_is_told_of_at_once_and_its_row_is_handed_on() -> None:
     driver = looking()
     fire(driver)

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core import inputs as i
+from starloom.core.apply import put
 from starloom.core.consent import beyond
 from starloom.core.model import ShardSettings
 from starloom.core.scheduling import PLAN_BYTES_MOST
@@ -184,9 +185,10 @@ def clock_answer(clock: Clockwork, constellation: str, value: str) -> Any:
 def test_a_plan_that_became_risky_since_asks_though_nobody_was_asked_before() -> None:
     clock = Clockwork()
     clock.save(plan(task("a", tool="t.pure")))
-    for device, offer in list(clock.shard.fleet.tools.items()):
+    for device, offer in list(clock.shard.fleet.offers.items()):
         worse = ToolOffer(name="t.pure", repeatability=Repeatability.PURE, effects=[Effect.DESTROY])
-        clock.shard.fleet.tools[device] = {**offer, "t.pure": worse}
+        tools = [worse if tool.name == "t.pure" else tool for tool in offer.tools]
+        put(clock.shard, clock.shard.fleet, "offer", device, replace(offer, tools=tools))
     clock.turn_to("2026-06-01T01:00")
     asked = clock.shard.constellations[clock.firings()[0]].questions["approve-plan"]
     assert "nobody has approved it for this schedule" in asked.text

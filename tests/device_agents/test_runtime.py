@@ -23,6 +23,7 @@ from starloom_agent.policy_file import write_policy
 from starloom_agent.runtime import Agent, Settings
 from starloom_agent.tools import registry
 from starloom_protocol.frames import (
+    Alive,
     AsksFrame,
     Bye,
     Cancel,
@@ -40,6 +41,7 @@ from starloom_protocol.frames import (
     ResultFrame,
     Started,
     UpdateAvailable,
+    VitalsFrame,
 )
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
 from tests.device_agents.stand_in import HUB_KEY, HubStandIn, dispatch, lease
@@ -128,6 +130,17 @@ async def test_it_offers_what_it_has_and_echoes_without_the_ledger(bench: Bench)
     assert {"lab.echo", "shell.run"} <= {tool.name for tool in offer.offer.tools}
     assert "shell:run" in offer.offer.grants
     assert agent.ledger.state_of(order.at) == "unknown"
+
+
+async def test_it_says_how_it_fares_with_what_it_says_anyway_and_anew_to_each_hub(bench: Bench) -> None:
+    bench.start()
+    first = await bench.hub.until(lambda: next(iter(bench.hub.of(VitalsFrame)), None))
+    assert 0 <= first.load_percent <= 10_000
+    assert 0 < first.memory_percent <= 100
+    at = bench.hub.heard.index(first)
+    assert isinstance(bench.hub.heard[at + 1], Alive), "figures and `alive` are one message"
+    await bench.hub.cut()
+    await bench.hub.until(lambda: len(bench.hub.of(VitalsFrame)) > 1)
 
 
 async def test_what_comes_of_a_message_is_ready_when_it_was_read(bench: Bench) -> None:

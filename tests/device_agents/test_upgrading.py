@@ -62,9 +62,19 @@ def test_versions_are_compared_as_numbers() -> None:
     assert release_numbers("1.x") == release_numbers("") == release_numbers("1." + "9" * 7) == ()
 
 
-def test_an_agent_that_was_installed_otherwise_is_left_alone(home: AgentHome, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("beside_hub", "words"),
+    [
+        (False, r"not installed by join.py, it runs from /opt/other.*pipx upgrade starloom-agent"),
+        (True, r"the hub's own environment /opt/other and is upgraded with the hub"),
+    ],
+)
+def test_an_agent_that_was_installed_otherwise_is_left_alone(
+    home: AgentHome, monkeypatch: pytest.MonkeyPatch, words: str, *, beside_hub: bool
+) -> None:
     monkeypatch.setattr(sys, "prefix", "/opt/other")
-    with pytest.raises(CannotUpgrade, match=r"not installed by join.py, it runs from /opt/other"):
+    monkeypatch.setattr(upgrading, "find_spec", lambda _name: object() if beside_hub else None)
+    with pytest.raises(CannotUpgrade, match=words):
         upgrade(home, print, Wishes())
 
 

@@ -281,6 +281,8 @@ async def test_an_answer_that_nobody_reads_is_let_go() -> None:
 
 
 class Peer:
+    descriptors = 2
+
     """A connection as `Connections` holds it."""
 
     def __init__(self, address: str) -> None:
@@ -350,6 +352,29 @@ def test_descriptors_are_kept_back() -> None:
         assert 2 * bounds.connections_max + min(512, descriptors // 2) <= descriptors
         assert bounds.waiting_max <= max(bounds.connections_max // 2, 8)
     assert bounds_for(1).connections_max == 16
+
+
+async def test_a_socket_takes_half_the_place_of_a_request() -> None:
+    held = Connections(Bounds(connections_max=2, waiting_max=2))
+    sockets = [Peer("a") for _ in range(4)]
+    for socket_ in sockets:
+        socket_.descriptors = 1
+        assert held.enter(socket_)
+    assert not held.enter(Peer("b"))
+    held.leave(sockets[0])
+    assert not held.enter(Peer("b"))
+    held.leave(sockets[1])
+    held.leave(sockets[1])
+    assert held.enter(Peer("b"))
+    assert not held.enter(Peer("b"))
+
+
+def test_sockets_are_asked_less_often_where_there_are_many() -> None:
+    held = Connections(Bounds(connections_max=5_000))
+    assert held.ping_after_s == 20
+    for _ in range(4_000):
+        held.enter(Peer("a"))
+    assert held.ping_after_s == 80
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,9 @@ async def test_a_connection_takes_every_frame_but_those_of_the_handshake(world: 
     taken: list[set[type]] = []
     original = Connection.serve
 
-    async def serve(self: Connection) -> None:
-        taken.append(set(self._takes))
-        await original(self)
+    async def serve(self: Connection, hello: Hello) -> None:
+        taken.append(set(self.takes))
+        await original(self, hello)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Connection, "serve", serve)

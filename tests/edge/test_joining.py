@@ -174,3 +174,73 @@ def test_the_hub_key_is_kept_and_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not a hub key"):
         load_or_make(path)
     assert path.read_bytes() == b"short"
+
+
+async def test_a_code_for_several_devices_lets_in_as_many_and_no_more(world: World) -> None:
+    _, code = await code_of(world, preapproved=True, devices=3, ends_in_s=3_600, label="node", profile_most="observe")
+    agents = [Agent(f"machine-{number}") for number in range(3)]
+    async with world.client("") as device, world.client() as owner:
+        beyond = await device.post("/agent/join", json=agents[0].ask(code, profile="operate"))
+        assert (beyond.status_code, beyond.json()["code"]) == (403, "forbidden")
+        for agent in agents:
+            joined = (await device.post("/agent/join", json=agent.ask(code, profile="observe"))).json()
+            assert (joined["state"], joined["device"]) == ("approved", agent.id)
+            again = (await device.post("/agent/join", json=agent.ask(code, profile="observe"))).json()
+            assert again == joined
+        used_up = await device.post("/agent/join", json=Agent("late").ask(code, profile="observe"))
+        assert (used_up.status_code, used_up.json()["code"]) == (403, "bad_code")
+        assert "3 devices have used this code" in used_up.json()["reason"]
+        pairings = (await owner.get("/api/v1/enrollments")).json()
+        devices = (await owner.get("/api/v1/devices")).json()["items"]
+    (of_code,) = [item for item in pairings["items"] if not item["code_of"]]
+    assert (of_code["state"], of_code["devices"], of_code["used"]) == ("used", 3, 3)
+    each = [item for item in pairings["items"] if item["code_of"] == of_code["id"]]
+    assert sorted(item["device"] for item in each) == sorted(agent.id for agent in agents)
+    assert len({item["words"] for item in each}) == 3
+    assert sorted(item["name"] for item in devices) == ["node", "node-2", "node-3"]
+    assert [(row["code"], row["who"]) for row in pairings["refused"]] == [
+        ("bad_code", "late"),
+        ("forbidden", "machine-0"),
+    ]
+
+
+async def test_each_device_of_one_code_is_let_in_by_its_own_words(world: World) -> None:
+    code_id, code = await code_of(world, devices=5)
+    one, two = Agent("one"), Agent("two")
+    async with world.client("") as device, world.client() as owner:
+        asked = [(await device.post("/agent/join", json=agent.ask(code))).json() for agent in (one, two)]
+        assert [item["state"] for item in asked] == ["asking", "asking"]
+        assert asked[0]["enrollment"] not in (code_id, asked[1]["enrollment"])
+        assert asked[0]["words"] != asked[1]["words"]
+        await owner.post(f"/api/v1/enrollments/{asked[1]['enrollment']}/approve")
+        await owner.post(f"/api/v1/enrollments/{asked[0]['enrollment']}/deny", json={"reason": "not mine"})
+        states = [(await device.get(f"/agent/join/{item['enrollment']}")).json()["state"] for item in asked]
+        assert states == ["denied", "approved"]
+        assert (await owner.post(f"/api/v1/enrollments/{code_id}/approve")).status_code == 409
+        third = await device.post("/agent/join", json=Agent("three").ask(code))
+        assert third.json()["state"] == "asking"
+
+
+async def test_a_code_for_several_devices_ends_by_time_and_by_its_owner(world: World) -> None:
+    code_id, code = await code_of(world, preapproved=True, devices=5)
+    _, short = await code_of(world, preapproved=True, devices=5, ends_in_s=60)
+    async with world.client("") as device, world.client() as owner:
+        assert (await device.post("/agent/join", json=Agent("one").ask(code))).json()["state"] == "approved"
+        assert (await owner.post(f"/api/v1/enrollments/{code_id}/deny", json={"reason": "enough"})).status_code == 200
+        ended = await device.post("/agent/join", json=Agent("two").ask(code))
+        assert (ended.status_code, "enough" in ended.json()["reason"]) == (403, True)
+        await world.clock.advance(61_000)
+        late = await device.post("/agent/join", json=Agent("three").ask(short))
+        assert "too old" in late.json()["reason"]
+        assert len((await owner.get("/api/v1/devices")).json()["items"]) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"devices": 0}, {"devices": 10_001}, {"devices": 2, "name": "one"}, {"ends_in_s": 8 * 86_400}, {"ends_in_s": -1}],
+    ids=str,
+)
+async def test_a_code_for_several_devices_is_bounded(world: World, wrong: dict[str, object]) -> None:
+    async with world.client() as owner:
+        refused = await owner.post("/api/v1/enrollments", json=wrong)
+    assert refused.json()["code"] == "bad_request"

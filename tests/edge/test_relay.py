@@ -226,7 +226,13 @@ async def test_an_agents_socket_ends_at_the_owner() -> None:
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4409, "a newer session")
 
 
-READS = ("/api/v1/devices", "/api/v1/devices/d-1", "/api/v1/enrollments", "/api/v1/enrollments/e-1")
+READS = (
+    "/api/v1/devices",
+    "/api/v1/devices/d-1",
+    "/api/v1/enrollments",
+    "/api/v1/enrollments/e-1",
+    "/api/v1/vitals",
+)
 
 
 async def test_reads_that_the_owner_knows_better_are_its_own() -> None:

@@ -32,6 +32,7 @@ from starloom.edge.hub import Hub, Planner
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.views import FleetView, Headlines, Others, QuestionsView, fill_views
+from starloom.edge.vitals import VitalLines
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
 from starloom.planner.brief import Brief, brief
@@ -205,8 +206,8 @@ class Agent:
         self.ws: Ws | None = None
         self.inbox: list[f.Frame] = []
 
-    def ask(self, code: str) -> dict[str, Any]:
-        return {"code": code, "key": self.key, "name": self.name, "os": "linux", "profile": "work"}
+    def ask(self, code: str, profile: str = "work") -> dict[str, Any]:
+        return {"code": code, "key": self.key, "name": self.name, "os": "linux", "profile": profile}
 
     def hello(self) -> f.Hello:
         return f.Hello(
@@ -475,6 +476,7 @@ async def a_world(
             settings=chosen,
             tickets=Tickets(clock.monotonic_s),
             vault=vault,
+            vitals=VitalLines(clock.now_ms, "here"),
             drawn=at_once,
             given=engine.given,
         )

@@ -128,8 +128,8 @@ SILENT: Final = frozenset({"offer", "condition", "asks", "ping", "pong", "bye", 
 class EvilDevice(Attacker):
     """Joined as *observe* at most."""
 
-    def ask(self, code: str) -> dict[str, Any]:
-        return super().ask(code) | {"profile": "observe"}
+    def ask(self, code: str, profile: str = "observe") -> dict[str, Any]:
+        return super().ask(code, profile)
 
 
 class Stage:

@@ -56,8 +56,8 @@ class RealAgent(Agent):
         answer = client._http.post("/agent/join", json=self.ask(made["code"]))
         assert answer.json()["state"] == "approved", answer.text
 
-    def ask(self, code: str) -> dict[str, Any]:
-        return super().ask(code) | {"profile": self._profile}
+    def ask(self, code: str, profile: str = "") -> dict[str, Any]:
+        return super().ask(code, profile or self._profile)
 
     async def dial(self, world: Any) -> None:
         self.session = Session(Side.AGENT)

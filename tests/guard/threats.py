@@ -16,6 +16,7 @@ _LINKS = "tests/guard/test_links.py::"
 _RACE = "tests/guard/test_link_race.py::"
 _RUNNERS = "tests/guard/test_runners.py::"
 _ANSWERS = "tests/guard/test_hostile_answers.py::"
+_FIGURES = "tests/guard/test_lying_figures.py::"
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,12 @@ THREATS = (
     Threat(
         "S5",
         "codes of enrollment guessed or replayed",
-        "80 bits, one use, ten minutes, limits",
-        ("tests/edge/test_joining.py::test_a_code_is_good_for_one_device_and_ten_minutes",),
+        "80 bits, one use or as many as asked for, ten minutes or an end of a week at the most, limits",
+        (
+            "tests/edge/test_joining.py::test_a_code_is_good_for_one_device_and_ten_minutes",
+            "tests/edge/test_joining.py::test_a_code_for_several_devices_lets_in_as_many_and_no_more",
+            "tests/edge/test_joining.py::test_a_code_for_several_devices_ends_by_time_and_by_its_owner",
+        ),
     ),
     Threat(
         "T1",
@@ -416,6 +421,20 @@ THREATS = (
         ),
         part="a PDF is shown by the browser's own viewer, which no sandbox holds; a link pressed in a file in a "
         "tab of its own leads where it says",
+    ),
+    Threat(
+        "T52",
+        "a device lies about its figures: impossible ones, no numbers at all, a flood of them",
+        "each has a range, a device one point a step in lines of its own, all of them a bounded place in memory; "
+        "nothing is decided by them and nothing of them is written down",
+        (
+            _FIGURES + "test_t52_figures_that_cannot_be_leave_no_point_and_are_counted",
+            _FIGURES + "test_t52_what_is_no_figure_ends_the_connection",
+            _FIGURES + "test_t52_a_flood_takes_no_memory_no_event_and_touches_no_other_device",
+            _FIGURES + "test_t52_pongs_that_nobody_asked_for_are_no_latency",
+            "tests/edge/test_vitals.py::test_of_too_many_devices_those_heard_last_are_kept",
+        ),
+        part="a device may tell a wrong figure that could be, or answer late; its own line is wrong then",
     ),
 )
 OWN = {"test_matrix.py": "E3"}

@@ -95,6 +95,7 @@ AGENT: list[f.Frame] = [
     ERROR,
     f.AsksFrame(answers="hub", open=[ASK]),
     HELLO_3,
+    f.VitalsFrame(battery_percent=84, load_percent=140),
 ]
 HUB: list[f.Frame] = [
     CHALLENGE,

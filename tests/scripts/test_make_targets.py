@@ -26,9 +26,11 @@ SMALLEST = {
     "seeded-bugs": ("PROCESSES=1", "BUG=a result of another incarnation counts"),
     "bench": ("SMOKE=1",),
     "bench-ui": ("SIZES=20", "JUDGE=0"),
+    "bench-scale": ("FLEET=50",),
     "soak": ("TASKS=4000",),
     "demo-check": (),
     "words": (),
+    "wheels": (),
 }
 """Each ends with one line of JSON."""
 

@@ -418,6 +418,11 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         assert await ids(device="d1", before=(2, "c5")) == ["c3", "c1"]
         row = (await store.constellations(state="failed", text=None, device=None, before=None, limit=1))[0]
         assert (row.version, row.ended_ms, row.name) == (3, 9, "Other")
+        assert await store.device_work(["d0", "d1", "d9"], 1) == {
+            "d0": {"active": 1, "failed": 1},
+            "d1": {"active": 2},
+        }
+        assert await store.device_work(["d1"], 3) == {}
 
     # -- the inbox
 

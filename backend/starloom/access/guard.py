@@ -150,6 +150,8 @@ ROUTES: dict[tuple[str, str], Row] = {
     ("PATCH", V1 + "/devices/{device}"): _FLEET,
     ("POST", V1 + "/devices/{device}/{action}"): _FLEET,
     ("GET", V1 + "/capabilities"): _read(),
+    ("GET", V1 + "/vitals"): _read(),
+    ("GET", V1 + "/device-work"): _read(),
     ("GET", V1 + "/enrollments"): _FLEET,
     ("POST", V1 + "/enrollments"): _FLEET,
     ("GET", V1 + "/enrollments/{enrollment}"): _FLEET,
@@ -223,6 +225,7 @@ class Act(StrEnum):
     SESSION = "session"
     INPUT = "input"
     ALIVE = "alive"
+    FIGURES = "figures"
     BESIDE = "beside"
     CONTROL = "control"
 
@@ -239,6 +242,7 @@ FRAMES: dict[type[frames.Frame], Act] = {
     frames.LogChunk: Act.BESIDE,
     frames.Progress: Act.BESIDE,
     frames.ConditionFrame: Act.INPUT,
+    frames.VitalsFrame: Act.FIGURES,
     frames.AsksFrame: Act.INPUT,
     frames.LedgerReport: Act.INPUT,
     frames.FactsFrame: Act.INPUT,

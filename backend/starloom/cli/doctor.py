@@ -17,6 +17,7 @@ from starloom.cli.discovery import HubAddress, find
 from starloom.cli.fleet import UPGRADE
 from starloom.cli.problems import Problem
 from starloom.cli.style import size
+from starloom.descriptors import DESCRIPTORS_MOST, REQUEST_DESCRIPTORS, descriptors_allowed, requests_most
 from starloom.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom.store.database import Database, newest_revision, open_database, schema_of
 from starloom.store.embedded import find_server
@@ -27,6 +28,8 @@ from starloom_protocol.vocabulary import CODES
 
 DISK_LOW_BYTES = 500 * 1000 * 1000
 PAGES_WITHIN_S = 10.0
+SOCKETS_LEAST = 500
+"""Below this a hub of a household or a small team could run short; the usual hard limit allows thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[
     if settings is not None:
         findings.append(Finding("settings", True, "valid (see `starloom config show`)"))
         findings.extend(look(settings) for look in (_home, _disk))
+        findings.append(_open_files())
         findings.append(_history(settings, None if whole else PAGES_WITHIN_S))
         findings.extend(look(settings) for look in (_redis, _page, _model))
     return findings + _hub(hub, settings)
@@ -86,6 +90,14 @@ def _disk(settings: Settings) -> Finding:
     free = shutil.disk_usage(place).free
     told = f"{size(free)} free at {place}"
     return Finding("disk", free >= DISK_LOW_BYTES, told, "Free some space; history and artifacts need it.")
+
+
+def _open_files() -> Finding:
+    """Say how many devices and pages a hub could hold at once, by the open files that this system allows a process."""
+    sockets = requests_most(descriptors_allowed()) * REQUEST_DESCRIPTORS
+    told = f"enough for {sockets:,} devices and pages at once"
+    fix = f"For more raise the hard limit: LimitNOFILE={DESCRIPTORS_MOST} in the hub's unit, or `ulimit -Hn` as root."
+    return Finding("open files", sockets >= SOCKETS_LEAST, told, fix)
 
 
 def _history(settings: Settings, within_s: float | None) -> Finding:

@@ -10,6 +10,7 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.typed import say
 from starloom.cli.values import duration_s
+from starloom.cli.vital_text import vital_lines
 from starloom.program import on_device
 from starloom_protocol.frames import DISK_FULL
 from starloom_protocol.vocabulary import DeviceFact
@@ -90,12 +91,15 @@ def resolve(run: Invocation, device: str) -> dict[str, Any]:
 def show_device(run: Invocation, device: DeviceArgument) -> None:
     """Show a device: facts, grants, each tool with what it may do and why it is not available."""
     found = run.client.get(f"/devices/{resolve(run, device)['id']}")
+    vitals = run.client.get("/vitals", device=found["id"])
     if run.as_json:
-        run.emit(found)
+        run.emit({**found, "vitals": vitals})
         return
     print(f"{found['name']}  {found['id']}  {found['link']}  profile {found['profile']}")
     for line in _standing(found):
         say(f"  {line}")
+    for line in vital_lines(vitals, found["id"]):
+        print(f"  {line}")
     if found.get("labels"):
         print(f"  labels: {', '.join(found['labels'])}")
     offer = found.get("offer") or found

@@ -17,6 +17,7 @@ from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.typed import say
+from starloom.cli.values import duration_s
 from starloom_protocol.vocabulary import Profile
 
 
@@ -42,6 +43,17 @@ def enroll(
     replace: Annotated[
         str, typer.Option("--replace", metavar="DEVICE", help="It takes the name of this device, which is revoked.")
     ] = "",
+    devices: Annotated[
+        int, typer.Option("--devices", min=1, max=10_000, help="How many devices may join by this line.")
+    ] = 1,
+    ends_in: Annotated[
+        str, typer.Option("--ends-in", metavar="DURATION", help="How long it is good, such as 2h; default: 10 minutes.")
+    ] = "",
+    preapproved: Annotated[
+        bool,
+        typer.Option("--preapproved", help="They join without words to compare: whoever has the line is let in."),
+    ] = False,
+    end: Annotated[str, typer.Option("--end", metavar="ID", help="End a code before its time; nothing else.")] = "",
     qr: Annotated[bool, typer.Option("--qr", help="Also show the phone's page as a QR code.")] = False,
     wait: Annotated[
         bool | None, typer.Option("--wait/--no-wait", help="Stay and approve it here; default: on a terminal.")
@@ -74,6 +86,10 @@ def enroll(
     ] = True,
 ) -> None:
     """Add a device: print the line that joins it, or with --ssh bring the agent there."""
+    if end:
+        run.client.post(f"/enrollments/{end}/deny", {"reason": "its owner has ended the code"})
+        say("The code is ended; devices that have joined with it stay.")
+        return
     if ssh:
         _refuse_with_ssh(qr=qr, replace=replace)
         from starloom.cli.enrolling import Wanted
@@ -103,6 +119,12 @@ def enroll(
         body["replaces"] = resolve(run, replace)["id"]
     if not qr:
         require_agent_wheels(run.client)
+    if devices > 1:
+        body["devices"] = devices
+    if ends_in:
+        body["ends_in_s"] = duration_s(ends_in)
+    if preapproved:
+        body |= {"preapproved": True, "installs": True}
     made = run.client.create("/enrollments", body)
     if run.as_json:
         run.emit(made)
@@ -110,7 +132,11 @@ def enroll(
     _print_lines(made)
     if qr:
         _print_phone(made)
-    print(f"The code is good once, until {_until(made)}.")
+    times = "once" if devices == 1 else f"for {devices:,} devices"
+    print(f"The code is good {times}, until {_until(made)}.")
+    if devices > 1:
+        print(f"To end it before: starloom enroll --end {made['id']}")
+        return
     if wait is False or (wait is None and not (sys.stdin.isatty() and sys.stdout.isatty())):
         return
     _wait_for_device(run, str(made["id"]))

@@ -22,6 +22,7 @@ from starloom_protocol.entities import (
     Dependency,
     GroupRecord,
     Head,
+    Offer,
     Question,
     Record,
     RuleRecord,
@@ -37,6 +38,7 @@ from starloom_protocol.vocabulary import (
     CodeClass,
     Gate,
     GateState,
+    GroupState,
     Reason,
     TaskState,
 )
@@ -258,6 +260,10 @@ def _index_group(
     constellation.unfinished_top += now - was
     if was != now or new is None or old is None:
         shard.settled[constellation.name] = None
+    if new is not None and new.until_ms and new.state is GroupState.WAITING:
+        constellation.returning[key] = None
+    else:
+        constellation.returning.pop(key, None)
     if old is None or new is None or old.state is not new.state:
         _regate(shard, constellation, key)
         shard.touched[(constellation.name, key)] = None
@@ -472,6 +478,8 @@ def load(shard: Shard, stream_name: str, seq: int, entities: dict[str, Record]) 
         if kind == "task" and isinstance(stream, Constellation):
             set_ranks(stream)
         for key, record in by_kind.get(kind, ()):
+            if isinstance(record, Offer):
+                record = shard.fleet.tool_sets.share(record)
             put(shard, stream, kind, key, record)
     stream.seq = seq
     shard.journal.clear()

@@ -41,10 +41,10 @@ _DECIDING: dict[str, Any] = {
 
 
 def offers_in(fleet: Fleet) -> Offers:
-    """Return the look-up of offers over all devices of a fleet."""
+    """Return the look-up of offers over all devices of a fleet; what several offer alike is looked at once."""
 
     def of(tool: str) -> list[ToolOffer]:
-        return [tools[tool] for tools in fleet.tools.values() if tool in tools]
+        return [tools[tool] for tools in fleet.tool_sets.different() if tool in tools]
 
     return of
 

@@ -351,7 +351,14 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         expanded = bool(constellation.children.get(group))
         state = GroupState.EXPANDED if expanded else GroupState.WAITING
         opened = replace(
-            found, state=state, round=found.round + 1, cause=None, code=None, reason=None, since_ms=work.at_ms
+            found,
+            state=state,
+            round=found.round + 1,
+            cause=None,
+            code=None,
+            reason=None,
+            since_ms=work.at_ms,
+            until_ms=0,
         )
         work.emit(constellation, "round_opened", group, [("group", group, opened)], note=item.reason)
     if head.state not in (_STATE.ACTIVE, _STATE.PAUSED, _STATE.PLANNING):

@@ -19,7 +19,10 @@ class DeviceConnected(Input, frozen=True, kw_only=True, tag="device_connected"):
 
 
 class DeviceDisconnected(Input, frozen=True, kw_only=True, tag="device_disconnected"):
+    """The connection of a session is gone. `hub_ended`: with the hub that held it, so the device is not at fault."""
+
     device: str
+    hub_ended: bool = False
     reason: str
     session: int
 

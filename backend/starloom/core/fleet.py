@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core import conditions, draining, hedging, owner_asks, recovery, room
+from starloom.core import conditions, draining, hedging, owner_asks, recovery, returning, room
 from starloom.core.asking import ask_again
 from starloom.core.attempts import dispatch_of
 from starloom.core.effects import CloseDevice, SendQuery
@@ -83,6 +84,8 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     wrong = name_fault(item.name, most=63)
     if wrong is not None:
         raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
+    if enrollment.devices > 1:
+        enrollment = _use_of(work, enrollment, item)
     before = _replaced(work, enrollment)
     asking = replace(
         enrollment,
@@ -90,12 +93,15 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         device=item.device,
         key=item.key,
         labels=before.labels if before is not None else _labels(item.labels),
-        name=before.name if before is not None else _free_name(work, enrollment.label or item.name),
+        name=before.name if before is not None else _free_name(work, enrollment.label or item.name, enrollment.used),
         os=item.os,
         words=item.words,
         attempts=enrollment.attempts + 1,
     )
-    work.emit(shard.fleet, "enrollment_asked", enrollment.id, [("enrollment", enrollment.id, asking)])
+    puts: list[Put] = [("enrollment", enrollment.id, asking)]
+    if enrollment.code_of:
+        puts.insert(0, ("enrollment", enrollment.code_of, _used_once_more(work, enrollment.code_of)))
+    work.emit(shard.fleet, "enrollment_asked", enrollment.id, puts)
     if enrollment.preapproved:
         # Nobody sees what it asks for, so it gets no labels but those of the device whose place it takes.
         _approve(work, asking if before is not None else replace(asking, labels=[]), item.profile)
@@ -104,9 +110,30 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     )
 
 
-def _free_name(work: Work, wanted: str) -> str:
+def _use_of(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
+    """Return the pairing of one device with a code for several, which nobody but the device and the owner can name."""
+    if any(pairing.code_of == code.id and pairing.device == item.device for pairing in _open_pairings(work)):
+        raise Refusal(fault(Code.CONFLICT, "this key has asked with this code already"))
+    return replace(
+        code, code_hash="", code_of=code.id, created_ms=work.at_ms, devices=1, id=f"e-{item.id}", used=code.used + 1
+    )
+
+
+def _used_once_more(work: Work, code: str) -> Enrollment:
+    """Return the pairing of a code for several devices after one more; the last one closes it."""
+    found = work.shard.fleet.enrollments[code]
+    used = found.used + 1
+    return replace(found, state="used" if used >= found.devices else "open", used=used)
+
+
+def _open_pairings(work: Work) -> Iterator[Enrollment]:
+    return (found for found in work.shard.fleet.enrollments.values() if found.state == "asking")
+
+
+def _free_name(work: Work, wanted: str, used: int = 0) -> str:
+    """Return a name that no device has; of devices with one code `used` is how many there were, to begin from."""
     names = work.shard.fleet.by_name
-    name, number = wanted, 2
+    name, number = wanted, max(2, used)
     while name in names:
         name, number = f"{wanted}-{number}", number + 1
     return name
@@ -130,7 +157,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         key=enrollment.key or "",
         labels=enrollment.labels,
         link_since_ms=work.at_ms,
-        name=_free_name(work, enrollment.name),
+        name=_free_name(work, enrollment.name, enrollment.used),
         os=enrollment.os,
         profile=profile,
         profile_most=enrollment.profile_most,
@@ -175,6 +202,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
     new_ledger = device.ledger is not None and device.ledger != item.ledger
     online = replace(
         room.untold(device),
+        expected_until_ms=0,
         link=DeviceLink.ONLINE,
         link_since_ms=work.at_ms,
         session=device.session + 1,
@@ -198,6 +226,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
                 entries.append({"action": "resend", "at": at})
                 # Only its ledger can say that it was never begun.
                 work.order(SendQuery(attempts=[at], device=device.id))
+    returning.came_back(work)
     draining.greet(work, online)
     ask_again(work, device.id)
     work.answer(
@@ -236,7 +265,8 @@ def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
         work.ignore("a newer session has taken over")
         return
     conditions.woke(work, device)
-    offline = replace(device, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
+    until_ms = work.at_ms + work.shard.settings.return_ms if item.hub_ended else 0
+    offline = replace(device, expected_until_ms=until_ms, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     _put_device(work, "device_offline", offline, note=item.reason)
 
 
@@ -256,6 +286,7 @@ def on_offer(work: Work, item: OfferReceived) -> None:
     profile, offer, over = held_to(device.profile_most, device.name, item.profile, item.offer)
     if known == offer and (device.os, device.profile, device.over) == (item.os, profile, over):
         return
+    offer = work.shard.fleet.tool_sets.share(offer)
     changed = replace(device, os=item.os, over=over, profile=profile)
     _put_device(work, "device_offer", changed, over, also=[("offer", device.id, offer)])
     if over and over != device.over:

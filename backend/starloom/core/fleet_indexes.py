@@ -29,11 +29,13 @@ def index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new:
     fleet.revision += 1
 
 
-def index_offer(_shard: Shard, fleet: Fleet, key: str, _old: Offer | None, new: Offer | None) -> None:
+def index_offer(_shard: Shard, fleet: Fleet, key: str, old: Offer | None, new: Offer | None) -> None:
     if new is not None:
-        fleet.tools[key] = {tool.name: tool for tool in new.tools}
+        fleet.tools[key] = fleet.tool_sets.take(new.tools)
     else:
         fleet.tools.pop(key, None)
+    if old is not None:
+        fleet.tool_sets.leave(old.tools)
     fleet.revision += 1
 
 

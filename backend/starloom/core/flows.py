@@ -28,17 +28,17 @@ class Offered(Mapping[str, Signature]):
 
     def __getitem__(self, tool: str) -> Signature:
         if tool not in self._known:
-            offers = [tools[tool] for tools in self._fleet.tools.values() if tool in tools]
+            offers = [tools[tool] for tools in self._fleet.tool_sets.different() if tool in tools]
             if not offers:
                 raise KeyError(tool)
             self._known[tool] = signature_of(offers)
         return self._known[tool]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({tool for tools in self._fleet.tools.values() for tool in tools})
+        return iter({tool for tools in self._fleet.tool_sets.different() for tool in tools})
 
     def __len__(self) -> int:
-        return len({tool for tools in self._fleet.tools.values() for tool in tools})
+        return len({tool for tools in self._fleet.tool_sets.different() for tool in tools})
 
 
 def flow_faults(

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from starloom.core import returning
 from starloom.core.attempts import ask_to_stop
 from starloom.core.gates import excused, fact, shut_cause, successes
 from starloom.core.graph import raise_ranks
@@ -101,7 +102,7 @@ def end_group(
 ) -> None:
     """Emit the end of a group; `list_round` where it ends over another list than it stood on."""
     record = constellation.groups[group]
-    ended = replace(record, state=state, reason=reason, cause=cause, code=code, since_ms=work.at_ms)
+    ended = replace(record, state=state, reason=reason, cause=cause, code=code, since_ms=work.at_ms, until_ms=0)
     if list_round is not None:
         ended = replace(ended, list_round=list_round)
     work.emit(constellation, kind, group, [("group", group, ended)], by="engine", note=note)
@@ -180,6 +181,8 @@ def _expand_over_devices(work: Work, constellation: Constellation, root: str, se
         and (told_of or device.link is DeviceLink.ONLINE)
         and selects(selector, device, fleet.tools.get(device.id, {}))
     ]
+    if returning.defer(work, constellation, root, selector):
+        return
     real = [device for device in fitting if not device.demo]
     chosen = real or fitting
     if not chosen:
@@ -229,7 +232,12 @@ def _expand(
             edges.extend(child_edges(constellation, member, child, item.key, number, expanded))
         state = GroupState.EXPANDED if items else GroupState.SUCCEEDED
         grown = replace(
-            constellation.groups[member], state=state, count=len(items), list_round=of_round, since_ms=work.at_ms
+            constellation.groups[member],
+            state=state,
+            count=len(items),
+            list_round=of_round,
+            since_ms=work.at_ms,
+            until_ms=0,
         )
         puts.append(("group", member, grown))
     if by_device is not None and by_device.in_turn and not keep:

@@ -6,9 +6,10 @@ Nothing iterates a set; maps keep insertion order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from starloom.core.tool_sets import ToolSets
 from starloom_protocol.approval_records import Standing
 from starloom_protocol.ask_records import DeviceAsks
 from starloom_protocol.entities import (
@@ -158,6 +159,7 @@ class Constellation(Stream):
         "rank",
         "ready",
         "relisting",
+        "returning",
         "rules",
         "rules_by_task",
         "served",
@@ -203,6 +205,7 @@ class Constellation(Stream):
         self.demands: dict[tuple[str, bytes], Demand] = {}
         self.served = 0
         self.relisting: dict[str, None] = {}
+        self.returning: dict[str, None] = {}
         self.lists: dict[str, dict[str, Dependency]] = {}
         self.rules_by_task: dict[str, dict[str, None]] = {}
         self.open_attempts: dict[str, None] = {}
@@ -240,7 +243,8 @@ class Constellation(Stream):
 
 
 class Fleet(Stream):
-    """Devices and what they offer, and schedules; `used` counts slots, `tools` is each device's offer by tool name.
+    """Devices and what they offer, and schedules; `used` counts slots, `tools` is each device's offer by tool name,
+    held once for all devices that offer the same (`tool_sets`).
 
     `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge; `freed`
     rises with every slot that becomes free;
@@ -267,6 +271,7 @@ class Fleet(Stream):
         "standing",
         "stop_waits",
         "stopping",
+        "tool_sets",
         "tools",
         "used",
     )
@@ -288,7 +293,8 @@ class Fleet(Stream):
         self.faults = 0
         self.hedges: dict[str, dict[tuple[str, str], None]] = {}
         self.by_name: dict[str, str] = {}
-        self.tools: dict[str, dict[str, ToolOffer]] = {}
+        self.tools: dict[str, Mapping[str, ToolOffer]] = {}
+        self.tool_sets = ToolSets()
         self.used: dict[str, int] = {}
         self.freed = 0
         self.holders: dict[str, dict[tuple[str, str], None]] = {}
@@ -432,6 +438,7 @@ class ShardSettings:
         "probe_most_ms",
         "quarantine_at",
         "refusals_most",
+        "return_ms",
         "rule_firings_most",
         "schedule_apart_ms",
         "schedules_most",
@@ -470,6 +477,7 @@ class ShardSettings:
         self.hedge_times = 3
         self.attempts_default = 3
         self.refusals_most = 10
+        self.return_ms = 10_000
         self.rule_firings_most = 100
         self.tasks_most = 10_000
         self.dependencies_most = 100_000

@@ -44,7 +44,8 @@ def due(constellation: Constellation, fleet: Fleet, spec: TaskSpec, record: Task
     if for_each is None or device is None:
         return None
     since_ms = device.link_since_ms if is_off(device) else now_ms
-    return _timer(constellation, spec, record, since_ms + max(for_each.after_s, 1) * 1000)
+    due_ms = since_ms + max(for_each.after_s, 1) * 1000
+    return _timer(constellation, spec, record, max(due_ms, device.expected_until_ms))
 
 
 def _timer(constellation: Constellation, spec: TaskSpec, record: TaskRecord, due_ms: int) -> ArmTimer:
@@ -66,7 +67,7 @@ def on_due(work: Work, constellation: Constellation, spec: TaskSpec, record: Tas
         work.ignore("the timer is stale")
         return
     may_go_on = constellation.head.state is ConstellationState.ACTIVE and queueable(record)
-    overdue_ms = work.at_ms - device.link_since_ms - for_each.after_s * 1000
+    overdue_ms = work.at_ms - max(device.link_since_ms + for_each.after_s * 1000, device.expected_until_ms)
     if not may_go_on or not is_off(device) or overdue_ms < 0:
         wait_ms = -overdue_ms if may_go_on and is_off(device) else max(for_each.after_s, 1) * 1000
         work.order(_timer(constellation, spec, record, work.at_ms + wait_ms))

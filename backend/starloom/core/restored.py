@@ -53,5 +53,5 @@ def _unrepeatable(fleet: Fleet, spec: TaskSpec) -> bool:
         return False
     if spec.repeatability is not None:
         return spec.repeatability not in REPEATABLE
-    offers = [offered[spec.tool] for offered in fleet.tools.values() if spec.tool in offered]
+    offers = [offered[spec.tool] for offered in fleet.tool_sets.different() if spec.tool in offered]
     return not offers or any(offer.repeatability not in REPEATABLE for offer in offers)

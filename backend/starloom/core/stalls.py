@@ -23,6 +23,8 @@ def is_stalled(constellation: Constellation) -> bool:
     state = constellation.head.state
     if state in FINAL_CONSTELLATION_STATES or state is ConstellationState.PAUSED:
         return False
+    if constellation.returning:
+        return False
     if constellation.open_attempts or constellation.ready or constellation.open_questions or constellation.unasked:
         return False
     return all(job.state == "done" for job in constellation.jobs.values())

@@ -32,6 +32,7 @@ from starloom.core import (
     remembered,
     requests,
     restored,
+    returning,
     review,
     schedules,
     scheduling,
@@ -251,6 +252,9 @@ def _on_timer(work: Work, item: TimerFired) -> None:
         return
     if item.kind in review.TIMERS:
         review.on_timer(work, item)
+        return
+    if item.kind == returning.TIMER:
+        returning.on_timer(work, item)
         return
     if item.kind == draining.TIMER:
         draining.on_timer(work, item)

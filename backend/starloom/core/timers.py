@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.core import approvals, draining, health, lab_faults, off_devices, review, tidying
+from starloom.core import approvals, draining, health, lab_faults, off_devices, returning, review, tidying
 from starloom.core.effects import ArmTimer
 from starloom.core.fences import absence_of, fence_after_ms
 from starloom.core.model import Constellation, Shard
@@ -31,6 +31,7 @@ def due_moments(shard: Shard) -> Iterator[ArmTimer]:
                 yield approvals.due_moment(constellation, question)
         yield from _of_tasks(work, constellation)
         yield from review.due_moments(constellation)
+        yield from returning.due_moments(constellation)
     yield from of_schedules(shard)
     yield from draining.due_moments(shard)
     yield from health.due_moments(shard)
@@ -47,6 +48,8 @@ def is_stale(shard: Shard, timer: ArmTimer) -> bool:
         return True
     if timer.kind == approvals.TIMER:
         return timer.entity not in constellation.open_questions
+    if timer.kind == returning.TIMER:
+        return timer.entity not in constellation.returning
     if timer.kind not in _OF_ATTEMPTS:
         return False
     record = constellation.tasks.get(timer.entity)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -26,6 +26,7 @@ from starloom.edge.links import Link, Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.problems import Problem
 from starloom.edge.shield import refuse_socket
+from starloom.edge.vitals import ASK_EVERY_S, VitalLines
 from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.store.port import Unavailable
@@ -35,6 +36,7 @@ from starloom_protocol.session import ProtocolFault, Session, Side, State
 from starloom_protocol.vocabulary import CODES, Code
 
 HANDSHAKES_MAX = 512
+"""Handshakes at once, each of about 30 KiB; of a large fleet, which comes back together, a quarter of its devices."""
 SCOPE = "device"
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -61,10 +63,12 @@ class AipParts:
     limits: Limits
     links: Links
     logs: LogWriter
+    monotonic_s: Callable[[], float]
     now_ms: Callable[[], int]
     received: Callable[[str], int]
     refusals: Refusals
     timings: AipTimings
+    vitals: VitalLines
     faults: dict[str, int] = field(default_factory=dict)
 
     def count(self, what: str) -> None:
@@ -93,7 +97,7 @@ class AipEndpoint:
         proved: Proved | None = None
         try:
             proved = await self._prove(socket, aip, address)
-            await Connection(self._parts, socket, aip, proved).serve()
+            await Connection(self._parts, socket, aip, proved).serve(proved.hello)
         except Gone as gone:
             reason = str(gone)
         except TimeoutError:
@@ -129,7 +133,8 @@ class AipEndpoint:
         return True
 
     async def _prove(self, socket: Socket, aip: Session, address: str) -> Proved:
-        async with self._proving.begun(address, self._parts.timings.handshake_s, HANDSHAKES_MAX):
+        most = max(HANDSHAKES_MAX, self._parts.handshake.devices // 4)
+        async with self._proving.begun(address, self._parts.timings.handshake_s, most):
             return await self._parts.handshake.run(socket, aip)
 
     async def _last_word(self, socket: Socket, aip: Session, last: f.Refuse | ProtocolFault) -> None:
@@ -153,32 +158,16 @@ class Connection:
         self._parts = parts
         self._socket = socket
         self._aip = aip
-        self._hello = proved.hello
         self._device = proved.device.id
         self._by = f"device:{self._device}"
         self._link = Link(self._device, aip, socket.write, socket.write_now, proved.channel)
         self._name = f"{self._device}/{self._link.http_token[:8]}/"
         self._post = parts.inbox.post
         self._count = 0
-        self._takes: dict[type[f.Frame], Callable[[Any], None]] = {
-            f.OfferFrame: self._offer,
-            f.Alive: self._alive,
-            f.Started: self._started,
-            f.ResultFrame: self._result,
-            f.Receipt: self._receipt,
-            f.LogChunk: self._log_chunk,
-            f.Progress: self._progress,
-            f.ConditionFrame: self._condition,
-            f.AsksFrame: self._asks,
-            f.LedgerReport: self._ledger,
-            f.FactsFrame: self._facts,
-            f.Bye: self._bye,
-            f.Ping: self._ping,
-            f.Pong: self._pong,
-            f.ErrorFrame: self._error,
-        }
+        self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
+        self._ask_at = 0.0
 
-    async def serve(self) -> None:
+    async def serve(self, hello: f.Hello) -> None:
         """Welcome the device and talk until either side ends.
 
         Raises:
@@ -187,15 +176,15 @@ class Connection:
         link, links = self._link, self._parts.links
         links.add(link)
         try:
-            await self._welcome()
+            await self._welcome(hello)
             await self._talk()
         finally:
             links.remove(link)
             if link.session:
                 self._disconnected()
 
-    async def _welcome(self) -> None:
-        hello, link, timings = self._hello, self._link, self._parts.timings
+    async def _welcome(self, hello: f.Hello) -> None:
+        link, timings = self._link, self._parts.timings
         connected = inputs.DeviceConnected(
             by=self._by,
             device=self._device,
@@ -266,7 +255,7 @@ class Connection:
 
     def _hear(self, message: str | bytes) -> None:
         for frame in self._aip.receive(message):
-            self._takes[type(frame)](frame)
+            self.takes[type(frame)](self, frame)
 
     def _disconnected(self) -> None:
         link = self._link
@@ -358,9 +347,21 @@ class Connection:
             # What still runs may still write its log, however much its device was given since.
             self._parts.links.has(self._device, (at.constellation, at.task, at.attempt))
         renew = self._parts.inbox.alive(self._device, frame.running, frame.sent_ms)
-        self._parts.inbox.when_proved(self._device, lambda: self._link.push([renew]))
+        idle_s = self._parts.links.idle_s
+        if idle_s > self._parts.timings.alive_interval_s:
+            renew = msgspec.structs.replace(renew, idle_s=idle_s)
+        said = [renew, *self._latency_question()]
+        if renew.granted or renew.gone:
+            self._parts.inbox.when_proved(self._device, lambda: self._link.push(said))
+        else:
+            # It renews nothing and ends nothing, so it needs no proof that the shard is still ours.
+            self._link.say(said)
 
     # -- beside the log
+
+    def _vitals(self, frame: f.VitalsFrame) -> None:
+        for _ in range(self._parts.vitals.take(self._device, frame)):
+            self._parts.count("vital_out_of_range")
 
     def _log_chunk(self, frame: f.LogChunk) -> None:
         frame = self._parts.given.log_chunk(frame)
@@ -397,8 +398,20 @@ class Connection:
     def _ping(self, frame: f.Ping) -> None:
         self._link.push([f.Pong(at_ms=frame.at_ms)])
 
+    def _latency_question(self) -> list[f.Ping]:
+        """Now and then, travelling with a renewal: how long an answer takes."""
+        now_s = self._parts.monotonic_s()
+        if now_s < self._ask_at:
+            return []
+        self._ask_at = now_s + ASK_EVERY_S
+        self._asked = (self._parts.now_ms(), now_s)
+        return [f.Ping(at_ms=self._asked[0])]
+
     def _pong(self, frame: f.Pong) -> None:
-        """Nothing depends on it: whether a device is there is told by `alive`."""
+        """Only the line of its latency depends on it: whether a device is there is told by `alive`."""
+        asked, self._asked = self._asked, None
+        if asked is not None and frame.at_ms == asked[0]:
+            self._parts.vitals.answered(self._device, self._parts.monotonic_s() - asked[1])
 
     def _bye(self, frame: f.Bye) -> None:
         self._link.closed_because = f"the agent said goodbye: {frame.reason[:200]}"
@@ -408,3 +421,23 @@ class Connection:
         _log.warning("device %s reports a fault of this hub: %s %s", self._device, frame.code, frame.reason[:500])
         self._link.closed_because = f"the agent reported {frame.code}: {frame.reason[:200]}"
         raise Gone(self._link.closed_because)
+
+    takes: ClassVar[Mapping[type[f.Frame], Callable[[Any, Any], None]]] = {
+        f.OfferFrame: _offer,
+        f.Alive: _alive,
+        f.Started: _started,
+        f.ResultFrame: _result,
+        f.Receipt: _receipt,
+        f.LogChunk: _log_chunk,
+        f.Progress: _progress,
+        f.ConditionFrame: _condition,
+        f.VitalsFrame: _vitals,
+        f.AsksFrame: _asks,
+        f.LedgerReport: _ledger,
+        f.FactsFrame: _facts,
+        f.Bye: _bye,
+        f.Ping: _ping,
+        f.Pong: _pong,
+        f.ErrorFrame: _error,
+    }
+    """What a connection does with each frame; one table for all of them, for there are thousands."""

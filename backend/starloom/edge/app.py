@@ -50,6 +50,7 @@ from starloom.edge.stopping import CutShort
 from starloom.edge.submit import Submit
 from starloom.edge.tab import Tab
 from starloom.edge.typed_here import TypedHere
+from starloom.edge.vital_routes import VitalRoutes
 from starloom.edge.wheels import Wheels
 from starloom.edge.why import WhyRoute
 
@@ -73,6 +74,26 @@ class Edge:
     app: FastAPI
     aip: AipEndpoint
     relay: Relay | None = None
+
+
+AIP = "/aip/v1"
+
+
+class _Devices:
+    """Hands the socket of a device to its endpoint past the routing, whose layers would stay around it while it lasts.
+
+    They are several kilobytes for each of thousands of devices, and a call for each message.
+    """
+
+    def __init__(self, app: ASGIApp, aip: AipEndpoint) -> None:
+        self._app = app
+        self._aip = aip
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket" and scope["path"] == AIP:
+            await self._aip(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 class _Through:
@@ -126,6 +147,7 @@ def build(
             limits=hub.limits,
             links=hub.links,
             logs=hub.logs,
+            monotonic_s=hub.monotonic_s,
             now_ms=hub.now_ms,
             received=hub.received,
             refusals=hub.refusals,
@@ -135,6 +157,7 @@ def build(
                 lease_grace_s=settings.scaled_lease_grace_s,
                 lease_ttl_s=settings.scaled_lease_ttl_s,
             ),
+            vitals=hub.vitals,
         )
     )
     live = LiveEndpoint(
@@ -147,7 +170,7 @@ def build(
             tickets=hub.tickets,
         )
     )
-    router.routes.append(WebSocketRoute("/aip/v1", aip))
+    router.routes.append(WebSocketRoute(AIP, aip))
     router.routes.append(WebSocketRoute(V1 + "/live", live))
     repeats = Repeats(hub.monotonic_s)
     wheels = Wheels(files.wheels, files.wheel_sources)
@@ -160,6 +183,7 @@ def build(
         EventRoutes(hub),
         Controls(hub, repeats, constellations),
         FleetRoutes(hub, repeats, wheels),
+        VitalRoutes(hub),
         Sessions(hub, repeats, here),
         BriefRoutes(hub, submit),
         Recipes(hub, repeats),
@@ -182,6 +206,7 @@ def build(
         part.add_to(router)
     problems.install(app)
     hub.access.on_revoked.append(hub.fanout.close_token)
+    app.add_middleware(_Devices, aip=aip)
     relay: Relay | None = None
     if hub.standing is not None and hub.peers is not None:
         # Starlette makes layers late; this one must be known, so that it can be cut.

@@ -14,8 +14,8 @@ from starloom_protocol.vocabulary import (
     FaultTarget,
     NotifyWhen,
     Overlap,
-    Priority,
     PrincipalKind,
+    Priority,
     Profile,
     Role,
 )
@@ -25,6 +25,11 @@ REASON_MAX = 1_000
 
 Reason = Annotated[str, StringConstraints(max_length=REASON_MAX)]
 Name = Annotated[str, StringConstraints(max_length=128)]
+
+JOINS_A_CODE_MOST = 10_000
+"""Devices of one code: as many as a hub holds (docs/self-hosting.md)."""
+CODE_LIFE_MOST_S = 7 * 86_400
+"""A rollout by a tool takes days at the most; a code that lies in its files for longer is one that leaks."""
 
 
 class Body(BaseModel):
@@ -187,6 +192,7 @@ class Enroll(Body):
     """`preapproved` lets the device in without comparing words: for devices of this very machine, or reached by ssh.
 
     `installs` says that it will want the agent's wheels all the same; `replaces` is the device whose name it takes.
+    `devices` of them may use the code, until `ends_in_s` is over (0: as the hub's settings say).
     """
 
     label: Name = ""
@@ -196,6 +202,8 @@ class Enroll(Body):
     demo: bool = False
     installs: bool = False
     replaces: Annotated[str, StringConstraints(max_length=64)] = ""
+    devices: Annotated[int, Field(ge=1, le=JOINS_A_CODE_MOST)] = 1
+    ends_in_s: Annotated[int, Field(ge=0, le=CODE_LIFE_MOST_S)] = 0
 
 
 class Join(Body):

@@ -17,22 +17,26 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from starloom.descriptors import REQUEST_DESCRIPTORS, requests_most
 from starloom.edge.problems import Problem
 from starloom_protocol.vocabulary import Code
 
 HEAD_BYTES_MAX: Final = 64 * 1024
 """More than this is refused as soon as it is read; the last piece read may bring a head above it to its end."""
-DESCRIPTORS_MOST: Final = 65_536
-DESCRIPTORS_KEPT: Final = 512
-"""Kept back for what the hub opens itself: history, Redis, logs, artifacts, and the owner's own connections."""
 LOCAL_MAX: Final = 64
+PING_AFTER_S: Final = 20.0
+PINGS_S: Final = 50
+"""How many sockets are asked a second whether they are there, at the most; a device of a large fleet speaks before."""
 FULL_AGAIN_AFTER_S: Final = 60.0
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`waiting_max` counts the connections of one address whose peer has to say or read something next."""
+    """`waiting_max` counts the connections of one address whose peer has to say or read something next.
+
+    `connections_max` counts requests, each with a file open beside its connection; a socket counts half of one.
+    """
 
     connections_max: int = 4_096
     waiting_max: int = 4_096
@@ -47,33 +51,17 @@ class Bounds:
 
 
 def bounds_for(descriptors: int) -> Bounds:
-    """Return the bounds of a process that may open so many files; a connection may hold one file beside itself."""
-    connections_max = max(16, (descriptors - min(DESCRIPTORS_KEPT, descriptors // 2)) // 2)
+    """Return the bounds of a process that may open so many files; a request may hold one file beside its connection."""
+    connections_max = requests_most(descriptors)
     return Bounds(connections_max=connections_max, waiting_max=min(4_096, max(8, connections_max // 2)))
-
-
-def raise_descriptors() -> int:
-    """Raise this process's limit of open files as far as it may; return it."""
-    try:
-        import resource
-    except ImportError:  # a system without such limits
-        return DESCRIPTORS_MOST
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS_MOST if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_MOST)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return min(soft, DESCRIPTORS_MOST) if soft > 0 else DESCRIPTORS_MOST
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    except (OSError, ValueError) as error:
-        _log.warning("event=descriptors_stay most=%d reason=%s", soft, error)
-        return soft
-    return wanted
 
 
 class Held(Protocol):
     """A connection, as `Connections` holds it."""
 
     address: str
+    descriptors: int
+    """How many files it may hold, itself among them."""
 
     def give_way(self) -> None:
         """End at once: a newer connection needs the place."""
@@ -91,23 +79,33 @@ class Connections:
         self.gave_way = 0
         self.refused = 0
         self._open: dict[Held, None] = {}
+        self._descriptors = 0
         self._waiting: dict[str, dict[Held, None]] = {}
         self._said_s = float("-inf")
+
+    @property
+    def ping_after_s(self) -> float:
+        """How long the peer of a socket may be silent before it is asked whether it is there."""
+        return max(PING_AFTER_S, len(self._open) / PINGS_S)
 
     def __len__(self) -> int:
         return len(self._open)
 
     def enter(self, held: Held) -> bool:
         """Take a place; False if all are taken by connections that the hub itself keeps waiting or that work."""
-        if len(self._open) >= self.bounds.connections_max and not self._make_room():
+        most = self.bounds.connections_max * REQUEST_DESCRIPTORS
+        if self._descriptors + held.descriptors > most and not self._make_room():
             self.refused += 1
             self._say_full()
             return False
         self._open[held] = None
+        self._descriptors += held.descriptors
         return True
 
     def leave(self, held: Held) -> None:
-        self._open.pop(held, None)
+        if held in self._open:
+            del self._open[held]
+            self._descriptors -= held.descriptors
         self.works(held)
 
     def waits(self, held: Held) -> None:
@@ -168,6 +166,8 @@ class BoundedHttp(HttpToolsProtocol):
 
     At any moment either the hub has to do something, or a clock runs.
     """
+
+    descriptors = REQUEST_DESCRIPTORS
 
     def __init__(
         self,

@@ -159,7 +159,9 @@ class FleetRoutes:
         return json_reply({"items": [self._shape(item) for item in found[:200]], "next": None, "refused": refused})
 
     async def enroll(self, request: Request, body: Enroll) -> Response:
-        """Make a join code: good once, for ten minutes; shown this once, with the line that uses it."""
+        """Make a join code: good once and for ten minutes unless asked otherwise; shown this once, with its line."""
+        if body.devices > 1 and (body.replaces or body.name):
+            raise Problem(Code.BAD_REQUEST, "a code for several devices neither names one nor takes the place of one")
 
         async def make() -> Response:
             hub, caller = self._hub, caller_of(request)
@@ -168,7 +170,8 @@ class FleetRoutes:
                 code_hash=secrets.code_hash(code),
                 created_ms=now,
                 demo=body.demo,
-                expires_ms=now + hub.settings.enrollment_ttl_s * 1000,
+                devices=body.devices,
+                expires_ms=now + (body.ends_in_s or hub.settings.enrollment_ttl_s) * 1000,
                 id="e-" + secrets.new_id(),
                 label=body.label,
                 name=body.name,

@@ -181,6 +181,11 @@ class Handshake:
         self._devices = devices
         self._enrollments = enrollments
 
+    @property
+    def devices(self) -> int:
+        """How many devices this hub knows."""
+        return len(self._devices)
+
     async def run(self, socket: Socket, aip: Session) -> Proved:
         """Return the device; the session then waits for the welcome.
 

@@ -29,6 +29,7 @@ from starloom.edge.logs import LogWriter
 from starloom.edge.peers import Peers
 from starloom.edge.standing import Standing
 from starloom.edge.views import FleetView, Headlines, QuestionsView
+from starloom.edge.vitals import VitalLines
 from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox
 from starloom.planner.brief import Brief
@@ -106,6 +107,7 @@ class Hub:
     settings: Settings
     tickets: Tickets
     vault: Vault
+    vitals: VitalLines
     computing: Computing = field(default_factory=Computing)
     drawn: Callable[[], Awaitable[None]] = next_frame
     given: Given = field(default_factory=Given)

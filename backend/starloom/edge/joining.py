@@ -88,8 +88,9 @@ class Joining:
         device = device_id(key)
         if enrollment is None:
             raise self._unknown(request, "join", Problem(Code.BAD_CODE, "there is no such join code"))
-        if enrollment.device == device and enrollment.state in ("asking", "approved"):
-            return json_reply(self._shape(enrollment))
+        pairing = hub.fleet.pairing_of(enrollment, device)
+        if pairing.device == device and pairing.state in ("asking", "approved"):
+            return json_reply(self._shape(pairing))
         self._still_good(enrollment)
         words = short_words(hub.key.raw, key, bytes.fromhex(hashed))
         asked = inputs.EnrollmentAsked(
@@ -106,7 +107,7 @@ class Joining:
             words=words,
         )
         accepted(await hub.inbox.ask(asked))
-        return json_reply(self._shape(hub.fleet.enrollments[enrollment.id]), 202)
+        return json_reply(self._shape(hub.fleet.pairing_of(hub.fleet.enrollments[enrollment.id], device)), 202)
 
     def _profile(self, wanted: Profile, most: Profile) -> Profile:
         if exceeds(wanted, most):
@@ -123,6 +124,8 @@ class Joining:
             state = "expired"
         if state != "open":
             reason = _REASONS.get(state, "another device has used this code")
+            if state == "used" and enrollment.devices > 1:
+                reason = f"{enrollment.used} devices have used this code, as many as it was made for"
             raise Problem(Code.BAD_CODE, f"{reason}{': ' + enrollment.reason if enrollment.reason else ''}")
 
     def _shape(self, enrollment: Enrollment) -> dict[str, object]:

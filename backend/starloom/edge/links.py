@@ -25,6 +25,8 @@ BATCH_FRAMES_MAX = 512
 BATCH_BYTES_MAX = MESSAGE_BYTES_MAX * 3 // 4
 NOW_BYTES_MAX = 64 * 1024
 GRANTED_MAX = 5_000
+IDLE_BEATS_S = 100
+"""How many `alive` of idle devices the hub wants to answer a second, all together: 1 to 2 % of a core."""
 _FRAME_BYTES = 512
 
 Ref = tuple[str, str, int]
@@ -79,6 +81,13 @@ class Link:
         taken = self.hold(frames)
         if taken and self.welcomed:
             self._wake.set()
+        return taken
+
+    def say(self, frames: Sequence[Frame]) -> bool:
+        """Send frames in this very turn where the line is free; queue them as `push` does where it is not."""
+        taken = self.hold(frames)
+        if taken:
+            self.release()
         return taken
 
     def hold(self, frames: Sequence[Frame]) -> bool:
@@ -207,6 +216,11 @@ class Links:
 
     def __len__(self) -> int:
         return sum(1 for links in self._by_device.values() for link in links if link.welcomed)
+
+    @property
+    def idle_s(self) -> float:
+        """How seldom an idle device may say `alive`, so that all together do not say it too often."""
+        return len(self._by_token) / IDLE_BEATS_S
 
     # -- DeviceSender
 

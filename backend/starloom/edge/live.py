@@ -39,7 +39,9 @@ SUBSCRIPTIONS_MAX = 64
 TICKET_WITHIN_S = 5.0
 TICKETLESS_MAX = 512
 REQUEST_BYTES_MAX = 4 * 1024
-SOCKETS_PER_TOKEN_MAX = 32
+SOCKETS_PER_TOKEN_MAX = 256
+"""Open pages of one sign-in, which a team may share on all its screens; a client that opens them in a loop ends here.
+Each costs about 40 KiB while it stands still, and at most `BYTES_MAX` while its page does not read."""
 THREAD_ABOVE_ENTITIES = 2_000
 FRAME_S = 0.016
 """No screen shows more than one picture within it (dashboard.md)."""

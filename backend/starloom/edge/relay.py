@@ -64,8 +64,8 @@ _HANDSHAKE = frozenset(
 )
 _SAID_HERE = frozenset({b"x-request-id", b"strict-transport-security", POSITION_HEADER.encode(), b"date", b"server"})
 _HERE = frozenset({("POST", V1 + "/live/tickets"), ("POST", V1 + "/lan/open"), ("POST", V1 + "/lan/close")})
-_KNOWN_BETTER = (V1 + "/enrollments", V1 + "/devices")
-"""The owner holds how much runs on a device and who was refused lately in memory; the rest is in the log."""
+_KNOWN_BETTER = (V1 + "/enrollments", V1 + "/devices", V1 + "/vitals")
+"""The owner holds in memory how much runs on a device, its figures, and who was refused; the rest is in the log."""
 _AT_OWNER = ("/aip/", V1 + "/lab/", *_KNOWN_BETTER)
 _STALE = Problem(Code.STORE_UNAVAILABLE, "this hub has not heard from the log lately", retry_after_s=1)
 _PLAIN = frozenset({"/healthz", "/readyz", "/metrics"})

@@ -18,7 +18,7 @@ from websockets.frames import Frame
 from websockets.http11 import Request
 from websockets.protocol import State
 
-from starloom.edge.connections import BoundedHttp, Places
+from starloom.edge.connections import PING_AFTER_S, BoundedHttp, Places
 from starloom.edge.handshake import TAKE, Taker
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
 
@@ -53,7 +53,7 @@ def server_config(
         ws=cast(type[asyncio.Protocol], partial(Talk, places=places)),
         ws_max_size=MESSAGE_BYTES_MAX + 64 * 1024,
         ws_per_message_deflate=False,
-        ws_ping_interval=20.0,
+        ws_ping_interval=PING_AFTER_S,
         ws_ping_timeout=20.0,
         http=cast(type[asyncio.Protocol], partial(http, places=places)),
         uds=str(uds) if uds else None,
@@ -105,6 +105,7 @@ class Talk(WebSocketsSansIOProtocol):
     uvicorn 0.54 forgets that a whole answer ends the handshake, and tells each refusal as an error of the application.
     """
 
+    descriptors = 1
     _taker: Taker | None = None
 
     def __init__(self, *args: Any, places: Places, **named: Any) -> None:
@@ -112,9 +113,11 @@ class Talk(WebSocketsSansIOProtocol):
         self.address = ""
         self._place = places.network
         self._places = places
+        self._heard_s = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        self._heard_s = self.loop.time()
         self._place = self._places.of(transport)
         self._place.enter(self)  # in the place of the request that asked for it
 
@@ -131,6 +134,18 @@ class Talk(WebSocketsSansIOProtocol):
             self.transport.close()
         else:
             super().shutdown()
+
+    def data_received(self, data: bytes) -> None:
+        self._heard_s = self.loop.time()
+        super().data_received(data)
+
+    def send_keepalive_ping(self) -> None:
+        """Ask a peer whether it is there, but not one that has just said something."""
+        silent_s = self.loop.time() - self._heard_s
+        if (wait_s := self._place.ping_after_s - silent_s) > 0:
+            self.ping_timer = self.loop.call_later(wait_s, self.send_keepalive_ping)
+        else:
+            super().send_keepalive_ping()
 
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)

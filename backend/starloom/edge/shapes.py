@@ -422,6 +422,9 @@ def enrollment_shape(enrollment: Enrollment) -> dict[str, Any]:
         "demo": enrollment.demo,
         "owner": enrollment.owner,
         "reason": enrollment.reason,
+        "devices": enrollment.devices,
+        "used": enrollment.used,
+        "code_of": enrollment.code_of,
         "created_at": iso(enrollment.created_ms),
         "expires_at": iso(enrollment.expires_ms),
     }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from starloom.access.view import AccessView
+from starloom.core.tool_sets import ToolSets
 from starloom.edge.fanout import Fanout
 from starloom.store.port import ReadPort
 from starloom_protocol.approval_records import Standing
@@ -56,6 +57,8 @@ class FleetView:
         self.asks: dict[str, DeviceAsks] = {}
         self.lab_faults: dict[str, LabFault] = {}
         self._by_code: dict[str, str] = {}
+        self._pairings: dict[tuple[str, str], str] = {}
+        self._tool_sets = ToolSets()
         self._tools: dict[str, dict[str, ToolOffer]] | None = None
         self._repeatabilities: dict[str, Repeatability] | None = None
         self._signatures: dict[str, Signature] | None = None
@@ -66,6 +69,7 @@ class FleetView:
         self._tools = self._repeatabilities = self._signatures = None
         self.devices.clear()
         self.offers.clear()
+        self._tool_sets.clear()
         self.enrollments.clear()
         self.recipes.clear()
         self.schedules.clear()
@@ -76,6 +80,7 @@ class FleetView:
         self.asks.clear()
         self.lab_faults.clear()
         self._by_code.clear()
+        self._pairings.clear()
         for key, raw in entities.items():
             self._put(key, raw)
 
@@ -89,17 +94,20 @@ class FleetView:
 
     def _put(self, key: str, raw: bytes | None) -> None:
         kind, _, identity = key.partition("/")
-        if kind in ("device", "offer"):
-            self._tools = self._repeatabilities = self._signatures = None
+        if kind == "offer":
+            self._offers_changed(self.offers.get(identity))
         if raw is None:
             if kind == "device":
                 self.devices.pop(identity, None)
+                self._offers_changed()
             elif kind == "offer":
                 self.offers.pop(identity, None)
             elif kind == "enrollment":
                 gone = self.enrollments.pop(identity, None)
                 if gone is not None and self._by_code.get(gone.code_hash) == identity:
                     del self._by_code[gone.code_hash]
+                if gone is not None and gone.code_of:
+                    self._pairings.pop((gone.code_of, gone.device or ""), None)
             elif kind == "recipe":
                 self.recipes.pop(identity, None)
             elif kind == "schedule":
@@ -121,14 +129,20 @@ class FleetView:
         if isinstance(record, Device):
             before = self.devices.get(identity)
             self.devices[identity] = record
+            if before is None or before.revoked != record.revoked:
+                self._offers_changed()
             if record.revoked and before is not None and not before.revoked:
                 for hear in self.on_revoked:
                     hear(record)
         elif isinstance(record, Offer):
-            self.offers[identity] = record
+            self.offers[identity] = offer = self._tool_sets.share(record)
+            self._tool_sets.take(offer.tools)
         elif isinstance(record, Enrollment):
             self.enrollments[identity] = record
-            self._by_code[record.code_hash] = identity
+            if record.code_of:
+                self._pairings[record.code_of, record.device or ""] = identity
+            else:
+                self._by_code[record.code_hash] = identity
         elif isinstance(record, RecipeVersion):
             self.recipes[identity] = record
         elif isinstance(record, Schedule):
@@ -146,10 +160,19 @@ class FleetView:
         elif isinstance(record, LabFault):
             self.lab_faults[identity] = record
 
+    def _offers_changed(self, gone: Offer | None = None) -> None:
+        self._tools = self._repeatabilities = self._signatures = None
+        if gone is not None:
+            self._tool_sets.leave(gone.tools)
+
     def enrollment_of(self, code_hash: str) -> Enrollment | None:
         """Return the enrollment of a code's hash."""
         identity = self._by_code.get(code_hash)
         return self.enrollments.get(identity) if identity else None
+
+    def pairing_of(self, enrollment: Enrollment, device: str) -> Enrollment:
+        """Return where the pairing of a device with a code stands: the code's own, or of a code for several its own."""
+        return self.enrollments.get(self._pairings.get((enrollment.id, device), ""), enrollment)
 
     def device(self, text: str) -> Device | None:
         """Return a device by id, or by its name: of several the one that is still in the fleet, else the latest."""
@@ -171,22 +194,34 @@ class FleetView:
         """Return every offered tool with the most careful repeatability that a device states; kept like `tools`."""
         if self._repeatabilities is None:
             self._repeatabilities = {
-                tool: most_careful(offer.repeatability for offer in offers.values())
-                for tool, offers in self.tools().items()
+                tool: most_careful(offer.repeatability for offer in offers)
+                for tool, offers in self._different().items()
             }
         return self._repeatabilities
 
     def signatures(self) -> Mapping[str, Signature]:
         """Return what every offered tool takes and gives; kept like `tools`."""
         if self._signatures is None:
-            self._signatures = {tool: signature_of(offers.values()) for tool, offers in self.tools().items()}
+            self._signatures = {tool: signature_of(offers) for tool, offers in self._different().items()}
         return self._signatures
+
+    def _different(self) -> dict[str, list[ToolOffer]]:
+        """Return what the devices that belong here offer by tool; what several offer alike is there once."""
+        here = (offer for device, offer in self.offers.items() if self._belongs(device))
+        found: dict[str, list[ToolOffer]] = {}
+        for tools in {id(offer.tools): offer.tools for offer in here}.values():
+            for tool in tools:
+                found.setdefault(tool.name, []).append(tool)
+        return found
+
+    def _belongs(self, device: str) -> bool:
+        known = self.devices.get(device)
+        return known is not None and not known.revoked
 
     def _table_of_tools(self) -> dict[str, dict[str, ToolOffer]]:
         table: dict[str, dict[str, ToolOffer]] = {}
         for device, offer in self.offers.items():
-            known = self.devices.get(device)
-            if known is None or known.revoked:
+            if not self._belongs(device):
                 continue
             for tool in offer.tools:
                 table.setdefault(tool.name, {})[device] = tool

@@ -87,6 +87,7 @@ def gone_with_their_hub(shard: Shard, term: int) -> list[DeviceDisconnected]:
         DeviceDisconnected(
             by="engine",
             device=device.id,
+            hub_ended=True,
             id=f"gone-{term}-{device.id}",
             reason="the hub that held its socket has ended",
             session=device.session,

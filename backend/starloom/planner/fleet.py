@@ -65,7 +65,8 @@ class FleetView:
     ) -> FleetView:
         """Take the picture from entities by id."""
         records = {device.id: device for device in devices.values() if not device.revoked}
-        seen = [_seen(device, offers.get(device.id)) for device in records.values()]
+        tools: dict[int, Mapping[str, ToolOffer]] = {}
+        seen = [_seen(device, offers.get(device.id), tools) for device in records.values()]
         kept = {name: offer for name, offer in offers.items() if name in records}
         ordered = tuple(sorted(seen, key=lambda device: device.name))
         return FleetView(ordered, records, kept, dict(standing or {}), dict(secrets or {}))
@@ -94,17 +95,25 @@ class FleetView:
     def known_tools(self) -> dict[str, Repeatability]:
         """Return every tool that any device offers, with the most careful repeatability of them."""
         known: dict[str, Repeatability] = {}
-        for device in self.devices:
-            for offer in device.tools.values():
+        for tools in self._different:
+            for offer in tools.values():
                 known[offer.name] = most_careful((known.get(offer.name, offer.repeatability), offer.repeatability))
         return known
 
     def known_signatures(self) -> dict[str, Signature]:
         """Return what every offered tool takes and gives."""
-        return signatures_of(offer for device in self.devices for offer in device.tools.values())
+        return signatures_of(offer for tools in self._different for offer in tools.values())
+
+    @cached_property
+    def _different(self) -> list[Mapping[str, ToolOffer]]:
+        """The sets of tools that devices offer, each once."""
+        return list({id(device.tools): device.tools for device in self.devices}.values())
 
 
-def _seen(device: Device, offer: Offer | None) -> DeviceSeen:
+def _seen(device: Device, offer: Offer | None, tools: dict[int, Mapping[str, ToolOffer]]) -> DeviceSeen:
+    """Return one device; `tools` has the sets met so far by the list that devices share."""
+    if offer is not None and id(offer.tools) not in tools:
+        tools[id(offer.tools)] = {tool.name: tool for tool in offer.tools}
     return DeviceSeen(
         id=device.id,
         name=device.name,
@@ -115,5 +124,5 @@ def _seen(device: Device, offer: Offer | None) -> DeviceSeen:
         profile=device.profile,
         grants=frozenset(offer.grants) if offer else frozenset(),
         slots=offer.slots if offer else 1,
-        tools={tool.name: tool for tool in offer.tools} if offer else {},
+        tools=tools[id(offer.tools)] if offer else {},
     )

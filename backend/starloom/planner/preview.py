@@ -173,9 +173,9 @@ def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str
 
 def _about_secrets(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet, access: Access) -> Iterable[str]:
     for spec, task in zip(plan.specs, tasks, strict=True):
-        if spec.secrets:
+        if spec.secrets and spec.tool is not None:
             devices = [device for device in fleet.devices.values() if device.name in task.devices]
-            offered = [tools[spec.tool] for tools in fleet.tools.values() if spec.tool in tools]
+            offered = [tools[spec.tool] for tools in fleet.tool_sets.different() if spec.tool in tools]
             yield from secret_warnings(spec, plan.recipe, devices, offered, access)
 
 
@@ -185,7 +185,7 @@ def _core_fleet(fleet: FleetView) -> Fleet:
     made.devices.update(fleet.records)
     made.standing.update(fleet.standing)
     made.offers.update(fleet.offers)
-    made.tools.update({name: {tool.name: tool for tool in offer.tools} for name, offer in fleet.offers.items()})
+    made.tools.update({name: made.tool_sets.take(offer.tools) for name, offer in fleet.offers.items()})
     return made
 
 
@@ -254,7 +254,7 @@ def _task(
     lacking = placed.looked if group else placed.looked[: places.most] if not devices else []
     left_out = tuple(_missing(spec, spec.tool, [], list(placed.passed_over), fleet)) if placed.passed_over else ()
     offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(spec.tool)) is not None]
-    offers = offers or [tools[spec.tool] for tools in fleet.tools.values() if spec.tool in tools][:1]
+    offers = offers or [tools[spec.tool] for tools in fleet.tool_sets.different() if spec.tool in tools][:1]
     names = [fleet.devices[name].name for name in devices]
     return TaskPreview(
         id=spec.id,

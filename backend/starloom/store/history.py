@@ -513,3 +513,18 @@ def list_constellations(
         )
         for row in connection.execute(query)
     ]
+
+
+def count_device_work(connection: Connection, devices: Sequence[str], since_ms: int) -> dict[str, dict[str, int]]:
+    """Count constellations made since a moment by device and state; it walks what was made since then, by its index."""
+    table = CONSTELLATIONS
+    query = (
+        select(DEVICES.c.device, table.c.state, func.count())
+        .join(table, table.c.id == DEVICES.c.constellation)
+        .where(table.c.created_ms >= since_ms, DEVICES.c.device.in_(devices))
+        .group_by(DEVICES.c.device, table.c.state)
+    )
+    found: dict[str, dict[str, int]] = {}
+    for device, state, count in connection.execute(query):
+        found.setdefault(device, {})[state] = count
+    return found

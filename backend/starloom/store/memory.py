@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Final
 
@@ -436,6 +437,16 @@ class MemoryStore:
             and (before is None or (row.created_ms, row.id) < before)
         ]
         return sorted(fitting, key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
+
+    async def device_work(self, devices: Sequence[str], since_ms: int) -> dict[str, dict[str, int]]:
+        self.history.reach()
+        found: dict[str, dict[str, int]] = {}
+        for device in devices:
+            rows = [self.history.rows[name] for name in self.history.devices.get(device, ())]
+            states = Counter(row.state for row in rows if row.created_ms >= since_ms)
+            if states:
+                found[device] = dict(states)
+        return found
 
     async def kept(self, after: int, limit: int) -> list[Kept]:
         self.history.reach()

@@ -330,6 +330,10 @@ class ReadPort(Protocol):
         """Return constellations, newest first; `before` is the (created_ms, id) cursor."""
         ...
 
+    async def device_work(self, devices: Sequence[str], since_ms: int) -> dict[str, dict[str, int]]:
+        """Count constellations made since a moment that had an attempt on these devices: device -> state -> count."""
+        ...
+
     async def kept(self, after: int, limit: int) -> list[Kept]:
         """Return durable commits above a position, whole and in order, for verifying and deciding again."""
         ...

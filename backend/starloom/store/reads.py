@@ -143,6 +143,9 @@ class Reads:
     ) -> list[StreamRow]:
         return await self._database.read(history.list_constellations, state, text, device, before, limit)
 
+    async def device_work(self, devices: Sequence[str], since_ms: int) -> dict[str, dict[str, int]]:
+        return await self._database.read(history.count_device_work, devices, since_ms)
+
     async def kept(self, after: int, limit: int) -> list[Kept]:
         return await self._database.read(audit.read_kept, after, limit)
 

@@ -10,6 +10,7 @@ import { surroundings } from "./agent/offer.ts";
 import { type Policy, policyOf } from "./agent/policy.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { Store } from "./ledger/store.ts";
+import { watchBattery } from "./shell/battery.ts";
 import { after, every, nowS, pause } from "./shell/clock.ts";
 import { type Hold, takeLock } from "./shell/lock.ts";
 import { TOOLS } from "./tools/registry.ts";
@@ -86,7 +87,9 @@ export function watchPage(agent: Agent): () => void {
   document.addEventListener("visibilitychange", seen);
   document.addEventListener("freeze", frozen);
   window.addEventListener("online", online);
+  const stopBattery = watchBattery((percent) => agent.charged(percent));
   return () => {
+    stopBattery();
     document.removeEventListener("visibilitychange", seen);
     document.removeEventListener("freeze", frozen);
     window.removeEventListener("online", online);

@@ -47,7 +47,8 @@ def memory_from(meminfo: str) -> tuple[int, int] | None:
     return found["MemTotal"], found["MemAvailable"]
 
 
-def _memory() -> tuple[int, int] | None:
+def memory_bytes() -> tuple[int, int] | None:
+    """Return total and available bytes of this machine, or None where the system does not tell."""
     if text := _proc("meminfo"):
         return memory_from(text)
     try:
@@ -73,7 +74,8 @@ def _title() -> str:
     return named or f"{platform.system()} {platform.release()}"
 
 
-def _battery() -> int | None:
+def charge_percent() -> int | None:
+    """Return the charge of the first battery, or None without one."""
     for supply in sorted(Path("/sys/class/power_supply").glob("BAT*/capacity")):
         try:
             return int(supply.read_text(encoding="ascii"))
@@ -154,7 +156,7 @@ def info(_context: ToolContext, args: Info) -> SystemInfo:
         "disk_free_bytes": disk.free,
         "disk_used_percent": round(100 * disk.used / disk.total) if disk.total else 0,
     }
-    memory = _memory()
+    memory = memory_bytes()
     if memory is not None:
         facts["memory_total_bytes"], facts["memory_available_bytes"] = memory
     if hasattr(os, "getloadavg"):
@@ -164,7 +166,7 @@ def info(_context: ToolContext, args: Info) -> SystemInfo:
         facts["uptime_s"] = int(float(uptime[0]))
     if sys.platform == "linux":
         facts["reboot_required"] = Path("/run/reboot-required").exists()
-    battery = _battery()
+    battery = charge_percent()
     if battery is not None:
         facts["battery_percent"] = battery
     severity, why = judge(facts)

@@ -81,6 +81,22 @@ describe("signing in", () => {
 });
 
 describe("Home", () => {
+  it("tells somebody who comes back what changed, and somebody new nothing of it", async () => {
+    localStorage.clear();
+    open("/");
+    await screen.findByRole("region", { name: "Fleet" });
+    expect(screen.queryByRole("region", { name: "Since you were here" })).toBeNull();
+    const visits = JSON.parse(localStorage.getItem("starloom.visits") ?? "[]");
+    expect(visits).toHaveLength(1);
+    const longAgo = [{ ...visits[0], seenMs: 1 }];
+    localStorage.setItem("starloom.visits", JSON.stringify(longAgo));
+    document.dispatchEvent(new Event("visibilitychange"));
+    const since = await screen.findByRole("region", { name: "Since you were here" });
+    expect(since.textContent).toMatch(/requests? (or more )?ended|began|devices? joined/);
+    expect(await faultsOfAxe()).toEqual([]);
+    localStorage.clear();
+  });
+
   it("answers a question where it stands", async () => {
     const hub = open("/", { question: true });
     const text = await screen.findByText("There is little room on the server. Copy all the same?");
@@ -295,6 +311,39 @@ describe("Fleet", () => {
     await userEvent.click(await screen.findByRole("button", { name: "Drain" }));
     expect(await screen.findByRole("button", { name: "Take work again" })).toBeTruthy();
     expect(screen.getByText(/It drains: it gets no new work/)).toBeTruthy();
+  });
+
+  it("shows each device alive, and leaves open what was not heard", async () => {
+    open("/devices");
+    const row = (await screen.findByText("demo-server")).closest("tr") as HTMLElement;
+    const load = await within(row).findByRole("img", { name: /^Load \d+ %, from \d+ % to \d+ % in 60 min/ });
+    expect(load.getAttribute("aria-label")).toContain("nothing was heard for 10 min of it");
+    expect(load.querySelectorAll("polyline")).toHaveLength(2);
+    expect(within(row).getByRole("link", { name: "5 today, 1 failed" })).toBeTruthy();
+    const other = screen.getByText("demo-phone").closest("tr") as HTMLElement;
+    expect(within(other).getByRole("img", { name: /^Load/ }).querySelectorAll("polyline")).toHaveLength(1);
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("gives each device a page with its lines, their table, its rights in words and its controls", async () => {
+    const hub = open("/devices/d-server");
+    expect(await screen.findByRole("heading", { name: "demo-server" })).toBeTruthy();
+    const hour = await screen.findByRole("region", { name: "The last hour" });
+    expect(within(hour).getAllByRole("img")).toHaveLength(3);
+    expect(hour.querySelectorAll(".gap")).toHaveLength(3);
+    await userEvent.click(within(hour).getByText("As a table"));
+    expect(within(hour).getAllByRole("row").length).toBeGreaterThan(8);
+    const rights = screen.getByRole("region", { name: "What it may do" });
+    expect(within(rights).getByText(/starloom-agent policy/)).toBeTruthy();
+    expect(within(screen.getByRole("region", { name: "Today" })).getByText("4 done, 1 failed")).toBeTruthy();
+    await userEvent.click(screen.getByRole("button", { name: "Drain" }));
+    await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain("/devices/d-server/drain"));
+    expect(await faultsOfAxe()).toEqual([]);
+  });
+
+  it("says that an address is of no device here", async () => {
+    open("/devices/d-nobody");
+    expect(await screen.findByText("There is no such device in the fleet.")).toBeTruthy();
   });
 
   it("says why a device is set aside, and stops everything with the confirmations of each device", async () => {

@@ -6,6 +6,7 @@ import { ActivityPage } from "../pages/Activity.tsx";
 import { AnswerPage } from "../pages/AnswerAlone.tsx";
 import { ConstellationPage } from "../pages/Constellation.tsx";
 import { ConstellationsPage } from "../pages/Constellations.tsx";
+import { DevicePage } from "../pages/Device.tsx";
 import { FleetPage } from "../pages/Fleet.tsx";
 import { HomePage } from "../pages/Home.tsx";
 import { InboxPage } from "../pages/Inbox.tsx";
@@ -133,6 +134,7 @@ export function App() {
             )}
           </Route>
           <Route path="/devices">{() => <FleetPage />}</Route>
+          <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} />}</Route>
           <Route path="/recipes">{() => <RecipesPage />}</Route>
           <Route path="/recipes/:name">{({ name }) => <RecipePage key={name} name={name} />}</Route>
           <Route path="/schedules">{() => <SchedulesPage />}</Route>

@@ -1,17 +1,57 @@
 /** Which tasks each device has now, over the running constellations that the page follows. */
 import { useEffect, useMemo, useState } from "react";
 import type { StreamModel } from "../model/stream.ts";
-import type { Head, TaskRecord } from "../model/types.ts";
+import type { Head, TaskRecord, TaskSpec } from "../model/types.ts";
 import { FINAL } from "../model/words.ts";
 import { useWorkspace } from "./context.ts";
 import { useResource } from "./resource.ts";
 
 const FOLLOWED_MAX = 12;
 const AT_WORK = new Set(["leased", "running", "cancelling"]);
+const AHEAD = new Set(["waiting", "ready"]);
 
-export type Work = ReadonlyMap<string, { task: string; name: string; constellation: string }[]>;
+type Placed = { task: string; name: string; constellation: string };
+export type Work = ReadonlyMap<string, Placed[]>;
 
+/** What each device does now. */
 export function useWork(): Work {
+  const models = useRunning();
+  return useMemo(() => gather(models, (record) => (AT_WORK.has(record.state) ? record.device : null)), [models]);
+}
+
+/** What one device does now, and what waits for it alone because its plan names it. */
+export function useWorkOf({ id, name }: { id: string; name: string }): { now: Placed[]; waiting: Placed[] } {
+  const models = useRunning();
+  return useMemo(() => {
+    const found = gather(models, (record, spec) => {
+      if (AT_WORK.has(record.state)) return record.device === id ? "now" : null;
+      if (!AHEAD.has(record.state)) return null;
+      return spec?.device?.id === id || spec?.device?.name === name ? "waiting" : null;
+    });
+    return { now: found.get("now") ?? [], waiting: found.get("waiting") ?? [] };
+  }, [models, id, name]);
+}
+
+type Sort = (record: TaskRecord, spec: TaskSpec | undefined) => string | null | undefined;
+
+function gather(models: ReadonlyMap<string, StreamModel>, sort: Sort): Map<string, Placed[]> {
+  const found = new Map<string, Placed[]>();
+  for (const [id, model] of models) {
+    const name = model.one<Head>("head")?.name ?? id;
+    const specs = model.kind<TaskSpec>("spec");
+    for (const [task, record] of model.kind<TaskRecord>("task")) {
+      const to = sort(record, specs.get(task));
+      if (!to) continue;
+      const own = found.get(to) ?? [];
+      own.push({ task, name, constellation: id });
+      found.set(to, own);
+    }
+  }
+  return found;
+}
+
+/** The running constellations that the page follows; another map whenever one of them has changed. */
+function useRunning(): ReadonlyMap<string, StreamModel> {
   const workspace = useWorkspace();
   const list = useResource("work", (signal) => workspace.hub.constellations({}, signal), 4000);
   const ids = (list.value?.items ?? [])
@@ -39,17 +79,5 @@ export function useWork(): Work {
     };
   }, [workspace, key, models]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` says that one of the streams changed.
-  return useMemo(() => {
-    const work = new Map<string, { task: string; name: string; constellation: string }[]>();
-    for (const [id, model] of models) {
-      const name = model.one<Head>("head")?.name ?? id;
-      for (const [task, record] of model.kind<TaskRecord>("task")) {
-        if (!record.device || !AT_WORK.has(record.state)) continue;
-        const own = work.get(record.device) ?? [];
-        own.push({ task, name, constellation: id });
-        work.set(record.device, own);
-      }
-    }
-    return work;
-  }, [models, turn]);
+  return useMemo(() => new Map(models), [models, turn]);
 }

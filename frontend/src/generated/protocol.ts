@@ -4,7 +4,7 @@ export const PROTOCOL_VERSIONS = [2, 3] as const;
 /** The versions that an agent offers: those in which the hub proves its key. */
 export const AGENT_VERSIONS = [3] as const;
 /** The version that a frame came with, by its tag; any other is of version 1. */
-export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2};
+export const FRAMES_SINCE: Readonly<Record<string, number>> = {"answer": 2, "asks": 2, "vitals": 3};
 export const MESSAGE_BYTES_MAX = 1048576;
 export const UNAUTHENTICATED_BYTES_MAX = 4096;
 
@@ -57,6 +57,10 @@ export const DEVICE_LINK_WORDS: readonly DeviceLink[] = ["offline", "online", "s
 /** The facts that a device tells of itself beside its offer; `true` or `false`, where nothing else is said. */
 export type DeviceFact = "battery" | "charging" | "disk" | "disk_folder" | "owner_present" | "suspending";
 export const DEVICE_FACT_WORDS: readonly DeviceFact[] = ["battery", "charging", "disk", "disk_folder", "owner_present", "suspending"];
+
+/** The figures of a device that the hub keeps for an hour, as a line each. The hub measures `latency_ms` itself. */
+export type Vital = "battery_percent" | "disk_percent" | "latency_ms" | "load_percent" | "memory_percent";
+export const VITAL_WORDS: readonly Vital[] = ["battery_percent", "disk_percent", "latency_ms", "load_percent", "memory_percent"];
 
 /** What a tool may do to the world. */
 export type Effect = "read" | "write" | "change" | "destroy" | "reach" | "control";
@@ -480,6 +484,7 @@ export interface Device {
   drain_due_ms?: number;
   drain_reason?: string;
   draining?: boolean;
+  expected_until_ms?: number;
   id: string;
   instance?: string | null;
   joined_ms: number;
@@ -508,9 +513,11 @@ export interface Device {
 export interface Enrollment {
   attempts?: number;
   code_hash: string;
+  code_of?: string;
   created_ms: number;
   demo?: boolean;
   device?: string | null;
+  devices?: number;
   expires_ms: number;
   id: string;
   key?: string | null;
@@ -524,6 +531,7 @@ export interface Enrollment {
   reason?: string;
   replaces?: string;
   state?: string;
+  used?: number;
   words?: string;
 }
 
@@ -558,6 +566,30 @@ export interface UndoCall {
   args?: string;
   outputs?: Record<string, string>;
   tool: string;
+}
+
+/** The lines of one device. The last point of each is that of `Vitals.until_ms`; null: nothing was heard then. */
+export interface DeviceVitals {
+  device: string;
+  heard_ms: number;
+  lines: Record<string, (number | null)[]>;
+}
+
+/** Lines as one hub has heard them, `step_s` between two points. It keeps them in memory alone. */
+export interface Vitals {
+  hub: string;
+  items: DeviceVitals[];
+  left_out?: number;
+  since_ms: number;
+  slots: number;
+  step_s: number;
+  until_ms: number;
+}
+
+/** How many constellations that were asked for since a moment had work on a device, by their state now. */
+export interface DeviceWork {
+  constellations: Record<string, number>;
+  device: string;
 }
 
 /** `on_failure`: fail, or ask (a person decides before a task has failed for good). */
@@ -694,6 +726,7 @@ export interface GroupRecord {
   round?: number;
   since_ms: number;
   state: GroupState;
+  until_ms?: number;
 }
 
 /** One item of a family's list; `value` is canonical text. A dropped one is kept, so that it stays dropped. */
@@ -1126,6 +1159,15 @@ export interface ConditionFrame {
   facts: Record<string, string>;
 }
 
+/** How this device fares now, in figures that nobody decides by; -1: it cannot tell. Since version 3. */
+export interface VitalsFrame {
+  t: "vitals";
+  battery_percent?: number;
+  disk_percent?: number;
+  load_percent?: number;
+  memory_percent?: number;
+}
+
 /** All that this device asks its owner now; the latest wins. Since version 2. */
 export interface AsksFrame {
   t: "asks";
@@ -1201,6 +1243,7 @@ export interface Renew {
   t: "renew";
   gone?: LeaseRef[];
   granted: LeaseRef[];
+  idle_s?: number;
   sent_ms: number;
 }
 
@@ -1280,7 +1323,7 @@ export interface ErrorFrame {
 }
 
 export interface AgentMessage {
-  f: (Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame)[];
+  f: (Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | VitalsFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame)[];
   n: number;
 }
 
@@ -1295,7 +1338,7 @@ export type LiveRequest = Ticket | Subscribe | Unsubscribe | LivePing;
 
 export type LiveFrame = LiveReady | Snapshot | Events | BesideFrame | Resync | LiveRefuse | LivePong;
 
-export type AgentFrame = Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame;
+export type AgentFrame = Hello | Prove | OfferFrame | Alive | Started | ResultFrame | Receipt | LogChunk | Progress | ConditionFrame | VitalsFrame | AsksFrame | LedgerReport | FactsFrame | Bye | Ping | Pong | ErrorFrame;
 
 export type HubFrame = Challenge | Welcome | Refuse | Dispatch | Cancel | Renew | Ack | ResumePlan | DrainFrame | Query | FetchFacts | OwnerAnswer | UpdateAvailable | Goaway | Ping | Pong | ErrorFrame;
 
@@ -1988,6 +2031,7 @@ export const SESSION_TABLE: Record<Side, Record<string, Record<State, State | nu
     log: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     progress: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     condition: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
+    vitals: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     asks: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     ledger: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},
     facts: {"await_hello": null, "await_challenge": null, "await_prove": null, "await_welcome": null, "open": "open", "closed": null},

@@ -1,6 +1,16 @@
 /** Every REST endpoint that the page uses, with its shape. The hub's OpenAPI is the authority. */
 import type { Fields } from "../model/rows/document.ts";
-import type { Attention, Call, Head, Priority, Purpose, Question, StreamEvent } from "../model/types.ts";
+import type {
+  Attention,
+  Call,
+  DeviceWork,
+  Head,
+  Priority,
+  Purpose,
+  Question,
+  StreamEvent,
+  Vitals,
+} from "../model/types.ts";
 import type { Rest } from "./rest.ts";
 
 export interface SessionDocument {
@@ -344,8 +354,10 @@ export class Hub {
   signOut = () => this.rest.post<null>("/sign-out");
   ticket = async () => (await this.rest.post<{ ticket: string }>("/live/tickets")).ticket;
 
-  constellations = (query: { state?: string; q?: string; cursor?: string } = {}, signal?: AbortSignal) =>
-    this.rest.get<Page<ConstellationRow>>(`/constellations${q(query)}`, signal);
+  constellations = (
+    query: { state?: string; q?: string; device?: string; cursor?: string } = {},
+    signal?: AbortSignal,
+  ) => this.rest.get<Page<ConstellationRow>>(`/constellations${q(query)}`, signal);
   preview = (body: Submission, signal?: AbortSignal) =>
     this.rest.post<Preview>("/constellations/preview", body, signal);
   submit = (body: Submission, key: string) =>
@@ -375,6 +387,15 @@ export class Hub {
   /** One device as the hub tells it; `open` where a browser tab that is asleep is to be opened, `older_than` the hub's version. */
   device = (id: string, signal?: AbortSignal) =>
     this.rest.get<{ older_than: string; open: OpenAgain | null }>(`/devices/${at(id)}`, signal);
+  /** The lines of these devices over the last hour, as the hub that answers has heard them. */
+  vitals = (devices: readonly string[], signal?: AbortSignal) =>
+    this.rest.get<Vitals>(`/vitals?${devices.map((id) => `device=${at(id)}`).join("&")}`, signal);
+  /** What was asked for since a moment and had work on these devices. */
+  deviceWork = (devices: readonly string[], sinceMs: number, signal?: AbortSignal) =>
+    this.rest.get<Page<DeviceWork>>(
+      `/device-work?since_ms=${sinceMs}&${devices.map((id) => `device=${at(id)}`).join("&")}`,
+      signal,
+    );
   why = (id: string, task: string, signal?: AbortSignal) =>
     this.rest.get<WhyDocument>(`/constellations/${at(id)}/why${q({ task_id: task })}`, signal);
   whyAll = (id: string, signal?: AbortSignal) =>

@@ -89,6 +89,7 @@ const WORDS: Record<string, string> = {
   task_released: "released %",
   task_confirmed: "confirmed %",
   task_moved: "moved % to another device",
+  group_waits: "let % wait for devices to connect again",
   group_succeeded: "finished the group %",
   group_failed: "failed at the group %",
   group_cancelled: "cancelled the group %",

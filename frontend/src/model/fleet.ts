@@ -4,6 +4,7 @@
  */
 import type { StreamModel } from "./stream.ts";
 import type { Device, Enrollment, Glyph, Health, Offer, Stopping, Tone } from "./types.ts";
+import { age } from "./words.ts";
 
 export interface DeviceView {
   id: string;
@@ -114,6 +115,13 @@ export function deviceShown(view: DeviceView, busy: number): DeviceShown {
     return { word: `Busy, ${busy} of ${offer?.slots ?? 1}`, glyph: "turning_arc", tone: "blue", stuck: false };
   }
   return { word: "Idle", glyph: "ring", tone: "indigo", stuck: false };
+}
+
+/** Since when it is connected or not: `connected 3 min ago`, `lost 12:40`; empty for one that never was. */
+export function linkWords(device: Device, now: number): string {
+  if (!device.link_since_ms) return "";
+  const word = device.link === "online" ? "connected" : device.link === "suspended" ? "asleep" : "lost";
+  return `${word} ${age(device.link_since_ms, now)}`;
 }
 
 /** Why a device gets no work, or is asked last, in sentences; empty for one that works as any other. */

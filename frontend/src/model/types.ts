@@ -12,6 +12,7 @@ export type {
   Dependency,
   Device,
   DeviceAsks,
+  DeviceWork,
   Enrollment,
   Glyph,
   GroupRecord,
@@ -39,6 +40,8 @@ export type {
   TaskState,
   Tone,
   Version,
+  Vital,
+  Vitals,
 } from "../generated/protocol.ts";
 export { PRIORITY_WORDS, PURPOSE_WORDS } from "../generated/protocol.ts";
 

@@ -2,22 +2,28 @@
 import { useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../app/Actions.tsx";
-import { useFleet, useNow, usePhone, useWorkspace } from "../app/context.ts";
+import { useFleet, useMedia, useNow, usePhone, useWorkspace } from "../app/context.ts";
 import { Shell } from "../app/Shell.tsx";
+import { useVitals, useWorkToday } from "../app/vitals.ts";
 import { openAsks } from "../app/waiting.ts";
 import { useWork } from "../app/work.ts";
-import { type DeviceView, deviceShown, devices, openEnrollments } from "../model/fleet.ts";
-import { age, plural } from "../model/words.ts";
+import { type DeviceView, deviceShown, devices, linkWords, openEnrollments } from "../model/fleet.ts";
+import { rightsInShort } from "../model/rights.ts";
+import { plural } from "../model/words.ts";
 import { AddDevice } from "../panels/AddDevice.tsx";
+import { KeptLine, SmallLines, workWordsOf } from "../panels/DeviceLines.tsx";
 import { DevicePanel } from "../panels/DevicePanel.tsx";
 import { wayOf } from "../panels/JoinWays.tsx";
 import { StopEverything, Stopped } from "../panels/StopEverything.tsx";
 import { AskItem } from "../panels/WaitingCard.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon, type IconName } from "../ui/Icon.tsx";
-import { Button, Empty } from "../ui/parts.tsx";
+import { Button, Empty, StateBar } from "../ui/parts.tsx";
 
-const ICONS: Record<DeviceView["kind"], IconName> = {
+/** Devices that are shown at first, and more at each press. */
+const SHOWN_AT_ONCE = 50;
+
+export const ICONS: Record<DeviceView["kind"], IconName> = {
   phone: "phone",
   server: "server",
   laptop: "laptop",
@@ -29,6 +35,7 @@ const ICONS: Record<DeviceView["kind"], IconName> = {
 export function FleetPage() {
   const fleet = useFleet();
   const phone = usePhone();
+  const cards = useMedia("(max-width: 1100px)");
   const now = useNow(5000);
   const { hub } = useWorkspace();
   const { report } = useDoing();
@@ -36,6 +43,7 @@ export function FleetPage() {
   const [, go] = useLocation();
   const search = new URLSearchParams(useSearch());
   const [words, setWords] = useState("");
+  const [most, setMost] = useState(SHOWN_AT_ONCE);
   const adding = search.get("add") !== null;
   const open = search.get("device");
   const all = useMemo(() => [...devices(fleet).values()], [fleet, fleet.revision]);
@@ -48,7 +56,11 @@ export function FleetPage() {
       .split(/\s+/)
       .every((word) => text.includes(word));
   };
-  const list = all.filter(fits);
+  const fitting = all.filter(fits);
+  const list = fitting.slice(0, most);
+  const ids = list.map((view) => view.id);
+  const vitals = useVitals(ids).value;
+  const today = useWorkToday(ids);
   const tally = new Map<string, { word: string; count: number; view: DeviceView }>();
   for (const view of all) {
     const word = shownOf(view).word.split(",")[0] ?? "";
@@ -84,6 +96,9 @@ export function FleetPage() {
     >
       <section className="scroller">
         <div className="fleethead">
+          {all.length > 1 && (
+            <StateBar counts={[...tally.values()].map((one) => ({ ...one, shown: shownOf(one.view) }))} />
+          )}
           <span className="counts">
             {[...tally.values()].map(({ word, count, view }) => {
               const shown = shownOf(view);
@@ -162,7 +177,7 @@ export function FleetPage() {
               )}
             </Empty>
           </section>
-        ) : phone ? (
+        ) : cards ? (
           <ul className="devicecards">
             {list.map((view) => {
               const shown = shownOf(view);
@@ -180,10 +195,12 @@ export function FleetPage() {
                       {shown.word}
                     </span>
                     <span className="small dim">
-                      {[view.device.os, view.device.profile ?? "observe", workWords(work.get(view.id))]
+                      {[osOf(view), workWords(work.get(view.id)), workWordsOf(today.get(view.id))]
                         .filter(Boolean)
                         .join(", ")}
                     </span>
+                    <span className="small dim">{rightsInShort(view.device, view.offer)}</span>
+                    <SmallLines vitals={vitals} device={view.id} />
                   </Link>
                 </li>
               );
@@ -195,9 +212,9 @@ export function FleetPage() {
               <tr>
                 <th>State</th>
                 <th>Device</th>
-                <th>Profile and grants</th>
                 <th>Now</th>
-                <th className="num">Link since</th>
+                <th>The last hour</th>
+                <th>Today</th>
               </tr>
             </thead>
             <tbody>
@@ -210,6 +227,7 @@ export function FleetPage() {
                         <Glyph name={shown.glyph} />
                         {shown.word}
                       </span>
+                      <span className="small dim nowrap">{linkWords(view.device, now)}</span>
                     </td>
                     <td>
                       <Link className="row" href={`/devices?device=${view.id}`}>
@@ -226,26 +244,23 @@ export function FleetPage() {
                         </span>
                       </Link>
                     </td>
-                    <td>
-                      <span className="row wrap tight">
-                        <span className="chip">
-                          <b>{view.device.profile ?? "observe"}</b>
-                        </span>
-                        {grantsOf(view)
-                          .slice(0, 3)
-                          .map((grant) => (
-                            <span key={grant} className="chip out">
-                              {grant}
-                            </span>
-                          ))}
-                        {grantsOf(view).length > 3 && <span className="small dim">+{grantsOf(view).length - 3}</span>}
+                    <td className="small">
+                      <span className="twolines">
+                        <NowLine tasks={work.get(view.id)} />
+                        <span className="dim">{rightsInShort(view.device, view.offer)}</span>
                       </span>
                     </td>
-                    <td className="small">
-                      {workWords(work.get(view.id)) || <span className="dim">nothing now</span>}
+                    <td>
+                      <SmallLines vitals={vitals} device={view.id} />
                     </td>
-                    <td className="num small dim nowrap">
-                      {view.device.link_since_ms ? age(view.device.link_since_ms, now) : ""}
+                    <td className="small nowrap">
+                      {workWordsOf(today.get(view.id)) ? (
+                        <Link className="link" href={`/devices/${view.id}#today`}>
+                          {workWordsOf(today.get(view.id))}
+                        </Link>
+                      ) : (
+                        <span className="dim">nothing yet</span>
+                      )}
                     </td>
                   </tr>
                 );
@@ -253,6 +268,17 @@ export function FleetPage() {
             </tbody>
           </table>
         )}
+        {fitting.length > list.length && (
+          <p className="row kept">
+            <Button onClick={() => setMost(most + SHOWN_AT_ONCE)}>
+              Show {Math.min(SHOWN_AT_ONCE, fitting.length - list.length)} more
+            </Button>
+            <span className="small dim">
+              {list.length} of {plural(fitting.length, "device")}
+            </span>
+          </p>
+        )}
+        {vitals && list.length > 0 && <KeptLine vitals={vitals} />}
         <OnlyOne all={all} />
       </section>
       {adding && <AddDevice enrollment={search.get("add") ?? "1"} way={wayOf(search.get("way"))} onClose={close} />}
@@ -275,11 +301,7 @@ export function FleetPage() {
   );
 }
 
-/** Grants that say more than the profile's own name. */
-const grantsOf = (view: DeviceView): string[] =>
-  (view.offer?.grants ?? []).filter((grant) => grant !== (view.device.profile ?? "observe"));
-
-const osOf = (view: DeviceView): string =>
+export const osOf = (view: DeviceView): string =>
   [
     view.offer?.facts?.os_name ?? view.device.os,
     view.device.condition?.battery ? `battery ${view.device.condition.battery}` : "",
@@ -291,6 +313,18 @@ function workWords(tasks: { task: string; name: string }[] | undefined): string 
   if (!tasks?.length) return "";
   const shown = tasks.slice(0, 2).map((one) => one.task);
   return `${shown.join(", ")}${tasks.length > 2 ? ` and ${tasks.length - 2} more` : ""}, ${tasks[0]?.name ?? ""}`;
+}
+
+/** What a device does now, each task with a way to it. */
+function NowLine({ tasks }: { tasks: { task: string; name: string; constellation: string }[] | undefined }) {
+  const [first, ...more] = tasks ?? [];
+  if (!first) return <span className="dim">nothing now</span>;
+  return (
+    <Link className="link cut" href={`/constellations/${first.constellation}/t/${first.task}`}>
+      {first.task}, {first.name}
+      {more.length > 0 && ` and ${more.length} more`}
+    </Link>
+  );
 }
 
 /** Tools that a single device offers: where one loss is a hole. */

@@ -5,24 +5,31 @@ import { useFleet, useNow, useStream, useWorkspace } from "../app/context.ts";
 import { useNeeds } from "../app/needs.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
+import { useVisitBefore } from "../app/visit.ts";
+import { useVitals } from "../app/vitals.ts";
 import { useWaiting } from "../app/waiting.ts";
+import { useWork } from "../app/work.ts";
 import { type ConstellationRow, createdMs, endedMs } from "../link/endpoints.ts";
-import { deviceShown, devices } from "../model/fleet.ts";
+import { type DeviceView, deviceShown, devices } from "../model/fleet.ts";
 import { allViews, answer, counts, head, inTrouble } from "../model/selectors.ts";
 import { headShown, sentenceNow } from "../model/soFar.ts";
+import { linesOf } from "../model/vitals.ts";
 import { ATTENTION, age, clock, constellationShown, duration, FINAL, plural } from "../model/words.ts";
 import { Notices } from "../panels/Notices.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
+import { SinceCard } from "../panels/SinceCard.tsx";
 import { NextOnTheClock, phrasesOf, StartCard } from "../panels/Start.tsx";
 import { WaitingCard, waitingWords } from "../panels/WaitingCard.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, Empty, ProblemNote, StateBar } from "../ui/parts.tsx";
+import { Spark } from "../ui/Spark.tsx";
 
 const RUNNING_MAX = 6;
 const RECENT_MAX = 8;
 const ASKED_MAX = 2;
 const FAILED_MAX = 3;
+const FLEET_MAX = 12;
 const DAY_MS = 24 * 3600 * 1000;
 
 export function HomePage() {
@@ -39,6 +46,7 @@ export function HomePage() {
   const failed = recent.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
   const all = [...devices(fleet).values()];
   const reached = all.filter((view) => view.device.link === "online").length;
+  const sinceMs = useVisitBefore();
   const sentence = [
     waitingWords(needs.count + waiting.count),
     ...(failed.length ? [`${failed.length} failed in the last day`] : []),
@@ -109,6 +117,9 @@ export function HomePage() {
                 ))}
               </section>
             )}
+            {list.value && fleet.ready && (
+              <SinceCard sinceMs={sinceMs} now={now} rows={rows} whole={!list.value.next} fleet={all} />
+            )}
             <section className="card">
               <header>
                 <h2>Recent</h2>
@@ -132,37 +143,74 @@ export function HomePage() {
           <div className="cards">
             {fleet.ready && recipes.value && <StartCard fleet={all} recipes={recipes.value.items} />}
             <NextOnTheClock />
-            <section className="card">
-              <header>
-                <h2>Fleet</h2>
-                <Link className="link small end" href="/devices">
-                  Open
-                </Link>
-              </header>
-              {all.map((view) => {
-                const shown = deviceShown(view, 0);
-                return (
-                  <Link key={view.id} className="deviceline" href={`/devices?device=${view.id}`}>
-                    <span className="tag">{view.tag}</span>
-                    <span className="cut">{view.device.name}</span>
-                    <span className={`end small word nowrap tone-${shown.tone}`}>{shown.word}</span>
-                    <Glyph name={shown.glyph} tone={shown.tone} />
-                  </Link>
-                );
-              })}
-              {fleet.ready && all.length === 0 && (
-                <Empty title="No device yet.">
-                  <p>A device joins by one line in its terminal.</p>
-                  <Link className="btn" href="/devices?add=1">
-                    Add a device
-                  </Link>
-                </Empty>
-              )}
-            </section>
+            <FleetCard all={all} ready={fleet.ready} />
           </div>
         </div>
       </div>
     </Shell>
+  );
+}
+
+/** The fleet's health in a row, those that are stuck first, each with the line of its load. */
+function FleetCard({ all, ready }: { all: readonly DeviceView[]; ready: boolean }) {
+  const work = useWork();
+  const shownOf = (view: DeviceView) => deviceShown(view, work.get(view.id)?.length ?? 0);
+  const list = [...all].sort((a, b) => Number(shownOf(b).stuck) - Number(shownOf(a).stuck)).slice(0, FLEET_MAX);
+  const vitals = useVitals(list.map((view) => view.id)).value;
+  const tally = new Map<string, { shown: ReturnType<typeof shownOf>; count: number }>();
+  for (const view of all) {
+    const shown = shownOf(view);
+    const word = shown.word.split(",")[0] ?? "";
+    tally.set(word, { shown, count: (tally.get(word)?.count ?? 0) + 1 });
+  }
+  return (
+    <section className="card" aria-label="Fleet">
+      <header>
+        <h2>Fleet</h2>
+        <Link className="link small end" href="/devices">
+          Open
+        </Link>
+      </header>
+      {all.length > 0 && (
+        <p className="row wrap body counts">
+          {[...tally].map(([word, { shown, count }]) => (
+            <span key={word} className="count">
+              <Glyph name={shown.glyph} tone={shown.tone} />
+              <b>{count}</b>
+              {word.toLowerCase()}
+            </span>
+          ))}
+        </p>
+      )}
+      {list.map((view) => {
+        const shown = shownOf(view);
+        const load = linesOf(vitals, view.id).find((line) => line.vital === "load_percent");
+        return (
+          <Link key={view.id} className="deviceline" href={`/devices/${view.id}`}>
+            <span className="row">
+              <span className="tag">{view.tag}</span>
+              <span className="cut">{view.device.name}</span>
+              <span className={`end small word nowrap tone-${shown.tone}`}>{shown.word}</span>
+              <Glyph name={shown.glyph} tone={shown.tone} />
+            </span>
+            {load && vitals && <Spark line={load} stepS={vitals.step_s} />}
+          </Link>
+        );
+      })}
+      {all.length > list.length && (
+        <Link className="deviceline link" href="/devices">
+          and {all.length - list.length} more
+        </Link>
+      )}
+      {ready && all.length === 0 && (
+        <Empty title="No device yet.">
+          <p>A device joins by one line in its terminal.</p>
+          <Link className="btn" href="/devices?add=1">
+            Add a device
+          </Link>
+        </Empty>
+      )}
+    </section>
   );
 }
 

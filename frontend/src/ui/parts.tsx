@@ -49,7 +49,7 @@ export function StateBar({ counts, className = "" }: { counts: Count[]; classNam
     <span className={`bar ${className}`} aria-hidden="true">
       {counts.map(({ shown, count }) => (
         <i
-          key={shown.glyph}
+          key={`${shown.glyph} ${shown.word}`}
           className={`tone-${shown.tone} ${shown.stuck ? "stuck" : ""} ${AHEAD.has(shown.glyph) ? "ahead" : ""} ${shown.glyph === "dotted_ring" ? "soon" : ""}`}
           style={{ flex: count }}
           title={`${count} ${shown.word}`}

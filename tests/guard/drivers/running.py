@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from tests.guard.drivers import answers, assistant, device, hub, links, model, tokens
+from tests.guard.drivers import answers, assistant, device, figures, hub, links, model, tokens
 from tests.guard.drivers.tally import AttackTally, Stopwatch
 
 Drive = Callable[[Path, Stopwatch, int], AttackTally]
@@ -20,6 +20,7 @@ DRIVERS: dict[str, tuple[str, Drive]] = {
     "T32": ("an assistant over MCP", assistant.drive),
     "T33": ("a token of each scope", tokens.drive),
     "T51": ("files of an answer", answers.drive),
+    "T52": ("figures that lie", figures.drive),
 }
 """By the row of the threat table that each attacks."""
 

@@ -8,6 +8,20 @@ import { ToolFailed } from "../tools/interface.ts";
 
 const QUESTION = { text: "Tea or coffee?", choices: ["Tea", "Coffee"] };
 
+describe("figures", () => {
+  it("reach the hub as they are said, and are lost while it is away", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([]);
+    agent.charged(84);
+    const told = await bench.hub.until((hub) => hub.heard.find((frame) => frame.t === "vitals"));
+    expect(told).toMatchObject({ battery_percent: 84, load_percent: -1 });
+    bench.kill(agent);
+    agent.charged(83);
+    await bench.life([]);
+    expect(bench.hub.heard.filter((frame) => frame.t === "vitals")).toHaveLength(1);
+  });
+});
+
 describe("a call", () => {
   it("is on disk as started before it begins, and its result stays until it is durable at the hub", async () => {
     const bench = new Bench();

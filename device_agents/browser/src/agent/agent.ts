@@ -141,6 +141,11 @@ export class Agent implements Peer {
     this.#link.push([{ t: "condition", facts: { suspending: String(asleep) } }]);
   }
 
+  /** Tell the hub's lines the charge in percent; nobody decides by it, and away from the hub it is not kept. */
+  charged(percent: number): void {
+    this.#link.push([{ t: "vitals", battery_percent: percent }]);
+  }
+
   #show(change: Partial<View>): void {
     this.#view = { ...this.#view, ...change };
     for (const listener of this.#listeners) listener();

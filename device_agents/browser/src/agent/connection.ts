@@ -84,6 +84,7 @@ export class Connection {
   readonly #socket: Socket;
   #waiting: Frame[] = [];
   #heardAt: number;
+  #idleS = 0;
   #provedAt = 0;
   #stopTimers: (() => void)[] = [];
   #order: Promise<void> = Promise.resolve();
@@ -173,6 +174,7 @@ export class Connection {
     if (frames.length > 0) this.#heardAt = this.#parts.clock();
     const work: Frame[] = [];
     for (const frame of frames) {
+      if (frame.t === "renew") this.#idleS = frame.idle_s ?? 0;
       switch (frame.t) {
         case "challenge":
           await this.#prove(frame);
@@ -246,11 +248,19 @@ export class Connection {
     const { peer, clock, every } = this.#parts;
     const first = peer.welcomed(welcome, { provedAt: this.#provedAt, httpKey: this.#httpKey });
     this.#waiting.unshift(...first, peer.alive());
-    const quietS = Math.max(SILENT_LEAST_S, SILENT_INTERVALS * welcome.alive_interval_s);
+    const intervalS = welcome.alive_interval_s;
+    let saidAt = clock();
     this.#stopTimers.push(
-      every(welcome.alive_interval_s, () => {
+      every(intervalS, () => {
+        const alive = peer.alive();
+        const idleS = alive.running.length > 0 ? intervalS : Math.max(this.#idleS, intervalS);
+        // Four answers missed, or two where they are asked for seldom.
+        const quietS = Math.max(SILENT_LEAST_S, SILENT_INTERVALS * intervalS, 2 * idleS + intervalS);
         if (clock() - this.#heardAt > quietS) this.#end({ reason: `nothing was heard from the hub for ${quietS} s` });
-        else this.push([peer.alive()]);
+        else if (clock() - saidAt >= idleS - intervalS / 2) {
+          saidAt = clock();
+          this.push([alive]);
+        }
       }),
     );
     this.#write();

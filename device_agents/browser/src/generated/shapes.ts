@@ -164,6 +164,12 @@ export const AGENT_SHAPES: Record<string, readonly Field[]> = {
   condition: [
     {"name": "facts", "kind": {"map": "str"}},
   ],
+  vitals: [
+    {"name": "battery_percent", "kind": "int", "default": -1},
+    {"name": "disk_percent", "kind": "int", "default": -1},
+    {"name": "load_percent", "kind": "int", "default": -1},
+    {"name": "memory_percent", "kind": "int", "default": -1},
+  ],
   asks: [
     {"name": "answers", "kind": "str"},
     {"name": "open", "kind": {"list": {"struct": "OwnerAsk"}}, "default": []},
@@ -237,6 +243,7 @@ export const HUB_SHAPES: Record<string, readonly Field[]> = {
   renew: [
     {"name": "gone", "kind": {"list": {"struct": "LeaseRef"}}, "default": []},
     {"name": "granted", "kind": {"list": {"struct": "LeaseRef"}}},
+    {"name": "idle_s", "kind": "float", "default": 0, "since": 3},
     {"name": "sent_ms", "kind": "int"},
   ],
   ack: [

@@ -1,0 +1,39 @@
+"""The figures of a device as a terminal says them: now, and from where to where in the last hour. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starloom_protocol.vocabulary import Vital
+
+_TITLES: Final = {
+    Vital.LOAD_PERCENT: ("load", "%"),
+    Vital.MEMORY_PERCENT: ("memory", "%"),
+    Vital.DISK_PERCENT: ("disk", "%"),
+    Vital.BATTERY_PERCENT: ("battery", "%"),
+    Vital.LATENCY_MS: ("latency", "ms"),
+}
+_NOW_WITHIN: Final = 2
+"""A device says its figures within a step, so the last one may belong to the step before."""
+
+
+def vital_lines(vitals: dict[str, Any], device: str) -> list[str]:
+    """Return a line for each figure that was heard, in the order in which the page shows them."""
+    heard: dict[str, list[int | None]] = next(
+        (item["lines"] for item in vitals["items"] if item["device"] == device), {}
+    )
+    said = []
+    for vital, (title, unit) in _TITLES.items():
+        points = heard.get(vital) or []
+        values = [value for value in points if value is not None]
+        if not values:
+            continue
+        recent = [value for value in points[-_NOW_WITHIN:] if value is not None]
+        now = f"{recent[-1]} {unit}" if recent else "not heard now"
+        minutes = max(1, round(len(points) * vitals["step_s"] / 60))
+        line = f"{title}: {now}, from {min(values)} to {max(values)} {unit} in {minutes} min"
+        silent = len(points) - len(values) - (points[-1] is None)
+        if silent > 0:
+            line += f", nothing was heard for {max(1, round(silent * vitals['step_s'] / 60))} min of it"
+        said.append(line)
+    return said

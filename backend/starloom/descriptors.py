@@ -1,0 +1,46 @@
+"""How many files a hub may open, and how many requests and sockets fit into that. Opens none itself."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+DESCRIPTORS_MOST: Final = 65_536
+DESCRIPTORS_KEPT: Final = 512
+"""Kept back for what the hub opens itself: history, Redis, logs, artifacts, and the owner's own connections."""
+REQUEST_DESCRIPTORS: Final = 2
+"""A request may hold a file beside its connection; the socket of a device or a page is one file."""
+_log = logging.getLogger(__name__)
+
+
+def requests_most(descriptors: int) -> int:
+    """Return how many requests at once fit into so many open files; of sockets twice as many do."""
+    return max(16, (descriptors - min(DESCRIPTORS_KEPT, descriptors // 2)) // REQUEST_DESCRIPTORS)
+
+
+def descriptors_allowed() -> int:
+    """Return how many files the system lets this process open once it has raised its own limit."""
+    try:
+        import resource
+    except ImportError:  # a system without such limits
+        return DESCRIPTORS_MOST
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return DESCRIPTORS_MOST if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_MOST)
+
+
+def raise_descriptors() -> int:
+    """Raise this process's limit of open files as far as it may; return it."""
+    try:
+        import resource
+    except ImportError:
+        return DESCRIPTORS_MOST
+    wanted = descriptors_allowed()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return min(soft, DESCRIPTORS_MOST) if soft > 0 else DESCRIPTORS_MOST
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError) as error:
+        _log.warning("event=descriptors_stay most=%d reason=%s", soft, error)
+        return soft
+    return wanted

@@ -1,0 +1,39 @@
+/** What became different while a person was away: ends of constellations, devices that came or went. Pure. */
+import type { ConstellationRow } from "../link/endpoints.ts";
+import { createdMs, endedMs } from "../link/endpoints.ts";
+import type { DeviceView } from "./fleet.ts";
+
+export interface Since {
+  ended: ConstellationRow[];
+  failed: ConstellationRow[];
+  asked: ConstellationRow[];
+  joined: DeviceView[];
+  /** Out of reach now, and were not when the person left. */
+  gone: DeviceView[];
+  /** Whether there may be more than the list of constellations holds. */
+  more: boolean;
+}
+
+/** `rows` are the newest constellations, `whole` whether they are all. */
+export function changesSince(
+  sinceMs: number,
+  rows: readonly ConstellationRow[],
+  whole: boolean,
+  fleet: readonly DeviceView[],
+): Since {
+  const ended = rows.filter((row) => endedMs(row) > sinceMs);
+  return {
+    ended,
+    failed: ended.filter((row) => row.state === "failed"),
+    asked: rows.filter((row) => createdMs(row) > sinceMs && !endedMs(row)),
+    joined: fleet.filter((view) => view.device.joined_ms > sinceMs),
+    gone: fleet.filter(
+      (view) =>
+        view.device.link !== "online" && (view.device.link_since_ms ?? 0) > sinceMs && view.device.joined_ms <= sinceMs,
+    ),
+    more: !whole && rows.length > 0 && rows.every((row) => createdMs(row) > sinceMs),
+  };
+}
+
+export const isNothing = (since: Since): boolean =>
+  [since.ended, since.asked, since.joined, since.gone].every((part) => part.length === 0);

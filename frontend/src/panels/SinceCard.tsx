@@ -1,0 +1,60 @@
+/** Home for someone who comes back: what changed since this browser showed Starloom to this person last. */
+import { Link } from "wouter";
+import type { ConstellationRow } from "../link/endpoints.ts";
+import type { DeviceView } from "../model/fleet.ts";
+import { changesSince, isNothing } from "../model/since.ts";
+import { age, constellationShown, plural } from "../model/words.ts";
+import { Glyph } from "../ui/Glyph.tsx";
+
+const SHOWN_MAX = 4;
+
+interface SinceCardProps {
+  /** When the person was here last; 0 for somebody who never was. */
+  sinceMs: number;
+  now: number;
+  rows: readonly ConstellationRow[];
+  whole: boolean;
+  fleet: readonly DeviceView[];
+}
+
+export function SinceCard({ sinceMs, now, rows, whole, fleet }: SinceCardProps) {
+  if (!sinceMs) return null;
+  const found = changesSince(sinceMs, rows, whole, fleet);
+  const more = found.more ? " or more" : "";
+  const parts = [
+    found.ended.length && `${plural(found.ended.length, "request")}${more} ended`,
+    found.failed.length && `${found.failed.length} failed`,
+    found.asked.length && `${found.asked.length}${more} began`,
+    found.joined.length && `${plural(found.joined.length, "device")} joined`,
+    found.gone.length && `${plural(found.gone.length, "device")} went out of reach`,
+  ].filter(Boolean);
+  // What failed first, then the newest ends.
+  const worth = [...found.failed, ...found.ended.filter((row) => row.state !== "failed")].slice(0, SHOWN_MAX);
+  return (
+    <section className="card" aria-label="Since you were here">
+      <header>
+        <h2>Since you were here</h2>
+        <span className="dim">{age(sinceMs, now)}</span>
+      </header>
+      <p className="body">{isNothing(found) ? "Nothing changed." : `${parts.join(", ")}.`}</p>
+      {worth.map((row) => {
+        const shown = constellationShown(row.state);
+        return (
+          <Link key={row.id} className="item" href={`/constellations/${row.id}`}>
+            <Glyph name={shown.glyph} tone={shown.tone} />
+            <b className="strong cut">{row.name || row.request || row.id}</b>
+            <span className="small dim nowrap">{shown.word}</span>
+            {row.sentence && <span className="sub">{row.sentence}</span>}
+          </Link>
+        );
+      })}
+      {[...found.joined, ...found.gone].slice(0, SHOWN_MAX).map((view) => (
+        <Link key={view.id} className="deviceline" href={`/devices/${view.id}`}>
+          <span className="tag">{view.tag}</span>
+          <span className="cut">{view.device.name}</span>
+          <span className="end small dim nowrap">{found.joined.includes(view) ? "joined" : "out of reach"}</span>
+        </Link>
+      ))}
+    </section>
+  );
+}
