@@ -21,7 +21,9 @@ SIZES = {"wide": (1440, 900), "phone": (390, 844), "sideways": (844, 390), "doub
 _CUT = """() => [...document.querySelectorAll(".recipecard, .recipecard *")]
   .filter((one) => !one.closest("svg") && getComputedStyle(one).display !== "inline")
   .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
-  .map((one) => one.outerHTML.slice(0, 160))"""
+  .map((one) => [one.scrollWidth, one.clientWidth, one.outerHTML.slice(0, 160), [...one.querySelectorAll("*")]
+    .filter((part) => part.getBoundingClientRect().right > one.getBoundingClientRect().right + 1)
+    .map((part) => part.outerHTML.slice(0, 80)).slice(0, 3)].join(" | "))"""
 
 
 def card(page: Page, title: str) -> Locator:
@@ -46,7 +48,8 @@ def test_the_gallery_fits_every_window(page: Page, screens: Screens, size: str, 
     texts = [text for one in page.locator(".recipecard .sentence").all() if (text := one.inner_text())]
     assert len(texts) == cards.count()
     assert not [text for text in texts if "{" in text or "}" in text]
-    assert page.evaluate(_CUT) == []
+    cut = page.evaluate(_CUT)
+    assert cut == [], "\n".join(cut)
     assert axe_violations(page) == []
     screens.shoot(page, "recipes", f"gallery-{size}", "wide")
 

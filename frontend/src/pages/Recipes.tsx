@@ -53,7 +53,7 @@ export function RecipesPage() {
               <h2>{section.title}</h2>
               <span className="dim">{section.says}</span>
             </header>
-            <div className="gallery">
+            <div className="recipegrid">
               {section.items.map((recipe) => (
                 <RecipeCard key={recipe.name} recipe={recipe} demos={demos} />
               ))}

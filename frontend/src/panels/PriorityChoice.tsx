@@ -11,7 +11,7 @@ import { Glyph } from "../ui/Glyph.tsx";
 import { Said } from "../ui/Said.tsx";
 
 const WORDS: Record<Priority, string> = { high: "High", low: "Low", normal: "Normal" };
-const MAY = new Set(["owner", "operator"]);
+const MAY: ReadonlySet<string> = new Set(["owner", "operator"]);
 const EVERY_MS = 3000;
 
 interface ChoiceProps {
@@ -44,13 +44,17 @@ export function PrioritySelect({ value, none, why, busy, onChange }: ChoiceProps
   );
 }
 
+/** Why a session of this role sets no priority; null where it may. */
+export const whyNot = (role: string | undefined): string | null =>
+  role === undefined || MAY.has(role) ? null : "Your sign-in may look, and change nothing.";
+
 /** Sets the priority of a constellation that has not ended, as an edit of its plan's policy. */
 export function PriorityOf({ constellation }: { constellation: Head }) {
   const { hub, session } = useWorkspace();
   const { report, say } = useDoing();
   const away = useContext(AwayContext);
   const [busy, setBusy] = useState(false);
-  const why = away ?? (session && !MAY.has(session.role) ? "Your sign-in may look, and change nothing." : null);
+  const why = away ?? whyNot(session?.role);
   const set = async (priority: Priority | null) => {
     if (!priority || busy) return;
     setBusy(true);

@@ -54,7 +54,7 @@ export function RecipeCard({ recipe, demos }: { recipe: RecipeRow; demos: { all:
                 Try with the demo devices
               </Link>
               <span className="dim">
-                Uses {recipe.demo.devices.join(" and ")}. Leaves: <Said text={recipe.demo.leaves} />
+                Uses {recipe.demo.devices.join(" and ")}. It leaves <Said text={recipe.demo.leaves} />.
               </span>
             </>
           ) : (
