@@ -305,7 +305,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--always", action="store_true", help="from now on, with exactly these arguments")
     command = add("deny", lambda given: answering.deny(AgentHome.at(given.home), given, show), "refuse one of them")
     command.add_argument("id")
-    command.add_argument("--reason", default="", help="what the one who asked is told")
+    command.add_argument("--reason", default="", help="the reason, for the person who asked")
     command = add("upgrade", upgrade, "install the agent that the hub hands out, and go back if it does not work")
     command.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
     command.add_argument("--again", action="store_true", help="also if this version is installed already")
@@ -314,7 +314,7 @@ def parser() -> argparse.ArgumentParser:
     hint = "how long to wait for a moment without calls (default %(default)g)"
     command.add_argument("--wait-s", type=float, default=600.0, metavar="S", help=hint)
     add("stop", stop, "stop the running agent and everything it runs")
-    command = add("leave", leave, "leave the hub, which is told, and forget this device's key")
+    command = add("leave", leave, "tell the hub that this device leaves, and forget its key")
     only = command.add_mutually_exclusive_group()
     only.add_argument("--purge", action="store_true", help="remove venv, ledger and all else of the agent, unasked")
     only.add_argument("--keep", action="store_true", help="keep them, unasked")

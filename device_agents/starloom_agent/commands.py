@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
+from starloom_protocol.wording import quoted
 
 _PATTERN_CHARS_MAX: Final = 200
 
@@ -122,7 +123,7 @@ def _pattern(pattern: Any, place: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise PolicyFault(f"{place}: {pattern!r} is not a regular expression: {error}") from error
+        raise PolicyFault(f"{place}: {quoted(pattern)} is not a regular expression: {error}") from error
     return pattern
 
 

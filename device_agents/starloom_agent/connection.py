@@ -238,7 +238,7 @@ class Connection:
         if challenge.hub != self.address.hub_key:
             raise ConnectionEnded(
                 f"{where} is not the hub that this device joined: its key is another one. If the hub was "
-                "made anew, join again with a fresh line from `starloom enroll`"
+                "set up again, join again with a fresh line from `starloom enroll`"
             )
         said = transcript(hello, challenge)
         secret = share.secret_with(challenge.key_share)

@@ -361,6 +361,6 @@ def _resume(state: AgentState, entry: PlanEntry) -> list[Action]:
             # the ledger is another one: `maybe` is right for both. An end that is asked for again and is not here
             # is left to a person.
             _note_fence(state, task_of(at), fence_of(at))
-            detail = "the agent was started anew and this device has no trace of the attempt"
+            detail = "the agent was started again and this device has no trace of the attempt"
             lost = SayResult(at, Outcome.INTERRUPTED, Code.INTERRUPTED, detail, EffectSeen.MAYBE)
             return [AnswerFromLedger(at, lost if entry.action == "continue" else None)]

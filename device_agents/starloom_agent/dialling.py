@@ -59,7 +59,7 @@ def _check(certificate: bytes | None, pin: str) -> None:
     if not hmac.compare_digest(found, pin):
         raise ssl.SSLCertVerificationError(
             f"the hub's certificate has another key ({found}) than the one pinned at joining ({pin}): either the hub "
-            "was made anew, then join again with a fresh line from `starloom enroll`, or something stands between"
+            "was set up again, then join again with a fresh line from `starloom enroll`, or something stands between"
         )
 
 

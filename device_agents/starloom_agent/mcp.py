@@ -23,6 +23,7 @@ from starloom_agent.tools.mcp import McpAnswer, ServerFault, Told, talking, tool
 from starloom_protocol.tool_results import SCHEMA_CHARS_MAX
 from starloom_protocol.values import canonical, name_fault, parse
 from starloom_protocol.vocabulary import REPEATABLE, RISKY_EFFECTS, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 FILE: Final = "mcp.toml"
 MODULE: Final = "mcp"
@@ -148,7 +149,7 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
     text = canonical(schema) if isinstance(schema, dict) else ""
     if not _TOOL_NAME.fullmatch(name) or not text or len(text.encode()) > _SCHEMA_BYTES_MOST:
         why = "its arguments have no usable schema" if _TOOL_NAME.fullmatch(name) else "its name cannot stand in a plan"
-        say(f"the tool {remote[:80]!r} of the MCP server {server_name} is left out: {why}")
+        say(f"the tool {quoted(remote[:80])} of the MCP server {server_name} is left out: {why}")
         return None
     effects, repeatability = _declared(server, server.tools.get(remote, OfTool()))
     return tool_of(

@@ -20,6 +20,7 @@ from starloom_agent.tools.interface import Folders, Tool, refused_line
 from starloom_protocol.profiles import PROFILE_GRANTS
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Profile
+from starloom_protocol.wording import quoted
 
 __all__ = ["CommandRule", "Decision", "Policy", "PolicyFault", "decide", "policy_of", "with_grant", "without_grant"]
 
@@ -136,7 +137,7 @@ def policy_of(plain: Mapping[str, Any]) -> Policy:
     try:
         profile = Profile(plain.get("profile", Profile.OBSERVE))
     except ValueError:
-        raise PolicyFault(f"profile: {plain['profile']!r} is none of {', '.join(Profile)}") from None
+        raise PolicyFault(f"profile: {quoted(plain['profile'])} is none of {', '.join(Profile)}") from None
     lists: dict[str, tuple[str, ...]] = {}
     for name in ("grants", "denied", "read", "write", "hosts"):
         value = plain.get(name, [])
@@ -146,10 +147,10 @@ def policy_of(plain: Mapping[str, Any]) -> Policy:
     for name in ("grants", "denied"):
         for item in lists[name]:
             if not _GRANT_TEXT.fullmatch(item):
-                raise PolicyFault(f"{name}: {item!r} is not a grant such as files:read")
+                raise PolicyFault(f"{name}: {quoted(item)} is not a grant such as files:read")
     answers = plain.get("answers", ANSWERS_HERE)
     if answers not in (ANSWERS_HERE, ANSWERS_HUB):
-        raise PolicyFault(f"answers: {answers!r} is neither {ANSWERS_HERE} nor {ANSWERS_HUB}")
+        raise PolicyFault(f"answers: {quoted(answers)} is neither {ANSWERS_HERE} nor {ANSWERS_HUB}")
     commands = plain.get("commands", [])
     if not isinstance(commands, list):
         raise PolicyFault("commands: a list of rules is expected")
@@ -351,7 +352,7 @@ def why_not_offered(policy: Policy, tool: Tool, sandbox: Sandbox = NOT_TRIED) ->
     if tool.grant is None or tool.grant in policy.allowed:
         if cage_for(policy, tool, sandbox):
             return None
-        line = f"to let it run all the same, unconfined, type on the device: {grant_line(PYTHON_UNCONFINED)}"
+        line = f"to let it run unconfined, type on the device: {grant_line(PYTHON_UNCONFINED)}"
         return f"{_no_cage(tool, sandbox)}; {line}"
     shown = {SHELL_RUN: "starloom-agent grant shell:run -- COMMAND"}.get(tool.grant, grant_line(tool.grant))
     return f"profile {policy.profile} does not allow {tool.grant}; on the device: {shown}"
@@ -369,7 +370,9 @@ def with_grant(
         PolicyFault: if the grant or what it is for is not valid.
     """
     if not _GRANT_TEXT.fullmatch(grant):
-        raise PolicyFault(f"{grant!r} is not a grant; grants look like files:read, files:write, python:run, shell:run")
+        raise PolicyFault(
+            f"{quoted(grant)} is not a grant; grants look like files:read, files:write, python:run, shell:run"
+        )
     changes: dict[str, Any] = {"grants": policy.grants | {grant}, "denied": policy.denied - {grant}}
     if grant in (FILES_READ, FILES_WRITE):
         field = "read" if grant == FILES_READ else "write"

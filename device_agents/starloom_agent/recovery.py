@@ -27,7 +27,7 @@ def end_leftovers(ledger: Ledger, boot: str, *, say: Callable[[str], None]) -> l
     ]
     left = processes.end_groups(groups)
     if left:
-        say(f"groups {left} did not end within 5 s; their attempts are reported all the same")
+        say(f"groups {left} did not end within 5 s; their attempts are reported nevertheless")
     ends = []
     for item in unfinished:
         begun = item.state == "started"

@@ -70,13 +70,13 @@ def refusal(installed: str, offered: str, wishes: Wishes) -> str | None:
     """Return why an offered version is not installed, or None. An unknown order of the two counts as older."""
     if installed == offered:
         return (
-            None if wishes.again else f"{installed} is the version that the hub hands out; to install it anew: --again"
+            None if wishes.again else f"{installed} is the version that the hub hands out; to install it again: --again"
         )
     have, get = release_numbers(installed), release_numbers(offered)
     if wishes.downgrade or (have and get and get > have):
         return None
     return (
-        f"the hub hands out {offered}, which is no newer than {installed} here; to install it all the same: --downgrade"
+        f"the hub hands out {offered}, which is no newer than {installed} here; to install it nevertheless: --downgrade"
     )
 
 

@@ -162,7 +162,7 @@ CODES: dict[Code, CodeInfo] = {
     Code.NOT_REPEATABLE: CodeInfo(
         _P,
         422,
-        "This work must not be moved by itself",
+        "This work is not moved without your word",
         "Use on_absence wait or fail, or declare it idempotent.",
     ),
     Code.UNKNOWN_RECIPE: CodeInfo(_P, 404, "No recipe has this name", "See `starloom recipes`."),
@@ -368,7 +368,7 @@ CODES: dict[Code, CodeInfo] = {
         _D,
         422,
         "A grant is missing on the device",
-        "Type the named line on the device; it goes on by itself.",
+        "Type the named line on the device; it then goes on.",
     ),
     Code.TOOL_UNAVAILABLE: CodeInfo(
         _D,

@@ -88,7 +88,8 @@ class ResultSpec(Record, frozen=True, kw_only=True):
 class Head(Record, frozen=True, kw_only=True):
     """The constellation itself; `wall_ms` and the like are derived by whoever shows it.
 
-    `undone_from` is how it had ended before its work was undone.
+    `undone_from` is how it had ended before its work was undone. `priority` is the one that was asked for with the
+    request; it goes before the plan's own, which `policy` has.
     """
 
     approves: bool = True
@@ -109,6 +110,7 @@ class Head(Record, frozen=True, kw_only=True):
     paused_since_ms: int = 0
     plan_hash: str | None = None
     policy: Policy = Policy()
+    priority: Priority | None = None
     recipe: str | None = None
     request: str = ""
     results: list[ResultSpec] = []

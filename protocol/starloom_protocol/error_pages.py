@@ -8,8 +8,8 @@ from pathlib import Path
 from starloom_protocol.vocabulary import CODES, Code, CodeClass
 
 _CLASS_WORDS = {
-    CodeClass.TRANSIENT: "It may pass: work that can be repeated is tried again by itself, with back-off.",
-    CodeClass.PERMANENT: "It does not pass by itself: trying the same again would end the same.",
+    CodeClass.TRANSIENT: "It may pass: work that can be repeated is tried again automatically, with back-off.",
+    CodeClass.PERMANENT: "It does not pass: trying the same again would end the same.",
     CodeClass.DEVICE: "It lies with the device: work that can be repeated is tried on another one.",
 }
 

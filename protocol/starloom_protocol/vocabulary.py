@@ -175,6 +175,16 @@ class Profile(StrEnum):
     OPERATE = "operate"
 
 
+class Purpose(StrEnum):
+    """The purpose of a recipe, as the gallery sorts them."""
+
+    BACKUP = "backup"
+    FILES = "files"
+    HEALTH = "health"
+    UPKEEP = "upkeep"
+    BUILD = "build"
+
+
 class PrincipalKind(StrEnum):
     """Who holds a token. An assistant asks for work and decides nothing: its words come from a model."""
 

@@ -35,7 +35,7 @@ def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) ->
     hub.answers["GET", "/approvals"] = (200, {"items": [asked(), once]})
     code, said = starloom(hub, "approvals")
     assert code == 0
-    assert "c1:approve-plan  Run it?  (web; denied by itself in 5 h)" in said
+    assert "c1:approve-plan  Run it?  (web; denied without an answer in 5 h)" in said
     assert '--always allows from now on: service.restart {"name": "nginx"} on vps' in said
     assert "only this once: its policy asks each time" in said
 
@@ -99,7 +99,7 @@ def test_a_devices_question_is_listed_and_answered_like_the_others(hub: StubHub)
     hub.answers["GET", "/asks"] = (200, {"items": [ask, there, {**ask, "answer": "allow"}]})
     said = starloom(hub, "approvals")[1]
     assert said.count("d-vps:1f2e3d4c") == 1
-    assert 'vps asks before service.restart {"name":"nginx"} for web  (denied by itself in 5 h)' in said
+    assert 'vps asks before service.restart {"name":"nginx"} for web  (denied without an answer in 5 h)' in said
     assert "only its owner answers, on pi: starloom-agent approve 1f2e3d4c" in said
     for action in ("approve", "deny"):
         hub.answers["POST", f"/asks/d-vps:1f2e3d4c/{action}"] = (200, {})

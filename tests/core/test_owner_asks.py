@@ -88,7 +88,7 @@ def test_an_answer_counts_for_one_asking_only(driver: Driver) -> None:
     assert asks(driver).open[0].answer == ""
     refused = answer(driver)
     assert refused.faults[0].code is Code.CONFLICT
-    assert "asked anew" in refused.faults[0].reason
+    assert "asked again" in refused.faults[0].reason
 
 
 @pytest.mark.parametrize("by", ["device:d-one", "model", "planner", "engine", "rule:x"])

@@ -79,7 +79,7 @@ def test_same_items_keep_round_and_result_and_changed_missing_and_new_ones_do_no
     version = found.versions[str(found.head.version)]
     assert version.author == "expand"
     assert version.removed == ["g.2", "h.2"]
-    assert version.reason == "the list was made anew: 2 kept, 2 again, 2 gone"
+    assert version.reason == "the list was made again: 2 kept, 2 again, 2 gone"
     assert runs(driver) == ["end", "g.1", "h.1"]
     assert found.head.state == "succeeded"
     assert found.items["g/1"].value == '"B"'

@@ -272,7 +272,7 @@ def test_a_rule_drops_items_and_another_adds_a_check_after_a_retry() -> None:
     assert found.specs["recheck-0"].inputs[0].source == "copy.0"
     assert driver.run() == "succeeded"
     sentence = found.tables["answer"][""].sentence
-    assert "Recovered by itself: send.0" in sentence
+    assert "Recovered without help: send.0" in sentence
     assert "2 tasks dropped" in sentence
     driver.folded_equals_state()
 

@@ -69,7 +69,7 @@ def test_pause_resume_and_cancel(page: Page, stack: Stack, screens: Screens, wid
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
     screens.shoot(page, "constellation", "cancel", width)
-    dialog.get_by_role("button", name="Cancel", exact=True).click()
+    dialog.get_by_role("button", name="Cancel the constellation").click()
     expect(state).to_contain_text("Cancelled")
     assert stack.state(constellation) == "cancelled"
     screens.shoot(page, "constellation", "cancelled", width)

@@ -71,7 +71,7 @@ def test_a_reload_without_the_hub_shows_what_was_known(stack: Stack, sample: See
         expect(rows).to_have_count(3)
     expect(page.locator(".linkpill")).to_have_text("Live", timeout=BACK_MS)
     page.get_by_role("button", name="Cancel", exact=True).click()
-    page.get_by_role("button", name="Cancel", exact=True).last.click()
+    page.get_by_role("button", name="Cancel the constellation").click()
     stack.until_state(one, "cancelled")
     expect(page.locator(".top .pill").first).to_contain_text("Cancelled")
     page.context.close()

@@ -18,7 +18,7 @@ def test_it_was_seen_live(sample: Seen) -> None:
     for shown in sample.screens.values():
         assert shown.states[-1].startswith("Done"), shown.states
         assert "Running" in shown.states, shown.states
-        assert "Recovered by itself: send.3" in shown.sentences[-1], shown.sentences
+        assert "Recovered without help: send.3" in shown.sentences[-1], shown.sentences
         grown = [sentence for sentence in shown.sentences if re.search(r"\d+ of \d+ tasks", sentence)]
         assert len(grown) >= 3, f"the answer grew while it ran: {shown.sentences}"
     wide = sample.screens["wide"]

@@ -28,7 +28,7 @@ def test_words_on_a_clock(page: Page, stack: Stack, screens: Screens, width: str
     expect(firings).to_contain_text(re.compile(r"(Mon|Tue|Wed|Thu|Fri) \d+ \w+ 07:30"))
     page.get_by_label("Name").fill(name)
     screens.shoot(page, "schedules", "adding", width)
-    page.get_by_role("button", name="Put on the clock").click()
+    page.get_by_role("button", name="Save the schedule").click()
     row = page.get_by_role("article", name=name)
     expect(row).to_contain_text("At 07:30 on Monday through Friday, Europe/Vienna")
     row.locator("summary").click()
@@ -57,7 +57,7 @@ def test_what_has_ended_is_repeated(page: Page, stack: Stack, screens: Screens, 
     page.get_by_label("How often").select_option("hourly")
     expect(page.get_by_label("The next five firings").get_by_role("listitem")).to_have_count(5)
     screens.shoot(page, "schedules", "repeating", width)
-    page.get_by_role("button", name="Put on the clock").click()
+    page.get_by_role("button", name="Save the schedule").click()
     row = page.get_by_role("article", name=f"Room ({width})")
     expect(row).to_contain_text("a plan")
     (shown,) = [item for item in stack.client.get("/schedules")["items"] if item["name"] == f"Room ({width})"]

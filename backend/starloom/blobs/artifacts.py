@@ -21,6 +21,7 @@ from typing import BinaryIO, Final, Protocol
 from starloom.blobs.fault import BlobRefused
 from starloom.blobs.owners import Owners
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
 
 QUOTA_BYTES: Final = 20 * 1024**3
 OWNER_BYTES_MOST: Final = 10 * 1024**3
@@ -224,7 +225,7 @@ class FileBlobs:
             raise BlobRefused(
                 Code.BAD_REQUEST,
                 "an artifact is named by its SHA-256: 64 hexadecimal digits in lower case",
-                place=f"artifact {sha256[:80]!r}",
+                place=f"artifact {quoted(sha256[:80])}",
             )
         return self._complete / sha256[:2] / sha256
 

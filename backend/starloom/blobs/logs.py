@@ -17,6 +17,7 @@ import msgspec
 
 from starloom.blobs.fault import BlobRefused
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
 
 LOG_BYTES_MOST: Final = 10 * 1024 * 1024
 SEGMENTS_MOST: Final = 256
@@ -227,7 +228,7 @@ def _file(start: int) -> str:
 
 def _safe(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise BlobRefused(Code.BAD_REQUEST, "this cannot name a log", place=f"log {name[:80]!r}")
+        raise BlobRefused(Code.BAD_REQUEST, "this cannot name a log", place=f"log {quoted(name[:80])}")
     return name
 
 

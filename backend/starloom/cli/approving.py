@@ -40,7 +40,7 @@ def is_ask(identity: str) -> bool:
 def approvals(
     run: Invocation,
     answered: Annotated[bool, typer.Option("--answered", help="Who answered what lately, and when.")] = False,
-    always: Annotated[bool, typer.Option("--always", help="What is allowed from now on.")] = False,
+    always: Annotated[bool, typer.Option("--always", help="The calls that are allowed from now on.")] = False,
     revoke: Annotated[str | None, typer.Option("--revoke", metavar="ID", help="Take one of those back.")] = None,
 ) -> None:
     """List the open questions: approvals, tasks that ask a person, and what devices ask their owners."""
@@ -65,14 +65,14 @@ def _list_open(run: Invocation) -> None:
         print("Nothing waits for you.")
     for item in asks:
         where = f" for {item['constellation_name'] or item['constellation']}" if item["constellation"] else ""
-        until = f"denied by itself in {_left(item['expires_at'])}"
+        until = f"denied without an answer in {_left(item['expires_at'])}"
         print(f"{item['id']}  {item['device']['name']} asks before {item['tool']} {item['args']}{where}  ({until})")
         if item["answers"] != "hub":
             print(f"    only its owner answers, on {item['device']['name']}: {item['line']}")
     for item in pairings:
         print(f"{item['id']}  {item['name']} ({item['os']}) asks to join; its screen must show: {item['words']}")
     for item in found["items"]:
-        until = f"; denied by itself in {_left(item['expires_at'])}" if item.get("expires_at") else ""
+        until = f"; denied without an answer in {_left(item['expires_at'])}" if item.get("expires_at") else ""
         print(f"{item['id']}  {item['text']}  ({item.get('constellation_name') or item['constellation']}{until})")
         for choice in item.get("choices") or []:
             fails = "  (ends the task as failed)" if choice.get("fails") else ""

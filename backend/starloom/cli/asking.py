@@ -14,6 +14,7 @@ from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.typed import say
 from starloom.cli.values import duration_s, parameters
+from starloom_protocol.vocabulary import Priority
 
 IdArgument = Annotated[str | None, typer.Argument(metavar="[ID]", help="A constellation; without it the newest.")]
 ParamOption = Annotated[
@@ -85,6 +86,9 @@ def submit(
     attempts: Annotated[
         int | None, typer.Option("--attempts", metavar="N", min=1, help="At most N attempts; then it pauses.")
     ] = None,
+    priority: Annotated[
+        Priority | None, typer.Option("--priority", help="Before or after your other constellations.")
+    ] = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="k=v, to find it again.")] = None,
 ) -> None:
     """Ask for something: in words, by a plan, or by a recipe."""
@@ -116,6 +120,8 @@ def submit(
         body["budget"] = budget
     if attempts is not None:
         body["attempts"] = attempts
+    if priority is not None:
+        body["priority"] = priority.value
     if label:
         body["labels"] = {name: str(value) for name, value in parameters(label).items()}
     made = run.client.create("/constellations", body)

@@ -26,7 +26,7 @@ def brief(
     words: Annotated[list[str] | None, typer.Argument(help="The request in words.")] = None,
     answer: Annotated[
         str | None,
-        typer.Option("--answer", metavar="FILE", help="What the assistant answered; - for stdin. Shows its plan."),
+        typer.Option("--answer", metavar="FILE", help="The answer of the assistant; - for stdin. Shows its plan."),
     ] = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="PLAN", help="Also write the plan there.")] = None,
     approve: Annotated[

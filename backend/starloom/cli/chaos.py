@@ -18,6 +18,7 @@ import typer
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import Place, Problem, usage
+from starloom_protocol.wording import place_words
 
 if TYPE_CHECKING:
     from starloom.lab.story import Line
@@ -87,7 +88,10 @@ def _read(file: Path) -> Scenario:
     check = read_scenario(text)
     if check.scenario is not None:
         return check.scenario
-    places = [Place(fault.place, str(fault.code), fault.reason, fault.hint) for fault in check.faults]
+    places = [
+        Place(fault.place, place_words(fault.place), str(fault.code), fault.reason, fault.hint)
+        for fault in check.faults
+    ]
     raise Problem(
         code="scenario_invalid",
         title=f"{file} is no scenario",

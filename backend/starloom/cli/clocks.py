@@ -24,7 +24,7 @@ ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
-    schedule = typer.Typer(help="Put work on a clock.", no_args_is_help=True)
+    schedule = typer.Typer(help="Schedule work.", no_args_is_help=True)
     hub_command(schedule, "add")(add)
     hub_command(schedule, "ls")(list_schedules)
     hub_command(schedule, "show")(show)
@@ -45,7 +45,7 @@ def add(
     recipe: Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name.")] = None,
     param: ParamOption = None,
     repeat: Annotated[str | None, typer.Option("--repeat", metavar="ID", help="Repeat this constellation.")] = None,
-    name: Annotated[str, typer.Option("--name", help="What to call it.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Its name.")] = "",
     overlap: Annotated[Overlap, typer.Option("--overlap", help="While the one before goes on.")] = Overlap.SKIP,
     catch_up: Annotated[CatchUp, typer.Option("--catch-up", help="Of firings missed while off.")] = CatchUp.LAST,
     notify: Annotated[NotifyWhen, typer.Option("--notify", help="When to tell you.")] = NotifyWhen.FAILURE,
@@ -56,7 +56,7 @@ def add(
     ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="Only show the plan and the next five firings.")] = False,
 ) -> None:
-    """Put words, a recipe, a plan or a past constellation on a clock."""
+    """Put words, a recipe, a plan or a past constellation on a schedule."""
     request = " ".join(words or [])
     if sum(1 for given in (request, file, recipe, repeat) if given) != 1:
         raise usage(
@@ -123,7 +123,7 @@ def list_schedules(run: Invocation) -> None:
         run.emit(found)
         return
     if not found["items"]:
-        say('Nothing is on a clock. For example: starloom schedule add "how are my machines" --cron "0 8 * * *"')
+        say('Nothing is scheduled. For example: starloom schedule add "how are my machines" --cron "0 8 * * *"')
     for item in found["items"]:
         following = _shown(item["next"][0]) if item["next"] else item["state"]
         print(f"{item['name']:<32} {following}  {item['zone']}")

@@ -22,7 +22,7 @@ MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="Only this t
 ReasonOption = Annotated[str, typer.Option("--reason", help="Kept in the log.")]
 ConfirmOption = Annotated[
     list[str] | None,
-    typer.Option("--confirm", help="A task that may not be repeated and may run again all the same."),
+    typer.Option("--confirm", help="A task that is not safe to repeat and may run again."),
 ]
 
 TEMPLATE = """\

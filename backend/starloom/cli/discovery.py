@@ -121,7 +121,7 @@ def read_local(home: Path) -> HubAddress | None:
         ) from error
     except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
         raise usage(
-            f"{path} is not a hub's address: {error}", "Start the hub again; it writes the file anew."
+            f"{path} is not a hub's address: {error}", "Start the hub again; it writes the file again."
         ) from error
 
 

@@ -14,6 +14,7 @@ from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.values import json_or_text
+from starloom_protocol.wording import quoted
 
 PATIENCE_S = 600.0
 MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="From this task on.")]
@@ -37,7 +38,7 @@ def fork(
     given: Annotated[
         list[str] | None, typer.Option("--input", "-i", help="Another argument: TASK.NAME=VALUE (JSON or text).")
     ] = None,
-    name: Annotated[str, typer.Option("--name", help="What the fork is called.")] = "",
+    name: Annotated[str, typer.Option("--name", help="The name of the fork.")] = "",
     confirm: ConfirmOption = None,
     reason: ReasonOption = "",
 ) -> None:
@@ -68,7 +69,7 @@ def _inputs(given: list[str]) -> dict[str, dict[str, Any]]:
         place, equals, value = text.partition("=")
         task, dot, name = place.rpartition(".")
         if not (equals and dot and task and name):
-            raise usage(f"{text!r} is no argument of a task", "Write it as TASK.NAME=VALUE.")
+            raise usage(f"{quoted(text)} is no argument of a task", "Write it as TASK.NAME=VALUE.")
         found.setdefault(task, {})[name] = json_or_text(value)
     return found
 

@@ -126,9 +126,10 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
     for place in problem.places:
         if place.reason == problem.reason and len(problem.places) == 1 and not place.place:
             continue  # the title line has said it
-        where = f"{place.place}: " if place.place else ""
+        where = f"{place.where}: " if place.where else ""
         hint = f" - {place.hint}" if place.hint and place.hint != problem.hint else ""
-        lines.append(f"  {where}{place.reason} [{place.code}]{hint}")
+        at = ", ".join(part for part in (place.code, place.place) if part)
+        lines.append(f"  {where}{place.reason} [{at}]{hint}")
     for candidate in problem.document.get("candidates") or []:
         title, *rest = candidate_lines(candidate)
         lines.extend([f"  perhaps: {title}", *(f"    {line}" for line in rest)])

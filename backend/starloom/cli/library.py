@@ -68,7 +68,7 @@ def show_recipe(
         print(f"  -p {key}=...   {about.get('type', 'text')}{default}{needed}")
     print(f"  effects: {', '.join(found.get('effects') or []) or 'read'}")
     if found.get("clock"):
-        say(f'  can run on a clock: starloom schedule add -r {name} --cron "0 8 * * *"')
+        say(f'  can be scheduled: starloom schedule add -r {name} --cron "0 8 * * *"')
     if not found.get("built_in", True):
         for item in run.client.get(f"/recipes/{name}/versions")["items"]:
             print(f"  version {item['version']}, {item['saved_at']}, by {item['author']}: {item['title']}")
@@ -126,7 +126,7 @@ def import_recipe(
         int | None, typer.Option("--over", min=1, metavar="N", help="Make it the version after version N.")
     ] = None,
 ) -> None:
-    """Keep a recipe at the hub. Runs nothing; every fault is told at once."""
+    """Keep a recipe at the hub. Runs nothing; all faults are reported at once."""
     body: dict[str, Any] = {"recipe": read_plan(file)}
     if over is not None:
         body["base_version"] = over

@@ -35,7 +35,7 @@ SSH = "With --ssh"
 
 def enroll(
     run: Invocation,
-    label: Annotated[str, typer.Option("--label", help="What the device is called.")] = "",
+    label: Annotated[str, typer.Option("--label", help="The name of the device.")] = "",
     profile: Annotated[
         Profile | None,
         typer.Option("--profile", help="The most that its owner may choose there; with --ssh: what is chosen."),

@@ -35,15 +35,15 @@ def _told(run: Invocation, text: str, made: Any) -> None:
 
 def token_create(
     run: Invocation,
-    role: Annotated[Role, typer.Option("--role", help="What it may do; never more than you.")],
+    role: Annotated[Role, typer.Option("--role", help="Its rights; never more than yours.")],
     ttl: Annotated[str, typer.Option("--ttl", help="How long it is good, for example 30d.")],
     holder: Annotated[
         str, typer.Option("--for", metavar="NAME", help="Who is to hold it; the log names them. You, if left out.")
     ] = "",
     kind: Annotated[
-        PrincipalKind | None, typer.Option("--kind", help="What NAME is; an assistant never approves.")
+        PrincipalKind | None, typer.Option("--kind", help="The kind of NAME; an assistant never approves.")
     ] = None,
-    label: Annotated[str, typer.Option("--label", help="What it is for.")] = "",
+    label: Annotated[str, typer.Option("--label", help="A note on its use.")] = "",
     scope: Annotated[list[str] | None, typer.Option("--scope", help="Narrow it to this scope.")] = None,
 ) -> None:
     """Make a token. It is shown once, has no more rights than yours, and ends with yours."""

@@ -13,6 +13,7 @@ class Place:
     """One fault of a refused request, at its place."""
 
     place: str
+    where: str
     code: str
     reason: str
     hint: str
@@ -40,6 +41,7 @@ def problem_of(status: int, document: dict[str, Any]) -> Problem:
     places = [
         Place(
             place=str(fault.get("place") or ""),
+            where=str(fault.get("where") or fault.get("place") or ""),
             code=str(fault.get("code") or ""),
             reason=str(fault.get("reason") or ""),
             hint=str(fault.get("hint") or ""),

@@ -11,6 +11,7 @@ import typer
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.typed import say
+from starloom_protocol.wording import quoted
 
 LOG_PAGE = 256 * 1024
 _CONSTELLATION = re.compile(r"c-[a-z0-9]{20}(-[0-9]+(-told)?)?")
@@ -71,7 +72,7 @@ def logs(
         if lost:
             sys.stderr.write(f"{lost} bytes of it were not kept\n")
     if not any(item.get("text") for item in found):
-        sys.stderr.write(f"{task or chosen} wrote nothing{f' that contains {search!r}' if search else ''}\n")
+        sys.stderr.write(f"{task or chosen} wrote nothing{f' that contains {quoted(search)}' if search else ''}\n")
 
 
 def events(

@@ -13,6 +13,7 @@ from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.problems import usage
 from starloom.cli.typed import say
 from starloom_protocol.secret_records import SECRET_BYTES_MOST, SECRET_NAME
+from starloom_protocol.wording import quoted
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As plans name it: {secret: NAME}.")]
 
@@ -39,7 +40,7 @@ def set_secret(
 ) -> None:
     """Set a secret or replace its value; a limit that is not named stays as it was."""
     if not SECRET_NAME.fullmatch(name):
-        raise usage(f"{name!r} is no name of a secret", "Use letters, digits, `-`, `_` and `.`, at most 64.")
+        raise usage(f"{quoted(name)} is no name of a secret", "Use letters, digits, `-`, `_` and `.`, at most 64.")
     if for_any and (for_device or for_tool or for_recipe):
         raise usage("--for-any stands alone", "Name the devices, tools and recipes, or --for-any.")
     body: dict[str, Any] = {"value": _value(name, from_file)}

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from starloom.cli.exits import Exit
 from starloom.cli.problems import Problem, here
+from starloom_protocol.wording import quoted
 
 CONNECT_S = 10
 OWN_FAULT = 255
@@ -45,7 +46,7 @@ class Target:
     def __post_init__(self) -> None:
         if not self.destination or self.destination.startswith("-") or re.search(r"\s", self.destination):
             raise _refused(
-                f"{self.destination!r} is not user@host or a name of ~/.ssh/config", "Write --ssh user@host."
+                f"{quoted(self.destination)} is not user@host or a name of ~/.ssh/config", "Write --ssh user@host."
             )
 
     @property

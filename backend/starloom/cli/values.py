@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from starloom.cli.problems import usage
+from starloom_protocol.wording import quoted
 
 _DURATION = re.compile(r"(\d+)\s*(s|m|h|d)?")
 _UNIT_S = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -24,7 +25,7 @@ def parameters(given: list[str]) -> dict[str, Any]:
         as_json = name.endswith(":")
         name = name.removesuffix(":")
         if not equals or not name:
-            raise usage(f"{item!r} is not k=v", "Write -p folder=Pictures, or -p count:=3 for a number.")
+            raise usage(f"{quoted(item)} is not k=v", "Write -p folder=Pictures, or -p count:=3 for a number.")
         if name in found:
             raise usage(f"the parameter {name} is given twice", "Give it once.")
         if not as_json:
@@ -54,5 +55,5 @@ def duration_s(text: str) -> int:
     match = _DURATION.fullmatch(text.strip())
     total = int(match[1]) * _UNIT_S[match[2] or ""] if match else 0
     if total <= 0:
-        raise usage(f"{text!r} is not a duration", "Write for example 90s, 30m, 2h or 7d.")
+        raise usage(f"{quoted(text)} is not a duration", "Write for example 90s, 30m, 2h or 7d.")
     return total

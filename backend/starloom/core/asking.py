@@ -77,7 +77,7 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
         else:
             facts[f"!{pointer}"] = str(frame.facts_too_big.get(pointer, 0))
     if facts == attempt.facts:
-        work.ignore("facts that nobody waits for")
+        work.ignore("facts that were not asked for")
         return
     told = replace(attempt, facts=dict(sorted(facts.items())))
     note = "" if frame.kept else "the device does not have the value any more"

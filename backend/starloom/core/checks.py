@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from starloom.core.gates import fact
 from starloom.core.model import Constellation
 from starloom.core.wants import deciding
 from starloom_protocol.entities import TaskSpec
 from starloom_protocol.frames import ResultFrame
 from starloom_protocol.values import MISSING, holds, parse
+from starloom_protocol.vocabulary import Op
+from starloom_protocol.wording import place_words, value_words
+
+_ASKED: Final = {
+    Op.EQ: "be",
+    Op.NE: "not be",
+    Op.LT: "be less than",
+    Op.LE: "be at most",
+    Op.GT: "be more than",
+    Op.GE: "be at least",
+    Op.IN: "be one of",
+    Op.NOT_IN: "be none of",
+    Op.CONTAINS: "contain",
+    Op.EMPTY: "be empty",
+    Op.NOT_EMPTY: "not be empty",
+    Op.EXISTS: "be there",
+}
 
 
 def too_big(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> str | None:
@@ -25,6 +44,8 @@ def missed_check(constellation: Constellation, spec: TaskSpec) -> str | None:
         found = fact(constellation, spec.id, check.output)
         wanted = parse(check.value) if check.value is not None else None
         if not holds(check.op, found, wanted):
-            shown = "nothing" if found is MISSING else str(found)[:200]
-            return f"{check.output or 'the output'} should be {check.op} {check.value or ''}, found {shown}".strip()
+            where = place_words(check.output) or "The result"
+            shown = "nothing" if found is MISSING else value_words(found)
+            asked = _ASKED[check.op] + (f" {value_words(wanted)}" if check.value is not None else "")
+            return f"{where} must {asked}, and is {shown}" + (f" ({check.output})" if check.output else "")
     return None

@@ -35,7 +35,7 @@ from starloom_protocol.edits import EditOperation, LoweredPlan
 from starloom_protocol.entities import Budget, Enrollment, Fault, Principal, SignIn, Token
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.schedule_records import Schedule
-from starloom_protocol.vocabulary import Profile
+from starloom_protocol.vocabulary import Priority, Profile
 
 # -- requests
 
@@ -59,6 +59,7 @@ class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
     params: str = "{}"
     plan: LoweredPlan | None = None
     plan_hash: str | None = None
+    priority: Priority | None = None
     recipe: str | None = None
     request: str = ""
 

@@ -64,11 +64,12 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
         reason=f"{plan.name}: {count} task{'s' if count != 1 else ''}",
         trigger=trigger,
     )
+    asked = constellation.head.priority
     head = replace(
         constellation.head,
         version=1,
         name=constellation.head.name or plan.name,
-        policy=plan.policy,
+        policy=plan.policy if asked is None else replace(plan.policy, priority=asked),
         results=plan.results,
         plan_hash=plan.hash,
         recipe=plan.recipe or constellation.head.recipe,

@@ -16,6 +16,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
+from starloom_protocol.wording import quoted
+
 _FIELDS = 5
 _TEXT_MOST = 128
 _NAMED = {
@@ -54,7 +56,7 @@ def zone_of(name: str) -> ZoneInfo:
     if name not in _zones():
         close = difflib.get_close_matches(name, _zones(), n=1)
         hint = f"Did you mean {close[0]}?" if close else "Use a name such as Europe/Vienna, America/New_York or UTC."
-        raise BadClock("zone", f"there is no time zone {name[:64]!r}", hint)
+        raise BadClock("zone", f"there is no time zone {quoted(name[:64])}", hint)
     return ZoneInfo(name)
 
 
@@ -69,13 +71,13 @@ def _strikes(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterato
     if len(fields) > _TEXT_MOST:
         raise BadClock("cron", f"a clock has at most {_TEXT_MOST} characters")
     if count != _FIELDS:
-        raise BadClock("cron", f"{cron!r} has {count} fields; minute, hour, day, month and weekday are five")
+        raise BadClock("cron", f"{quoted(cron)} has {count} fields; minute, hour, day, month and weekday are five")
     moment = datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(zone_of(zone))
     try:
         clock = CronSim(fields, moment, reverse=back)
     except CronSimError as error:
         wrong = str(error).removeprefix("Bad ").removeprefix("bad ")
-        raise BadClock("cron", f"{cron!r} is no clock: its {wrong} cannot be") from error
+        raise BadClock("cron", f"{quoted(cron)} is no clock: its {wrong} cannot be") from error
     return (round(found.timestamp()) * 1000 for found in clock)
 
 
@@ -87,7 +89,7 @@ def following(cron: str, zone: str, after_ms: int, count: int = 1) -> list[int]:
     """
     found = list(islice(_strikes(cron, zone, after_ms), count))
     if not found:
-        raise BadClock("cron", f"{cron!r} strikes no more")
+        raise BadClock("cron", f"{quoted(cron)} has no further time")
     return found
 
 

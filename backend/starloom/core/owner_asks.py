@@ -73,7 +73,7 @@ def on_answered(work: Work, item: OwnerAskAnswered) -> None:
     if not may_decide(work.by):
         raise Refusal(fault(Code.FORBIDDEN, f"only a person answers for a device, not {work.by}"))
     if item.action != ask.action:
-        raise Refusal(fault(Code.CONFLICT, f"{ask.id} was asked anew; look at it again"))
+        raise Refusal(fault(Code.CONFLICT, f"{ask.id} was asked again; look at it again"))
     answer = "allow" if item.allow else "deny"
     if ask.answer:
         if (ask.answer, ask.answered_by) != (answer, work.by):

@@ -243,7 +243,7 @@ class _Again:
             (len(self._gone), "gone"),
         )
         told = ", ".join(f"{count} {word}" for count, word in parts if count)
-        note = f"the list was made anew: {told or 'nothing changed'}"
+        note = f"the list was made again: {told or 'nothing changed'}"
         version = Version(
             added=list(self._added),
             at_ms=work.at_ms,

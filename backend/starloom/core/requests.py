@@ -65,6 +65,7 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
         name=item.name,
         params=item.params,
         plan_hash=item.plan_hash,
+        priority=item.priority,
         recipe=item.recipe,
         request=item.request,
         schedule=schedule,

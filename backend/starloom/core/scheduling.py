@@ -21,6 +21,7 @@ from starloom_protocol.authors import is_model
 from starloom_protocol.entities import Fault
 from starloom_protocol.schedule_records import Consent, Schedule, ScheduledPlan
 from starloom_protocol.vocabulary import CatchUp, Code, Overlap, ScheduleState
+from starloom_protocol.wording import quoted
 
 PLAN_BYTES_MOST = 64 * 1024
 _LOOKED_AT = 48
@@ -44,7 +45,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     text = _encode_plan(item.plan).decode() if item.keep_plan else None
     if text is not None and len(text) > PLAN_BYTES_MOST:
         reason = f"the plan of a schedule has at most {PLAN_BYTES_MOST} bytes, this one {len(text)}"
-        faults.append(fault(Code.PLAN_TOO_BIG, reason, "plan", "Save it as a recipe and put the recipe on the clock."))
+        faults.append(fault(Code.PLAN_TOO_BIG, reason, "plan", "Save it as a recipe and schedule the recipe."))
     lost = lost_rights(work.shard.access, chosen, work.at_ms)
     if lost is not None:
         faults.append(fault(Code.RIGHTS_LOST, lost))
@@ -99,7 +100,7 @@ def _faults(work: Work, chosen: Schedule) -> list[Fault]:
     if device is not None and (device not in fleet.devices or fleet.devices[device].revoked):
         found.append(fault(Code.UNKNOWN_DEVICE, f"no device {device} is here", "notify_device"))
     if any(other.name == chosen.name and other.id != chosen.id for other in fleet.schedules.values()):
-        reason = f"another schedule is called {chosen.name!r}"
+        reason = f"another schedule is called {quoted(chosen.name)}"
         found.append(fault(Code.BAD_SCHEDULE, reason, "name", "Give it a name of its own."))
     return found
 

@@ -170,7 +170,7 @@ def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
     if not again:
         return []
     shown = ", ".join(again[:3]) + (f" and {len(again) - 3} more" if len(again) > 3 else "")
-    return [f"Recovered by itself: {shown}."]
+    return [f"Recovered without help: {shown}."]
 
 
 def _broken_by(constellation: Constellation, task: str, record: TaskRecord) -> str:

@@ -120,7 +120,7 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         candidates = candidates_of(shard, constellation, spec)
         if record.state is TaskState.UNKNOWN:
             sentence = (
-                f"{task} was started on {where} and may have happened; it must not run twice by itself. "
+                f"{task} was started on {where} and may have happened; it is not run twice without your word. "
                 f"Look there, then mark it, or retry it with confirm."
             )
             looked = verifying.sentence(constellation, task, where)

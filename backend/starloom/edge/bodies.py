@@ -15,6 +15,7 @@ from starloom_protocol.vocabulary import (
     NotifyWhen,
     Overlap,
     PrincipalKind,
+    Priority,
     Profile,
     Role,
 )
@@ -54,7 +55,10 @@ class Asked(Body):
 
 
 class Create(Asked):
-    """A new constellation. `budget` bounds what a language model may cost, in dollars; `attempts` what devices do."""
+    """A new constellation. `budget` bounds what a language model may cost, in dollars; `attempts` what devices do.
+
+    `priority` goes before the one of the plan.
+    """
 
     plan_hash: Annotated[str, StringConstraints(max_length=128)] | None = None
     hold: bool = False
@@ -63,6 +67,7 @@ class Create(Asked):
     budget: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     labels: Annotated[dict[Name, Name], Field(max_length=32)] = {}
     name: Name = ""
+    priority: Annotated[Priority, Field(strict=False)] | None = None
 
 
 class Edit(Body):

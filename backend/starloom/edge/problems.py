@@ -25,6 +25,7 @@ from starloom.store.faults import has_no_room
 from starloom.store.port import Damaged, Unavailable
 from starloom_protocol.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.wording import place_words
 
 MEDIA = "application/problem+json"
 _log = logging.getLogger(__name__)
@@ -86,6 +87,7 @@ def _fault(fault: Fault) -> dict[str, str]:
         "code": str(fault.code),
         "reason": fault.reason,
         "place": fault.place,
+        "where": place_words(fault.place),
         "hint": fault.hint or CODES[fault.code].hint,
     }
 

@@ -80,6 +80,7 @@ class Submit:
             params=_canonical(body.params),
             plan=plan,
             plan_hash=body.plan_hash,
+            priority=body.priority,
             recipe=body.recipe,
             request=body.request or "",
             scope=caller.role,

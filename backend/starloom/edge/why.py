@@ -30,7 +30,7 @@ QUEUED_MAX = 10
 _OPEN = {str(state) for state in TaskState if state not in FINAL_TASK_STATES}
 _ATTENTION = {
     Attention.QUESTION_OPEN: "A question to a person is open.",
-    Attention.TASK_UNKNOWN: "A task may have happened and must not be repeated by itself.",
+    Attention.TASK_UNKNOWN: "A task may have happened and is not repeated without your word.",
     Attention.NO_CAPABLE_DEVICE: "A task fits no device.",
     Attention.WAITS_LONG: "A task waits longer than its limit.",
     Attention.TAKES_LONG: "A task takes longer, over all its attempts, than its limit.",

@@ -226,7 +226,7 @@ class Engine:
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
             log.critical("event=engine_task_died task=%s", task.get_name(), exc_info=task.exception())
-            self.lose(f"the task {task.get_name()} has died; what is held is loaded anew")
+            self.lose(f"the task {task.get_name()} has died; its state is loaded again")
 
     async def _load(self, own: Ownership) -> None:
         """Begin with what is live, in the order of engine.md."""

@@ -29,6 +29,7 @@ from starloom.jobs.planning import PlanJobs
 from starloom.jobs.reviewing import ReviewJobs
 from starloom.jobs.running import ClaimedJobs
 from starloom.planner.model.kept import folder_of
+from starloom_protocol.wording import quoted
 
 SILENCE_S = 30.0
 PING_S = 5.0
@@ -61,7 +62,9 @@ class WorkerPlaces:
         try:
             time_scale = float(environment.get("STARLOOM_TIME_SCALE") or 1.0)
         except ValueError:
-            sys.exit(f"STARLOOM_TIME_SCALE is {environment['STARLOOM_TIME_SCALE']!r}; it must be a number above 0")
+            sys.exit(
+                f"STARLOOM_TIME_SCALE is {quoted(environment['STARLOOM_TIME_SCALE'])}; it must be a number above 0"
+            )
         return cls(redis_url, environment["STARLOOM_DATABASE_URL"], broker_url, time_scale)
 
 

@@ -115,7 +115,7 @@ class DemoScreen:
             out.print(answer_text(view.answer, self._names))
         out.print(
             f"\nTasks took {seconds(round(figures.task_s * 1000))} added up, "
-            f"{seconds(round(figures.wall_s * 1000))} on the clock; {figures.versions} versions of the plan; "
+            f"{seconds(round(figures.wall_s * 1000))} of real time; {figures.versions} versions of the plan; "
             f"{figures.attempts_repeated} task repeated after {figures.fault_injected} fault."
         )
 

@@ -431,7 +431,7 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetView) -> Iterable[str]:
         if task.tool is not None and task.device is None and not task.missing:
             yield f"{task.id} waits: no device offers {task.tool} now."
         if task.repeatability is not None and task.repeatability not in REPEATABLE and Effect.READ not in task.effects:
-            yield f"{task.id} is not repeated by itself if it is interrupted."
+            yield f"{task.id} is not repeated without your word if it is interrupted."
         if RISKY_EFFECTS & set(task.effects) and task.device is not None:
             yield f"{task.id} may be asked about on {task.device} too; the answer is typed there."
     yield from dict.fromkeys(words for task in tasks for words in task.off)

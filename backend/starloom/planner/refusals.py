@@ -9,6 +9,7 @@ from starloom.planner.fleet import DeviceSeen, FleetView
 from starloom.planner.matching import Candidate, Match, Matched
 from starloom_protocol.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.wording import quoted
 
 EXAMPLES = 3
 
@@ -59,11 +60,11 @@ def _is_phone(device: DeviceSeen) -> bool:
 
 def _may_mean(candidates: tuple[Candidate, ...]) -> str:
     meant, *others = candidates
-    also = "".join(f", or {other.title!r}" for other in others)
+    also = "".join(f", or {quoted(other.title)}" for other in others)
     if not meant.missing:
-        return f"they may mean {meant.title!r}{also}; start it, or say it another way"
+        return f"they may mean {quoted(meant.title)}{also}; start it, or say it another way"
     needed = ", ".join(f"{item.title} ({item.reason})" if item.reason else item.title for item in meant.missing)
-    return f"they may mean {meant.title!r}, which still needs {needed}{also}"
+    return f"they may mean {quoted(meant.title)}, which still needs {needed}{also}"
 
 
 def _fault(code: Code, reason: str) -> Fault:

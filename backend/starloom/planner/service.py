@@ -11,6 +11,7 @@ from typing import Any
 from starloom.planner.brief import Brief, brief
 from starloom.planner.catalogue import Catalogue
 from starloom.planner.fleet import FleetView
+from starloom.planner.gallery import card
 from starloom.planner.library import listed, newest, shown, with_saved
 from starloom.planner.matching import Matched, match
 from starloom.planner.planning import plan_recipe
@@ -20,6 +21,7 @@ from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, RecipeVersion
 from starloom_protocol.plan import PlanCheck
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
 
 
 class Planning:
@@ -48,7 +50,7 @@ class Planning:
         recipe = self._catalogue.get(name)
         if recipe is None:
             known = ", ".join(recipe.name for recipe in self._catalogue.all())
-            reason = f"there is no recipe {name[:64]!r}; there are {known}"
+            reason = f"there is no recipe {quoted(name[:64])}; there are {known}"
             return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, place="recipe", reason=reason)])
         return plan_recipe(recipe, params, self._fleet())
 
@@ -69,9 +71,12 @@ class Planning:
         return brief(words, self._fleet(), self._catalogue.all())
 
     def recipes(self) -> list[dict[str, Any]]:
-        """Return every recipe's head."""
-        own = newest(self._saved())
-        return [listed(recipe, built_in=recipe.name not in own) for recipe in self._catalogue.all()]
+        """Return every recipe's head, with its picture and its sentence for the devices of now."""
+        own, fleet = newest(self._saved()), self._fleet()
+        return [
+            {**listed(recipe, built_in=recipe.name not in own), **card(recipe, fleet)}
+            for recipe in self._catalogue.all()
+        ]
 
     def recipe(self, name: str) -> dict[str, Any] | None:
         """Return one recipe with its document and text as written, or None."""
@@ -79,4 +84,5 @@ class Planning:
         if found is None:
             return None
         own = newest(self._saved()).get(name)
-        return shown(found, own.text if own else self._built_in.text(name), built_in=own is None)
+        row = shown(found, own.text if own else self._built_in.text(name), built_in=own is None)
+        return {**row, **card(found, self._fleet())}

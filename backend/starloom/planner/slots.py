@@ -17,6 +17,7 @@ from typing import Any
 from starloom.planner.clauses import ARTICLES, PERSONS, names_nothing, plain_word, second_thought, word_set
 from starloom.planner.fleet import DeviceSeen, FleetView, singular
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
+from starloom_protocol.wording import quoted
 
 _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
@@ -174,7 +175,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     counted = _NUMBER_WORDS.get(kind_words[0], int(kind_words[0]) if kind_words[0].isdigit() else 0)
     if counted > 1 and len(kind_words) > 1:
         return _so_many(counted, " ".join(kind_words[1:]), able)
-    found = _of_class(kind, able, guess=len(words) < len(text.split()))
+    found = of_class(kind, able, guess=len(words) < len(text.split()))
     if many:
         return _several(found) if found else Taken(reason=f"there are no {' '.join(kind_words)} here")
     if len(found) == 1:
@@ -182,7 +183,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
     if found:
         names = tuple(device.name for device in found)
         return Taken(reason=f"{text} may be {' or '.join(names)}", choices=names)
-    unable = [device for device in _of_class(kind, fleet.devices, guess=False) if device not in able]
+    unable = [device for device in of_class(kind, fleet.devices, guess=False) if device not in able]
     if len(unable) == 1:
         return _unable(unable[0], param, able)
     return _unknown(text, kind, able)
@@ -191,7 +192,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetView) -> Taken:
 def _named(named: DeviceSeen, param: ParamDoc, fleet: FleetView) -> Taken:
     """Return the device that has this very name; where it lacks the tools and its kind has them, a person chooses."""
     able = fleet.able(param.needs)
-    alike = [] if named in able else _of_class(singular(named.name.casefold()), able, guess=False)
+    alike = [] if named in able else of_class(singular(named.name.casefold()), able, guess=False)
     if not alike:
         return Taken({"name": named.name})
     return _unable(named, param, [*alike, *(device for device in able if device not in alike)])
@@ -225,7 +226,7 @@ def _together(parts: list[Taken]) -> Taken:
 def _so_many(count: int, words: str, able: Sequence[DeviceSeen]) -> Taken:
     """Return `two machines` where there are just two that can; among more, a person chooses."""
     kind = singular(words)
-    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else _of_class(kind, able)
+    found = [device for device in able if not device.demo] or list(able) if kind in _PLACES else of_class(kind, able)
     names = tuple(device.name for device in found)
     if len(found) == count:
         return Taken({"any": [{"name": name} for name in names]})
@@ -234,7 +235,7 @@ def _so_many(count: int, words: str, able: Sequence[DeviceSeen]) -> Taken:
     )
 
 
-def _of_class(kind: str, devices: Sequence[DeviceSeen], *, guess: bool = True) -> list[DeviceSeen]:
+def of_class(kind: str, devices: Sequence[DeviceSeen], *, guess: bool = True) -> list[DeviceSeen]:
     """Return the devices of a class. `guess` False: a bare word names a device, so nobody is taken for it."""
     named = _CLASSES.get(_class_of(kind), (frozenset({kind}), frozenset[str]()))
     words, systems = named[0] | {kind} | _KINDS.get(_class_of(kind), frozenset()), named[1]
@@ -272,10 +273,10 @@ def _refusal(tokens: list[str], fleet: FleetView, what: str) -> str:
     """Return why unquoted words are no name of anything, whatever it is; empty if nothing speaks against it."""
     more = second_thought(tokens)
     if more:
-        return f"{' '.join(tokens)!r} says more than {what} ({more!r}); quote it if it is one"
+        return f"{quoted(' '.join(tokens))} says more than {what} ({quoted(more)}); quote it if it is one"
     named = next((token for token in tokens if plain_word(token) in fleet.by_name), "")
     if named and len(tokens) > 1:
-        return f"{' '.join(tokens)!r} names the device {named}; quote it if it is {what}"
+        return f"{quoted(' '.join(tokens))} names the device {named}; quote it if it is {what}"
     return ""
 
 
@@ -292,7 +293,7 @@ def _take_text(text: str, fleet: FleetView) -> Taken:
     tokens = text.split()
     reason = _refusal(tokens, fleet, "a text")
     if not reason and len(tokens) == 1 and names_nothing(tokens):
-        reason = f"{text!r} names nothing; quote it if it does"
+        reason = f"{quoted(text)} names nothing; quote it if it does"
     if reason or len(tokens) > _TEXT_WORDS_MOST:
         return Taken(reason=reason or "it is too long to be meant without quotes")
     return Taken(text, trust=Trust.PLAIN)
@@ -305,7 +306,7 @@ def _take_path(text: str, fleet: FleetView) -> Taken:
         return Taken(reason=reason)
     marked = any(_PATH_MARK.search(word) for word in words)
     if not marked and (len(words) > _PATH_WORDS_MOST or names_nothing(words) or not _PREPOSITIONS.isdisjoint(words)):
-        return Taken(reason=f"{text!r} does not look like a path; quote it if it is one")
+        return Taken(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     called = len(words) < len(_without_articles(text))
     return Taken(" ".join(words), trust=Trust.SURE if marked or called else Trust.PLAIN)
 
@@ -317,7 +318,7 @@ def _take_file(text: str, fleet: FleetView) -> Taken:
     marked = any(_FILE_MARK.search(word) for word in words)
     reason = _refusal(words, fleet, "a file's name")
     if len(words) > _FILE_WORDS_MOST or names_nothing(words) or not _ELSEWHERE.isdisjoint(map(plain_word, words)):
-        reason = reason or f"{text!r} does not look like a file's name; quote it if it is one"
+        reason = reason or f"{quoted(text)} does not look like a file's name; quote it if it is one"
     if not words or reason:
         # *invoice.pdf and print it* begins with a file; *the cause of the errors in app.log* is about something else.
         return Taken(reason=reason or "it names no file", like_none=not (words and _FILE_MARK.search(words[0])))
@@ -338,7 +339,7 @@ def _take_files(text: str, fleet: FleetView) -> Taken:
     if not words or reason:
         return Taken(reason=reason or "it names no files")
     if names_nothing(words) or not (_ELSEWHERE | _OF).isdisjoint(map(plain_word, words)):
-        return Taken(reason=f"{text!r} does not look like a sort of files; quote it if it is one")
+        return Taken(reason=f"{quoted(text)} does not look like a sort of files; quote it if it is one")
     last = singular(plain_word(words[-1]))
     if len(words) == 1 and last == "file":
         return Taken(reason="say which files, such as PDFs, pictures or *.csv")
@@ -350,7 +351,7 @@ def _take_service(text: str, fleet: FleetView) -> Taken:
     words = _without_articles(text, "service")
     named = words[0]
     if len(words) > 1 or not _SERVICE.fullmatch(named) or names_nothing(words) or second_thought(words):
-        return Taken(reason=f"{text!r} does not look like a service such as nginx; quote it if it is one")
+        return Taken(reason=f"{quoted(text)} does not look like a service such as nginx; quote it if it is one")
     if singular(named.casefold()) in _PLACES or named.casefold() in _CLASSES or named.casefold() in fleet.by_name:
         return Taken(reason=f"{named} is a device, not a service")
     return Taken(named)
@@ -433,7 +434,7 @@ def _take_bare_argv(text: str, fleet: FleetView) -> Taken:
     reason = _refusal(words, fleet, "a command")
     sentence = ARTICLES | PERSONS
     if not reason and (names_nothing(words[:1]) or any(plain_word(word) in sentence for word in words)):
-        reason = f"{text!r} does not look like a command; put it in backticks if it is one"
+        reason = f"{quoted(text)} does not look like a command; put it in backticks if it is one"
     return replace(taken, value=None, reason=reason) if reason else replace(taken, bare=True)
 
 

@@ -22,6 +22,7 @@ from sqlalchemy.pool import StaticPool
 from starloom.store.faults import Unreadable, unavailable
 from starloom.store.pages import check_pages
 from starloom.store.port import Corrupt, Unavailable
+from starloom_protocol.wording import quoted
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -94,7 +95,7 @@ def open_database(url: str, *, read_only: bool = False) -> Database:
         return SqliteDatabase(parsed, read_only=read_only)
     if kind in ("postgresql", "postgres"):
         return PostgresDatabase(parsed, read_only=read_only)
-    raise ValueError(f"STARLOOM_DATABASE_URL names {kind!r}; use sqlite:///PATH or postgresql://USER@HOST/NAME")
+    raise ValueError(f"STARLOOM_DATABASE_URL names {quoted(kind)}; use sqlite:///PATH or postgresql://USER@HOST/NAME")
 
 
 class SqliteDatabase:

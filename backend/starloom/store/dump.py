@@ -17,6 +17,7 @@ from sqlalchemy import Connection, MetaData, Table, func, insert, inspect, selec
 
 from starloom.store.database import migrate_to, newest_revision, schema_of
 from starloom.store.port import Damaged, Unavailable
+from starloom_protocol.wording import quoted
 
 BATCH_ROWS: Final = 500
 BATCH_BYTES_MOST: Final = 256 * 1024 * 1024
@@ -79,7 +80,7 @@ def read_dump(connection: Connection, dump: Dump, folder: Path) -> None:
     made = {table.name: table for table in _tables(connection)}
     for described in dump.tables:
         if described.name not in made:
-            raise Damaged(f"the backup names a table {described.name!r} that schema {dump.schema} has not")
+            raise Damaged(f"the backup names a table {quoted(described.name)} that schema {dump.schema} has not")
         # The migrations put the first row of `meta` there; the backup has its own.
         connection.execute(made[described.name].delete())
         _read_table(connection, made[described.name], described, folder / described.name)

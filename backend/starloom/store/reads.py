@@ -34,6 +34,7 @@ from starloom.store.port import (
 from starloom.store.scripts import Arg, Script, decode_entry
 from starloom.store.spans import decode_numbered
 from starloom_protocol.entities import decode_entity
+from starloom_protocol.wording import quoted
 
 PAGE_EVENTS: Final = 5_000
 PAGE_COMMITS: Final = 200
@@ -249,7 +250,7 @@ def _check_records(state: dict[str, bytes]) -> None:
         try:
             decode_entity(key, raw)
         except KeyError as error:
-            raise msgspec.DecodeError(f"no record has the key {key!r}") from error
+            raise msgspec.DecodeError(f"no record has the key {quoted(key)}") from error
 
 
 def fold_events(events: list[bytes]) -> dict[str, bytes]:

@@ -21,7 +21,7 @@ _HEAD = """# Tools
 What a device can do. Made by `python -m starloom_agent.tools --table`; a test fails when it is stale.
 
 A tool without a grant is allowed in every profile. *Effect* is what it may do to the world, *repeat* how often it may
-run: `pure` and `idempotent` tools are tried again by themselves, `never` ones only by a person.
+run: `pure` and `idempotent` tools are tried again automatically, `never` ones only by a person.
 The fields of the results follow below the table.
 
 | tool | does | effect | repeat | grant | arguments |

@@ -18,6 +18,7 @@ from starloom_agent.tools.programs import Ran, run_program
 from starloom_agent.tools.refs import FileRef, media_of
 from starloom_agent.tools.results import Stored, StoredFrom
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 _GRANT = "adb:use"
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
@@ -103,7 +104,7 @@ def _chosen(serial: str) -> str:
     """
     rows = _listed()
     if serial and not _SERIAL.fullmatch(serial):
-        raise ToolFailed(Code.BAD_ARGUMENTS, f"{serial!r} is not the serial number of a phone", effect=False)
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(serial)} is not the serial number of a phone", effect=False)
     meant = [row for row in rows if serial in ("", row["serial"])]
     ready = [row for row in meant if row["state"] == _READY]
     if len(ready) == 1:
@@ -144,7 +145,7 @@ def files(_context: ToolContext, args: Files) -> PhoneFiles:
     if not args.path.startswith("/"):
         # Also because `find` would take a path such as `-delete` for an order.
         raise ToolFailed(
-            Code.BAD_ARGUMENTS, f"{args.path!r} is not a whole path of a folder on the phone", effect=False
+            Code.BAD_ARGUMENTS, f"{quoted(args.path)} is not a whole path of a folder on the phone", effect=False
         )
     serial = _chosen(args.serial)
     command = f"find {shlex.quote(args.path)} -type f -exec stat -c '%s|%Y|%n' {{}} +"
@@ -182,7 +183,9 @@ def get(context: ToolContext, args: Get) -> TakenFiles:
         path = item if isinstance(item, str) else item.path
         name = PurePosixPath(path).name
         if not path.startswith("/") or not name:
-            raise ToolFailed(Code.BAD_ARGUMENTS, f"{path!r} is not a whole path of a file on the phone", effect=False)
+            raise ToolFailed(
+                Code.BAD_ARGUMENTS, f"{quoted(path)} is not a whole path of a file on the phone", effect=False
+            )
         local = context.workdir / f"pulled-{number}"
         ran = _adb(["-s", serial, "pull", path, str(local)], timeout_s=3600)
         if ran.exit_code or not local.is_file():

@@ -13,6 +13,7 @@ from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import Ran, needed, run_program, said_by
 from starloom_agent.tools.results import Named
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 _RUNTIMES = ("docker", "podman")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
@@ -110,7 +111,7 @@ class ContainerLogs(TypedDict):
 
 def logs(_context: ToolContext, args: Logs) -> ContainerLogs:
     if not _NAME.fullmatch(args.name):
-        raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.name!r} is not the name of a container", effect=False)
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(args.name)} is not the name of a container", effect=False)
     since_s = seconds_of(args.since)
     since = ["--since", f"{since_s}s"] if since_s else []
     ran = _run(["logs", "--timestamps", "--tail", str(args.tail), *since, args.name], _LOG_BYTES)

@@ -19,6 +19,7 @@ from starloom_agent.tools.refs import Row
 from starloom_agent.tools.results import Stored
 from starloom_protocol.values import MISSING, holds, point
 from starloom_protocol.vocabulary import Code, Op, Repeatability
+from starloom_protocol.wording import quoted, value_words
 
 _SHOWN_CHARS = 200
 _UNSEEN_MOST = 6
@@ -60,7 +61,9 @@ def merge(_context: ToolContext, args: Merge) -> Rows:
     for part in lists:
         for row in part:
             if args.key not in row:
-                raise ToolFailed(Code.BAD_ARGUMENTS, f"a row has no field {args.key!r} to be merged by: {_brief(row)}")
+                raise ToolFailed(
+                    Code.BAD_ARGUMENTS, f"a row has no field {quoted(args.key)} to be merged by: {_brief(row)}"
+                )
             into = merged.setdefault(str(row[args.key]), {})
             for name, value in row.items():
                 into[name] = _combined(into.get(name), value, name, args)
@@ -68,14 +71,14 @@ def merge(_context: ToolContext, args: Merge) -> Rows:
 
 
 def _brief(row: Row) -> str:
-    return repr(row)[:120]
+    return value_words(row)
 
 
 def _combined(old: Any, new: Any, name: str, args: Merge) -> Any:
     if name in args.add or name in args.most:
         for value in (old, new):
             if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-                raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} is to be added up, but {value!r} is not a number")
+                raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} is to be added up, but {quoted(value)} is not a number")
         return (old or 0) + (new or 0) if name in args.add else max(old or 0, new or 0)
     if name in args.join:
         return args.separator.join(str(part) for part in (old, new) if part not in (None, ""))

@@ -17,6 +17,7 @@ from starloom_agent.tools import display
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 _POINTERS = {"x11": ("xdotool",), "macos": ("cliclick",)}
 _KEYBOARDS = {"x11": ("xdotool",), "wayland": ("wtype",), "macos": ("osascript",)}
@@ -139,7 +140,7 @@ def parts_of(key: str) -> tuple[list[str], str]:
         what = unknown[0] if unknown else last
         known = f"{', '.join(_MODIFIERS)} with a to z, 0 to 9, {', '.join(_KEYS)}"
         raise ToolFailed(
-            Code.BAD_ARGUMENTS, f"{what[:40]!r} in {key[:80]!r} is no key; there are {known}", effect=False
+            Code.BAD_ARGUMENTS, f"{quoted(what[:40])} in {quoted(key[:80])} is no key; there are {known}", effect=False
         )
     return modifiers, last
 

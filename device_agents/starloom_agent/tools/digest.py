@@ -17,6 +17,7 @@ from starloom_agent.tools.naming import RENAMES_MOST, mode_fits, numbered, porta
 from starloom_agent.tools.refs import FileRef, FolderRef
 from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 _CHUNK_BYTES = 1024 * 1024
 
@@ -193,7 +194,9 @@ def _compare(args: Hash, files: list[FileRef], rows: list[HashedFile]) -> Compar
         return {"equal": not different, "different": different, "missing": []}
     expected = [folder for folder in args.expect if folder.path == args.folder]
     if not expected:
-        raise ToolFailed(Code.BAD_ARGUMENTS, f"`expect` has no folder {args.folder!r} to compare with", effect=False)
+        raise ToolFailed(
+            Code.BAD_ARGUMENTS, f"`expect` has no folder {quoted(args.folder)} to compare with", effect=False
+        )
     wanted = Counter(file.hash for folder in expected for file in folder.files)
     found = Counter(row["sha256"] for row in rows)
     names = {file.hash: file.shown_name for folder in expected for file in folder.files}

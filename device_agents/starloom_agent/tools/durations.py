@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from starloom_agent.tools.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _FORM = re.compile(r"(\d{1,9})\s*(s|m|h|d|w|seconds?|sec|minutes?|min|hours?|days?|weeks?|)", re.ASCII)
@@ -27,7 +28,7 @@ def seconds_of(value: str | int) -> int:
     if found is None:
         raise ToolFailed(
             Code.BAD_ARGUMENTS,
-            f"{value!r} is not a duration; write seconds as a number, or 90s, 15m, 2h, 3d, 1w",
+            f"{quoted(value)} is not a duration; write seconds as a number, or 90s, 15m, 2h, 3d, 1w",
             effect=False,
         )
     return int(found[1]) * _SECONDS[found[2][:1] or "s"]
@@ -55,5 +56,5 @@ def begin_of(since: str | int, now: datetime) -> float:
         try:
             return datetime.fromisoformat(text.upper()).timestamp()
         except ValueError as error:
-            raise ToolFailed(Code.BAD_ARGUMENTS, f"{since!r} is not a moment: {error}", effect=False) from error
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(since)} is not a moment: {error}", effect=False) from error
     return now.timestamp() - seconds_of(since)

@@ -29,6 +29,7 @@ from starloom_agent.tools.programs import Ran, quiet_environment, refuse_limit, 
 from starloom_agent.tools.refs import FileRef
 from starloom_agent.tools.results import Named, StoredFrom
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 _GRANT = "git:run"
 _OUT_BYTES = 2 * 1024 * 1024
@@ -366,7 +367,9 @@ def _origin(context: ToolContext, args: Clone) -> Path:
         host = None
     if not host or parts.scheme not in ("https", "http") or parts.username or parts.password:
         raise ToolFailed(
-            Code.BAD_ARGUMENTS, f"{args.url!r} is no http(s) address without a user and password in it", effect=False
+            Code.BAD_ARGUMENTS,
+            f"{quoted(args.url)} is no http(s) address without a user and password in it",
+            effect=False,
         )
     context.check_host(host)
     bare = context.workdir / "fetched.git"

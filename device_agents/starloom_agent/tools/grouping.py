@@ -13,6 +13,7 @@ from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.refs import Row
 from starloom_agent.tools.results import OPEN_ENDED
 from starloom_protocol.vocabulary import Code, Repeatability
+from starloom_protocol.wording import quoted, value_words
 
 _SHOWN_MOST = 20
 
@@ -47,7 +48,7 @@ def group(_context: ToolContext, args: Group) -> Annotated[Groups, OPEN_ENDED]:
         missing = [name for name in args.by if name not in row]
         if missing:
             raise ToolFailed(
-                Code.BAD_ARGUMENTS, f"a row has no field {missing[0]!r} to be grouped by: {repr(row)[:120]}"
+                Code.BAD_ARGUMENTS, f"a row has no field {quoted(missing[0])} to be grouped by: {value_words(row)}"
             )
         found.setdefault(tuple(repr(row[name]) for name in args.by), []).append(row)
     kept = [members for members in found.values() if len(members) >= args.at_least]
@@ -62,7 +63,9 @@ def _row(members: list[Row], args: Group) -> Row:
     for name in args.add:
         numbers = [member.get(name) or 0 for member in members]
         if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers):
-            raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} is to be added up, but {numbers!r:.120} are not all numbers")
+            raise ToolFailed(
+                Code.BAD_ARGUMENTS, f"{name} is to be added up, but {value_words(numbers)} are not all numbers"
+            )
         made[f"total_{name}"] = sum(numbers)
         made[f"extra_{name}"] = sum(numbers[1:])
     for name in args.collect:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from starloom_agent.tools.interface import ToolFailed
 from starloom_agent.tools.refs import FileRef
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
 
 _SHOWN_MOST = 3
 
@@ -25,7 +26,7 @@ def names_of(files: Sequence[FileRef], reserved: Collection[str]) -> list[str]:
     plain = [PurePosixPath(file.shown_name).name for file in files]
     for name in plain:
         if name in reserved or name in ("", "..") or name.startswith("."):
-            raise ToolFailed(Code.BAD_ARGUMENTS, f"a file may not be named {name!r} here", effect=False)
+            raise ToolFailed(Code.BAD_ARGUMENTS, f"a file may not be named {quoted(name)} here", effect=False)
     names = _told_apart(plain, [_origin(file, name) for file, name in zip(files, plain, strict=True)])
     names = _told_apart(names, [_whole_origin(file, name) for file, name in zip(files, plain, strict=True)])
     twice = [name for name, count in _counted(names).items() if count > 1]

@@ -23,6 +23,7 @@ from starloom_agent.tools.programs import run_program
 from starloom_agent.tools.results import Finding, Named, Summary
 from starloom_agent.tools.walking import Walk
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 _LINE_CHARS = 400
 _TAIL_BYTES = 8 * 1024 * 1024
@@ -165,7 +166,7 @@ def _has_journal() -> bool:
 def search(context: ToolContext, args: Search) -> LogSearch:
     begin = begin_of(args.since, datetime.now(UTC))
     if args.service.startswith("-"):
-        raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.service!r} is not the name of a service", effect=False)
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(args.service)} is not the name of a service", effect=False)
     unreadable, hidden = 0, False
     if args.path:
         source = args.path

@@ -25,6 +25,7 @@ from starloom_agent.tools.interface import Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import quiet_environment
 from starloom_agent.tools.results import Stored
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 PROTOCOL: Final = "2025-06-18"
 TOOLS_MOST: Final = 200
@@ -142,9 +143,9 @@ class Client:
         try:
             said = msgspec.json.decode(line)
         except msgspec.DecodeError as error:
-            raise ServerFault(f"{method}: it wrote what is no JSON: {line[:80]!r}") from error
+            raise ServerFault(f"{method}: it wrote what is no JSON: {quoted(line[:80])}") from error
         if not isinstance(said, dict):
-            raise ServerFault(f"{method}: it wrote what is no message: {line[:80]!r}")
+            raise ServerFault(f"{method}: it wrote what is no message: {quoted(line[:80])}")
         return said
 
 

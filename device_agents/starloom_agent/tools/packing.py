@@ -29,6 +29,7 @@ from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import ToolFailed
 from starloom_agent.tools.walking import Found
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
 
 LIST_NAME = ".starloom-files.json"
 CHUNK_BYTES = 1024 * 1024
@@ -202,7 +203,8 @@ def safe_path(name: str) -> str:
     odd = any(ord(char) < 32 or ord(char) == 127 or 0xD800 <= ord(char) <= 0xDFFF for char in name)
     if odd or "\\" in name or path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name):
         raise ToolFailed(
-            Code.TOOL_FAILED, f"the archive has a file {name[:200]!r}, which leads out of its folder: nothing is taken"
+            Code.TOOL_FAILED,
+            f"the archive has a file {quoted(name[:200])}, which leads out of its folder: nothing is taken",
         )
     if any(len(part.encode()) > 255 for part in path.parts) or len(name.encode()) > 4000:
         raise ToolFailed(Code.TOOL_FAILED, f"the archive has a file with too long a name ({name[:80]}...)")

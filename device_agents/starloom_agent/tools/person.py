@@ -19,6 +19,7 @@ from starloom_agent.tools import display, outliving
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import needed, run_program, said_by
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 NO_NOTICE = "this device has no desktop to show a notice on"
 
@@ -59,7 +60,7 @@ def notify(context: ToolContext, args: Notify) -> Notice:
         if context.lab:
             # A device of the demonstration has nobody before it; its log is where its notices are looked at.
             return {"text": text, "shown": "log", "reason": NO_NOTICE}
-        raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{NO_NOTICE}: nobody saw {text!r}", effect=False)
+        raise ToolFailed(Code.TOOL_UNAVAILABLE, f"{NO_NOTICE}: nobody saw {quoted(text)}", effect=False)
     ran = run_program(argv, timeout_s=10, environment=display.environment())
     if ran.exit_code:
         raise ToolFailed(Code.TOOL_FAILED, f"the notice was not shown: {argv[0]} failed: {said_by(ran)}", effect=False)

@@ -17,6 +17,7 @@ from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.programs import run_program
 from starloom_agent.tools.results import Finding, Named, Summary
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.wording import quoted
 
 _NAME = re.compile(r"[A-Za-z0-9@._:-]{1,128}")
 _RUNNING_SYSTEMD = frozenset({"initializing", "starting", "running", "degraded", "maintenance", "stopping"})
@@ -129,7 +130,7 @@ def _systemd(names: list[str]) -> list[ServiceRow]:
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or name.startswith("-"):
-        raise ToolFailed(Code.BAD_ARGUMENTS, f"{name!r} is not the name of a service", effect=False)
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(name)} is not the name of a service", effect=False)
 
 
 def status(_context: ToolContext, args: Status) -> ServiceStatus:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from starloom_agent.tools.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
 
 _MOST = 32
 _NAME = re.compile(
@@ -30,8 +31,8 @@ def checked(variables: Mapping[str, str]) -> dict[str, str]:
     for name, value in variables.items():
         if not _NAME.fullmatch(name):
             detail = (
-                f"`env` takes variables for credentials only: {name!r} does not end in PASSWORD, PASSPHRASE, TOKEN, "
-                "SECRET, APIKEY, _KEY, _KEY_ID, _PWD, _PASS or _CREDENTIALS (capitals)"
+                f"`env` takes variables for credentials only: {quoted(name)} does not end in PASSWORD, PASSPHRASE, "
+                "TOKEN, SECRET, APIKEY, _KEY, _KEY_ID, _PWD, _PASS or _CREDENTIALS (capitals)"
             )
             raise ToolFailed(Code.BAD_ARGUMENTS, detail, effect=False)
         if "\0" in value:

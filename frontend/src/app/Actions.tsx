@@ -103,7 +103,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
               </ul>
             </>
           ) : (
-            <p className="dim">What runs is stopped on its device; it counts as stopped when the device confirms.</p>
+            <p className="dim">Running work is stopped on its device; it counts as stopped when the device confirms.</p>
           )}
           <div className="row">
             <Button large onClick={() => setQuestion(null)}>
@@ -118,7 +118,9 @@ export function DoingProvider({ children }: { children: ReactNode }) {
                 void run(question.action, question.names.length ? question.names : undefined);
               }}
             >
-              {question.names.length ? "Run again all the same" : question.action.label}
+              {question.names.length
+                ? `Run ${question.names.length === 1 ? question.names[0] : `${question.names.length} tasks`} again`
+                : (question.action.deed ?? question.action.label)}
             </Button>
           </div>
         </Modal>

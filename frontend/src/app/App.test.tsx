@@ -120,7 +120,7 @@ describe("Home", () => {
         .getAttribute("href"),
     ).toContain("way=phone");
     expect(within(start).getByRole("link", { name: /how are my machines/ })).toBeTruthy();
-    const next = await screen.findByRole("region", { name: "Next on the clock" });
+    const next = await screen.findByRole("region", { name: "Scheduled next" });
     expect(within(next).getByText("Nightly backup")).toBeTruthy();
     expect(within(next).getByText("Sun 29 Mar 02:30")).toBeTruthy();
     expect(await faultsOfAxe()).toEqual([]);
@@ -195,7 +195,7 @@ describe("Constellation", () => {
     await userEvent.click(await screen.findByRole("button", { name: "Cancel" }));
     const path = `/constellations/${CONSTELLATION}/cancel`;
     expect(hub.calls.map((call) => call.path)).not.toContain(path);
-    await userEvent.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Cancel" }));
+    await userEvent.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Cancel the constellation" }));
     await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain(path));
   });
 

@@ -15,6 +15,8 @@ export interface Action {
   /** Why it is not possible now; null when it is. */
   why: string | null;
   danger?: boolean;
+  /** The deed as the button of its dialog names it; without it the label does. */
+  deed?: string;
   run: (confirm?: string[]) => Promise<unknown>;
 }
 
@@ -32,7 +34,17 @@ export function constellationActions(hub: Hub, head: Head): Action[] {
           why: over ?? ending ?? (state === "active" ? null : "It has not started yet."),
           run: act("pause"),
         };
-  return [pausing, { id: "cancel", label: "Cancel", why: over ?? ending, danger: true, run: act("cancel") }];
+  return [
+    pausing,
+    {
+      id: "cancel",
+      label: "Cancel",
+      deed: "Cancel the constellation",
+      why: over ?? ending,
+      danger: true,
+      run: act("cancel"),
+    },
+  ];
 }
 
 const RETRIES = new Set(["failed", "cancelled", "skipped", "unknown"]);

@@ -1,6 +1,16 @@
 /** Every REST endpoint that the page uses, with its shape. The hub's OpenAPI is the authority. */
 import type { Fields } from "../model/rows/document.ts";
-import type { Attention, Call, DeviceWork, Head, Question, StreamEvent, Vitals } from "../model/types.ts";
+import type {
+  Attention,
+  Call,
+  DeviceWork,
+  Head,
+  Priority,
+  Purpose,
+  Question,
+  StreamEvent,
+  Vitals,
+} from "../model/types.ts";
 import type { Rest } from "./rest.ts";
 
 export interface SessionDocument {
@@ -108,6 +118,29 @@ export interface ParamRow {
   default?: unknown;
 }
 
+/** A piece of a recipe's sentence: plain words, a device of this fleet, a value to change, or what is missing. */
+export interface SentencePart {
+  kind: "words" | "device" | "value" | "missing";
+  text: string;
+}
+
+export interface RecipeSentence {
+  words: string;
+  parts: SentencePart[];
+  /** Slots that no device fits yet, and the way to add one. */
+  lacks: { slot: string; reason: string; way: "phone" | "line" }[];
+  /** Devices whose owners have not allowed what it needs. */
+  ungranted: string[];
+}
+
+/** The tasks of a recipe's plan as a small drawing; none where it is too large for one. */
+export interface RecipeShape {
+  columns: number;
+  rows: number;
+  tasks: { column: number; row: number; tool: string; on: string | null; many: boolean }[];
+  links: [number, number][];
+}
+
 export interface RecipeRow {
   name: string;
   title: string;
@@ -120,6 +153,11 @@ export interface RecipeRow {
   built_in?: boolean;
   /** It only looks, or is made to be repeated: worth a schedule. */
   clock?: boolean;
+  purpose?: Purpose | null;
+  sentence?: RecipeSentence;
+  shape?: RecipeShape;
+  /** How it is tried with the demo devices; `words` are empty while none is in reach. */
+  demo?: { words: string; devices: string[]; leaves: string } | null;
 }
 
 export interface RecipeDocument extends RecipeRow {
@@ -228,6 +266,8 @@ export interface Submission {
   plan_hash?: string;
   name?: string;
   labels?: Record<string, string>;
+  /** Before or after one's other constellations; without it the plan's own. */
+  priority?: Priority;
 }
 
 /** A constellation that was waited for; `answer` is there once it has ended. */

@@ -7,6 +7,8 @@ export interface FaultDocument {
   code: string;
   reason: string;
   place?: string;
+  /** The place in words. */
+  where?: string;
   hint?: string;
 }
 

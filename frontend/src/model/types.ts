@@ -24,7 +24,9 @@ export type {
   Offer,
   Overlap,
   PendingAsk,
+  Priority,
   Profile,
+  Purpose,
   Question,
   Reason,
   RuleRecord,
@@ -41,6 +43,7 @@ export type {
   Vital,
   Vitals,
 } from "../generated/protocol.ts";
+export { PRIORITY_WORDS, PURPOSE_WORDS } from "../generated/protocol.ts";
 
 import type { Event as GeneratedEvent } from "../generated/protocol.ts";
 

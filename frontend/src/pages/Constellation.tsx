@@ -37,6 +37,7 @@ import { AnswerBand } from "../panels/AnswerBand.tsx";
 import { BreakButton, FaultLines } from "../panels/BreakSomething.tsx";
 import { Feed } from "../panels/Feed.tsx";
 import { Inspector, type InspectorTab } from "../panels/Inspector.tsx";
+import { BehindLine, PriorityOf } from "../panels/PriorityChoice.tsx";
 import { QuestionCard } from "../panels/Questions.tsx";
 import { Repeat } from "../panels/Repeat.tsx";
 import { StuckCard } from "../panels/StuckCard.tsx";
@@ -164,6 +165,10 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const done = present.filter((view) => view.shown.tone === "teal" || view.shown.glyph === "chevrons").length;
   const took = (constellation.ended_ms || now) - constellation.created_ms;
   const final = over;
+  const idle =
+    !final &&
+    present.some((view) => view.record?.state === "ready") &&
+    !present.some((view) => view.shown.tone === "blue");
   const actions = constellationActions(workspace.hub, constellation);
   const retryAll = retryFailed(workspace.hub, constellation, failedTasks(model, fleet));
   const undoAll = undoWork(workspace, constellation, present, null);
@@ -341,6 +346,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           />
         )}
       </section>
+      {idle && <BehindLine constellation={id} />}
       <FaultLines constellation={id} />
       {constellation.origin && (
         <p className="small dim origin">
@@ -400,6 +406,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
               </kbd>
             </label>
           )}
+          {!final && lastVersion > 0 && <PriorityOf constellation={constellation} />}
           {phone && all.length > 1 && <VersionChoice versions={all} shown={shownVersion} onShow={lookAt} />}
           {past && (
             <div className="pastnote small">

@@ -45,7 +45,9 @@ export function ConstellationsPage() {
           {rows.map((row) => (
             <RecentRow key={row.id} row={row} now={now} />
           ))}
-          {rows.length === 0 && first.value && <Empty title={words || state ? "None fits." : "Nothing has run yet."} />}
+          {rows.length === 0 && first.value && (
+            <Empty title={words || state ? "No constellation fits." : "Nothing has run yet."} />
+          )}
         </section>
         {next && (
           <Button

@@ -10,7 +10,9 @@ import { Shell } from "../app/Shell.tsx";
 import { useSettled } from "../app/settled.ts";
 import type { Candidate, Preview, Submission } from "../link/endpoints.ts";
 import { Problem } from "../link/rest.ts";
+import type { Priority } from "../model/types.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
+import { PrioritySelect } from "../panels/PriorityChoice.tsx";
 import { Slots } from "../panels/Slots.tsx";
 import { Glyph } from "../ui/Glyph.tsx";
 import { Button, Empty, ProblemNote, Tabs } from "../ui/parts.tsx";
@@ -34,6 +36,7 @@ export function NewPage() {
   );
   const [launching, setLaunching] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
+  const [priority, setPriority] = useState<Priority | null>(null);
   const [key, setKey] = useState(() => crypto.randomUUID());
 
   const asked = useMemo<Submission | null>(() => {
@@ -68,7 +71,10 @@ export function NewPage() {
     if (blocked || launching || !asked) return;
     setLaunching(true);
     try {
-      const made = await hub.submit({ ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}) }, key);
+      const made = await hub.submit(
+        { ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}), ...(priority ? { priority } : {}) },
+        key,
+      );
       go(`/constellations/${made.id}`);
     } catch (error) {
       if (error instanceof Problem) setRefused(error);
@@ -82,7 +88,7 @@ export function NewPage() {
   useEffect(() => {
     setKey(crypto.randomUUID());
     setRefused(null);
-  }, [stamp]);
+  }, [stamp, priority]);
 
   const adopt = (candidate: Candidate, params: Record<string, unknown>) =>
     setRecipe({ name: candidate.recipe, params });
@@ -171,6 +177,7 @@ export function NewPage() {
                 <span className="dim">Nothing starts before you launch it.</span>
               )}
               <span className="grow" />
+              <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
               {(recipe?.name ?? (understood?.outcome === "exact" && exact?.recipe)) && (
                 <Button large onClick={() => go(`/new?way=build&recipe=${recipe?.name ?? exact?.recipe}`)}>
                   Change it in rows
@@ -220,7 +227,7 @@ function UnderstoodLine(props: {
       .filter((phrase) => !phrase.includes("{"));
     return (
       <div className="under">
-        <span className="dim">Plain words. What fits a recipe is shown here as you type.</span>
+        <span className="dim">Plain words. A recipe that fits is shown here as you type.</span>
         {phrases.slice(0, 3).map((phrase) => (
           <Link
             key={phrase}

@@ -9,12 +9,14 @@ import { useSettled } from "../app/settled.ts";
 import type { Preview, RecipeDocument, RecipeVersionRow, Submission } from "../link/endpoints.ts";
 import { msOf } from "../link/endpoints.ts";
 import type { Problem } from "../link/rest.ts";
+import type { Priority } from "../model/types.ts";
 import { author } from "../model/words.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../panels/PreviewCard.tsx";
+import { PrioritySelect } from "../panels/PriorityChoice.tsx";
+import { RecipeFacts } from "../panels/RecipeCard.tsx";
 import { Slots } from "../panels/Slots.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
-import { RecipeFacts } from "./Recipes.tsx";
 
 const TYPING_MS = 250;
 const REFRESH_MS = 3000;
@@ -66,12 +68,13 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
   );
   const shown = stamp && !preview.problem ? preview.value : null;
   const grants = shown ? grantsOf(shown) : [];
+  const [priority, setPriority] = useState<Priority | null>(null);
   const [key, setKey] = useState(() => crypto.randomUUID());
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
   useEffect(() => {
     setKey(crypto.randomUUID());
     setRefused(null);
-  }, [stamp]);
+  }, [stamp, priority]);
   const blocked = old
     ? "This is an older version; the newest one runs."
     : missing.length
@@ -84,7 +87,10 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
   const run = async () => {
     setRunning(true);
     try {
-      const made = await hub.submit({ ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}) }, key);
+      const made = await hub.submit(
+        { ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}), ...(priority ? { priority } : {}) },
+        key,
+      );
       go(`/constellations/${made.id}`);
     } catch (error) {
       setRefused(asProblem(error));
@@ -116,7 +122,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
           {recipe.built_in === false ? "Change it in rows" : "Make your own from it"}
         </Button>
         <Button icon="clock" onClick={() => go(`/schedules?add=1&recipe=${recipe.name}`)}>
-          Put on a clock
+          Schedule it
         </Button>
         <Button icon="down_to" onClick={() => download(`${recipe.name}.yaml`, recipe.text)}>
           Export
@@ -156,6 +162,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
       <div className="launch">
         {shown ? <Facts preview={shown} /> : <span className="dim">{blocked}</span>}
         <span className="grow" />
+        <PrioritySelect value={priority} none="As planned" onChange={setPriority} />
         <Button
           asks
           large
@@ -182,7 +189,7 @@ function Shown({ recipe, old }: { recipe: RecipeDocument; old: boolean }) {
           <div className="row">
             <Button onClick={() => setRemoving(false)}>Keep it</Button>
             <Button kind="bad" onClick={() => void remove()}>
-              Remove
+              Remove the recipe
             </Button>
           </div>
         </Modal>

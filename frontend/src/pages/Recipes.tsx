@@ -1,10 +1,12 @@
-/** Recipes: what can be asked for without a model - built-in ones and those saved here. Importing one runs nothing. */
-import { lazy, Suspense, useState } from "react";
+/** Recipes: a gallery by purpose, each with its picture and its sentence for this fleet. Importing one runs nothing. */
+import { lazy, Suspense, useEffect, useState } from "react";
 import { Link } from "wouter";
-import { useWorkspace } from "../app/context.ts";
+import { useFleet, useWorkspace } from "../app/context.ts";
 import { useResource } from "../app/resource.ts";
 import { Shell } from "../app/Shell.tsx";
-import type { RecipeRow } from "../link/endpoints.ts";
+import { devices } from "../model/fleet.ts";
+import { hasWords, sections } from "../model/gallery.ts";
+import { RecipeCard } from "../panels/RecipeCard.tsx";
 import { Icon } from "../ui/Icon.tsx";
 import { Button, Empty, ProblemNote } from "../ui/parts.tsx";
 import { SearchField } from "../ui/Search.tsx";
@@ -16,13 +18,16 @@ export function RecipesPage() {
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const [importing, setImporting] = useState(false);
   const [typed, setTyped] = useState("");
-  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  const items = (recipes.value?.items ?? []).filter((one) => {
-    const text = `${one.name} ${one.title} ${(one.phrases ?? []).join(" ")}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
-  const own = items.filter((one) => one.built_in === false);
-  const given = items.filter((one) => one.built_in !== false);
+  const fleet = useFleet();
+  const views = [...devices(fleet).values()];
+  // Sentences name devices: they are made again when one comes, goes, or offers something else.
+  const stamp = views.map((view) => `${view.id} ${view.device.link} ${view.offer?.digest ?? ""}`).join();
+  const { reload } = recipes;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the stamp stands for the fleet.
+  useEffect(reload, [stamp, reload]);
+  const demo = views.filter((view) => view.device.demo);
+  const demos = { all: demo.length, online: demo.filter((view) => view.device.link === "online").length };
+  const items = (recipes.value?.items ?? []).filter((one) => hasWords(one, typed));
   return (
     <Shell title="Recipes">
       <div className="page recipes">
@@ -42,8 +47,19 @@ export function RecipesPage() {
           </Link>
         </div>
         {recipes.problem && <ProblemNote problem={recipes.problem} />}
-        {own.length > 0 && <RecipeCard title="Yours" items={own} />}
-        {given.length > 0 && <RecipeCard title={own.length ? "Built in" : "All"} items={given} />}
+        {sections(items).map((section) => (
+          <section key={section.key} aria-label={section.title}>
+            <header className="row wrap sectionhead">
+              <h2>{section.title}</h2>
+              <span className="dim">{section.says}</span>
+            </header>
+            <div className="recipegrid">
+              {section.items.map((recipe) => (
+                <RecipeCard key={recipe.name} recipe={recipe} demos={demos} />
+              ))}
+            </div>
+          </section>
+        ))}
         {recipes.value && items.length === 0 && (
           <section className="card">
             <Empty title={typed ? "No recipe has these words." : "This hub has no recipes."}>
@@ -69,52 +85,5 @@ export function RecipesPage() {
         </Suspense>
       )}
     </Shell>
-  );
-}
-
-function RecipeCard({ title, items }: { title: string; items: readonly RecipeRow[] }) {
-  return (
-    <section className="card" aria-label={title}>
-      <header>
-        <h2>{title}</h2>
-        <span className="small dim">{items.length}</span>
-      </header>
-      {items.map((recipe) => (
-        <Link key={recipe.name} className="item recipeline" href={`/recipes/${recipe.name}`}>
-          <Icon name="recipe" />
-          <span className="cut">
-            <b className="strong">{recipe.title}</b> <span className="small dim mono">{recipe.name}</span>
-          </span>
-          <span className="row wrap facts">
-            <RecipeFacts recipe={recipe} />
-          </span>
-          {recipe.phrases?.[0] && <span className="sub small">Say: {recipe.phrases[0]}</span>}
-        </Link>
-      ))}
-    </section>
-  );
-}
-
-export function RecipeFacts({ recipe }: { recipe: RecipeRow }) {
-  const needs = [...new Set(Object.values(recipe.asks_for ?? {}).flat())];
-  return (
-    <>
-      {recipe.clock && (
-        <span className="chip" title="It asks for nothing at a run, so a schedule can run it with nobody there.">
-          fit for a clock
-        </span>
-      )}
-      {needs.map((grant) => (
-        <span key={grant} className="chip" title="What a device's owner must have granted">
-          needs {grant}
-        </span>
-      ))}
-      {(recipe.effects ?? []).map((effect) => (
-        <span key={effect} className="chip out">
-          {effect}
-        </span>
-      ))}
-      {recipe.built_in === false && <span className="chip out">version {recipe.version}</span>}
-    </>
   );
 }

@@ -31,7 +31,7 @@ export function SchedulesPage() {
   const items = list.value?.items ?? [];
   const add = (
     <Button kind="primary" icon="plus" onClick={() => setAdding(true)}>
-      Put on a clock
+      New schedule
     </Button>
   );
   const saved = (row: ScheduleRow) => {
@@ -44,7 +44,7 @@ export function SchedulesPage() {
     <Shell
       title="Schedules"
       actions={add}
-      entries={[{ id: "schedule", group: "Do", label: "Put work on a clock", run: () => setAdding(true) }]}
+      entries={[{ id: "schedule", group: "Do", label: "New schedule", run: () => setAdding(true) }]}
     >
       <div className="page">
         <div className="only-phone row addline">{add}</div>
@@ -54,8 +54,8 @@ export function SchedulesPage() {
             <Row key={row.id} row={row} onChange={() => setChanging(row)} onDone={reload} />
           ))}
           {list.value && items.length === 0 && (
-            <Empty title="Nothing is on a clock.">
-              <p>Words, a recipe, or anything that has run before can run by itself: every night, every Monday.</p>
+            <Empty title="Nothing is scheduled.">
+              <p>Words, a recipe, or anything that has run before can run without you: every night, every Monday.</p>
               {add}
             </Empty>
           )}
@@ -182,7 +182,7 @@ function Row({ row, onChange, onDone }: { row: ScheduleRow; onChange: () => void
           </Button>
           {sure ? (
             <Button asks kind="bad" autoFocus onClick={() => act(() => api.remove(row.id), `${row.name} is removed`)}>
-              Remove for good
+              Remove this schedule
             </Button>
           ) : (
             <Button icon="close" onClick={() => setSure(true)}>
@@ -207,7 +207,7 @@ function Adding({ onClose, onSaved }: { onClose: () => void; onSaved: (row: Sche
   const named = row && open.length === 0 ? { recipe, params: given } : null;
   const runs: Runs | null = recipe ? named : words.trim() ? { request: words.trim() } : null;
   return (
-    <ScheduleDialog title="Put work on a clock" runs={runs} terms={newTerms()} onClose={onClose} onSaved={onSaved}>
+    <ScheduleDialog title="New schedule" runs={runs} terms={newTerms()} onClose={onClose} onSaved={onSaved}>
       <div className="clockform">
         <Labelled label="What is to run, in words">
           {(id) => (

@@ -101,7 +101,7 @@ function Choosing({ devices, onAsked, onClose }: ChoosingProps) {
   const picked = offered.find((one) => `${one.target} ${one.kind}` === chosen);
   const name = nameOfDevice(fleet, device);
   const why = !known.value
-    ? "What can be broken is being read."
+    ? "Reading the list of things that can be broken."
     : row?.why_not || offered.length === 0
       ? `${name} cannot be broken: ${row?.why_not ?? "nothing can be broken of it here"}.`
       : picked
@@ -140,7 +140,7 @@ function Choosing({ devices, onAsked, onClose }: ChoosingProps) {
           </Labelled>
         ) : (
           <p>
-            <b className="strong">{name}</b> is simulated. What breaks is real: its agent is a process, its link is a
+            <b className="strong">{name}</b> is simulated. The fault is real: its agent is a process, its link is a
             connection.
           </p>
         )}

@@ -200,7 +200,7 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
           busy.length > 0 && (
             <Button
               asks
-              title="What may be repeated goes to other devices now; what may not goes on here."
+              title="Repeatable work goes to other devices now; other work goes on here."
               onClick={() => void onDo((hub) => hub.deviceControl(device.id, "drain", 0))}
             >
               Move its work away

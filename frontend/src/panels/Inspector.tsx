@@ -199,7 +199,7 @@ function Trouble({ view }: { view: TaskView }) {
       <p className="small dim">
         <Said text={[cause && `${cause}.`, codeHint(code), held].filter(Boolean).join(" ")} />
         {shown.glyph === "question" &&
-          " The work is not repeated by itself. Look at the device, then say what happened."}
+          " The work is not repeated without your word. Look at the device, then say what happened."}
       </p>
       {shown.tone === "vermilion" && attempt?.tail && <pre className="log small">{lastLines(attempt.tail, 5)}</pre>}
     </section>

@@ -7,7 +7,7 @@ import type { EnrollmentDocument, LanDocument, RefusedRow } from "../link/endpoi
 import { Button, CopyLine, Tabs } from "../ui/parts.tsx";
 import { QrCode } from "../ui/QrCode.tsx";
 
-const WAYS = { line: "By a line", ssh: "By ssh", phone: "A phone" };
+const WAYS = { line: "One command", ssh: "By ssh", phone: "A phone" };
 const SHELLS = { unix: "Linux, macOS, WSL", windows: "Windows" };
 const WHERES = { lan: "In this network", here: "This computer" };
 export type Way = keyof typeof WAYS;

@@ -38,7 +38,7 @@ export function ModelCard() {
         <>
           <div className="item">
             <span />
-            <b className="strong cut">{found.set ? `${found.model} at ${found.host}` : "None"}</b>
+            <b className="strong cut">{found.set ? `${found.model} at ${found.host}` : "No model"}</b>
             <span className="answers">
               {found.set && (
                 <Button asks disabled={busy} onClick={() => void test()}>

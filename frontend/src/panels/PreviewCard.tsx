@@ -146,7 +146,7 @@ export function GrantLines({ grants }: { grants: readonly MissingGrant[] }) {
         <b className="strong">
           {grant.device} has not granted {grant.grant}.
         </b>{" "}
-        Type this on it; the preview turns green by itself.
+        Type this on it; the preview then turns green.
       </p>
       <CopyLine line={grant.line} label="the line to type on the device" />
     </section>

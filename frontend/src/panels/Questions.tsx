@@ -17,7 +17,7 @@ const PERSON: Choice[] = [
 const PLANNER: Choice[] = [{ value: "answer", label: "Answer" }];
 const DENY: Choice = { value: "deny", label: "Deny", fails: true };
 const ALWAYS: Choice = { value: "always", label: "Always allow" };
-const NO: Choice = { value: "deny", label: "No", fails: true };
+const NO: Choice = { value: "deny", label: "Keep the plan", fails: true };
 const APPLY: Choice = { value: "allow", label: "Allow this and apply" };
 const ALLOW: Choice = { value: "allow", label: "Approve" };
 

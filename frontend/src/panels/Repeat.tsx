@@ -22,7 +22,7 @@ export function Repeat({ constellation, name }: { constellation: string; name: s
           onClose={() => setOpen(false)}
           onSaved={(row) => {
             setOpen(false);
-            say(`${row.name} is on the clock`);
+            say(`${row.name} is scheduled`);
             go("/schedules");
           }}
         />

@@ -1,5 +1,5 @@
 /**
- * Putting work on a clock, or changing its clock: the form, the next five firings and the plan, before it is saved.
+ * Scheduling work, or changing its schedule: the form, the next five firings and the plan, before it is saved.
  * What is saved carries the hash of the plan that was shown: that is the approval of every firing that reaches no
  * further.
  */
@@ -159,7 +159,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
             Cancel
           </Button>
           <Button asks large kind="primary" type="submit" why={why} aria-busy={saving || undefined}>
-            {change ? "Save" : plan?.asks_approval ? "Approve and save" : "Put on the clock"}
+            {change ? "Save" : plan?.asks_approval ? "Approve and save" : "Save the schedule"}
           </Button>
         </div>
       </form>

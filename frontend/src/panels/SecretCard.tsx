@@ -56,8 +56,8 @@ export function SecretCard() {
         <p className="item">
           <span />
           <span className="sub small">
-            None. A plan names one as {"{secret: NAME}"}; its value goes to the device that runs the task, and nowhere
-            else.
+            No secret is set. A plan names one as {"{secret: NAME}"}; its value goes to the device that runs the task,
+            and nowhere else.
           </span>
         </p>
       )}

@@ -61,9 +61,9 @@ export function NextOnTheClock() {
     .slice(0, NEXT_MAX);
   if (next.length === 0) return null;
   return (
-    <section className="card" aria-label="Next on the clock">
+    <section className="card" aria-label="Scheduled next">
       <header>
-        <h2>Next on the clock</h2>
+        <h2>Scheduled next</h2>
         <Link className="link small end" href="/schedules">
           Schedules
         </Link>

@@ -31,7 +31,7 @@ export function WhenOff({ row, task, locked, onChange }: WhenOffProps) {
           onChange={(event) => onChange((held) => withWhenOff(held, event.target.value === "report" ? after : null))}
         >
           <option value="wait">is waited for</option>
-          <option value="report">is told in the answer</option>
+          <option value="report">is named in the answer</option>
         </select>
         {told && (
           <label className="row tight small dim">

@@ -8,8 +8,8 @@ export function Asleep({ names, again }: { names: readonly string[]; again: Open
   return (
     <section className="stack" aria-label="Asleep - open it">
       <p>
-        <b className="strong">Open its page on {who}:</b> scan this there, or use the icon on its home screen. What
-        waits goes on where it was.
+        <b className="strong">Open its page on {who}:</b> scan this there, or use the icon on its home screen. Waiting
+        work then goes on.
       </p>
       <QrCode shape={again.qr} label={`Scan this with ${who} to open its page`} />
       <CopyLine line={again.url} label="the address of its page" />

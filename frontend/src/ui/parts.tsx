@@ -190,13 +190,14 @@ export function ProblemNote({ problem }: { problem: Problem }) {
         <ul className="stack">
           {problem.faults.map((fault) => (
             <li key={`${fault.place}${fault.reason}`} className="small">
-              {fault.place && <code className="mono">{fault.place}: </code>}
+              {(fault.where || fault.place) && <b className="strong">{fault.where || fault.place}: </b>}
               <Said text={fault.reason} />{" "}
               {fault.hint && (
                 <span className="dim">
                   <Said text={fault.hint} />
                 </span>
-              )}
+              )}{" "}
+              {fault.where && fault.place && <code className="mono dim">{fault.place}</code>}
             </li>
           ))}
         </ul>

@@ -15,6 +15,7 @@ import yaml
 from starloom_protocol.entities import Fault
 from starloom_protocol.values import VALUE_DEPTH_MAX, depth_of
 from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.wording import quoted
 
 DOCUMENT_BYTES_MAX: Final = 1024 * 1024
 REASON_CHARS_MOST: Final = 600
@@ -51,7 +52,7 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
         place = _line(key_node.start_mark)
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
-            raise DocumentRefused(f"a key must be a text, not {key!r}", place, hint="Put it in quotes.")
+            raise DocumentRefused(f"a key must be a text, not {quoted(key)}", place, hint="Put it in quotes.")
         if key in found:
             raise DocumentRefused(f"the key `{key}` stands twice in one map", place, hint="Remove one of the two.")
         found[key] = loader.construct_object(value_node, deep=True)

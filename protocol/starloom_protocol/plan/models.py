@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from starloom_protocol.values import name_fault, pointer_fault
 from starloom_protocol.vocabulary import Approval, Code, Gate, Need, Op, Priority, Repeatability
+from starloom_protocol.wording import quoted
 
 TASK_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 NODE_ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}(\.[A-Za-z0-9_-]{1,80}){0,8}")
@@ -30,7 +31,7 @@ def refuse(reason: str, hint: str = "", code: Code = Code.PLAN_INVALID) -> Pydan
 def _one_of(*words: str) -> AfterValidator:
     def check(value: str) -> str:
         if value not in words:
-            raise refuse(f"{value[:40]!r} is none of {', '.join(words)}")
+            raise refuse(f"{quoted(value[:40])} is none of {', '.join(words)}")
         return value
 
     return AfterValidator(check)
@@ -38,19 +39,21 @@ def _one_of(*words: str) -> AfterValidator:
 
 def _task_id(value: str) -> str:
     if not TASK_ID.fullmatch(value):
-        raise refuse(f"{value[:80]!r} is no id", "An id has 1 to 64 of a-z 0-9 _ - and starts with a letter or digit.")
+        raise refuse(
+            f"{quoted(value[:80])} is no id", "An id has 1 to 64 of a-z 0-9 _ - and starts with a letter or digit."
+        )
     return value
 
 
 def _node_id(value: str) -> str:
     if not NODE_ID.fullmatch(value):
-        raise refuse(f"{value[:80]!r} is no id", "Use the id of a task, or of a child such as `fetch.3`.")
+        raise refuse(f"{quoted(value[:80])} is no id", "Use the id of a task, or of a child such as `fetch.3`.")
     return value
 
 
 def _name(value: str) -> str:
     if not NAME.fullmatch(value):
-        raise refuse(f"{value[:80]!r} is no name", "A name has 1 to 64 letters, digits, _ . or -.")
+        raise refuse(f"{quoted(value[:80])} is no name", "A name has 1 to 64 letters, digits, _ . or -.")
     return value
 
 

@@ -32,6 +32,7 @@ from starloom_protocol.plan.reading import Reading
 from starloom_protocol.plan.records import record
 from starloom_protocol.values import canonical, pointer_fault
 from starloom_protocol.vocabulary import Code, Gate
+from starloom_protocol.wording import quoted
 
 OPERATIONS_MAX: Final = 10_000
 
@@ -116,7 +117,7 @@ class Operations:
         known = self._words.get(word)
         if known is None:
             if word == "undo":
-                hint = "It reads {undo: {version: 3}} and is sent by itself, by a person."
+                hint = "It reads {undo: {version: 3}} and is sent alone, by a person."
                 self._found.add(Code.PLAN_INVALID, place, "`undo` stands alone in an edit and in no rule", hint)
             else:
                 hint = self._found.near(word, self._words)
@@ -214,7 +215,7 @@ class Operations:
         target, colon, name = rest.partition(":")
         if not (source and arrow and target and colon and name):
             hint = "It reads FROM>TO:WHEN, for example list>send:success."
-            self._found.add(Code.PLAN_INVALID, place, f"{identity[:80]!r} names no dependency", hint)
+            self._found.add(Code.PLAN_INVALID, place, f"{quoted(identity[:80])} names no dependency", hint)
             return None
         return source, target
 

@@ -22,7 +22,8 @@ from starloom_protocol.plan.found import Found, joined, kind_word
 from starloom_protocol.plan.models import TASK_ID, Doc, Label, Name, refuse
 from starloom_protocol.plan.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
 from starloom_protocol.plan.signatures import Signature
-from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.vocabulary import Code, Effect, Purpose, Repeatability
+from starloom_protocol.wording import quoted
 
 RECIPE_FORMAT: Final = 1
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
@@ -30,13 +31,13 @@ _SLOT: Final = re.compile(r"\{([^{}]*)\}")
 
 def _param_type(value: str) -> str:
     if value not in PARAM_TYPES:
-        raise refuse(f"{value[:40]!r} is none of {', '.join(sorted(PARAM_TYPES))}")
+        raise refuse(f"{quoted(value[:40])} is none of {', '.join(sorted(PARAM_TYPES))}")
     return value
 
 
 def _recipe_name(value: str) -> str:
     if not TASK_ID.fullmatch(value):
-        raise refuse(f"{value[:80]!r} is no name of a recipe", "It has 1 to 64 of a-z 0-9 _ -.")
+        raise refuse(f"{quoted(value[:80])} is no name of a recipe", "It has 1 to 64 of a-z 0-9 _ -.")
     return value
 
 
@@ -45,7 +46,7 @@ class ParamDoc(Doc):
 
     `true_when_named` makes a boolean true when that other parameter was given and this one was not. `many` says whether
     a device parameter takes several devices; not said, it does if its default is a selector. `minimum` and `maximum`
-    are the limits of a number.
+    are the limits of a number. `example` is the value that the sentence of a gallery shows where nothing is known.
     """
 
     type: Annotated[str, AfterValidator(_param_type)]
@@ -58,6 +59,7 @@ class ParamDoc(Doc):
     many: bool | None = None
     minimum: int | None = None
     maximum: int | None = None
+    example: Annotated[str, Field(min_length=1, max_length=80)] | None = None
 
     @property
     def takes_many(self) -> bool:
@@ -73,6 +75,13 @@ class RecipeTestDoc(Doc):
     params: dict[str, Any] = Field(default_factory=dict)
 
 
+class DemoDoc(Doc):
+    """How a recipe is tried with the demo devices: values that are there, and a sentence on what stays afterwards."""
+
+    params: dict[Name, Annotated[str, Field(min_length=1, max_length=80)]] = Field(default_factory=dict)
+    leaves: Annotated[str, Field(min_length=1, max_length=200)]
+
+
 class Recipe(Doc):
     """A recipe's head with its plan as written; `plan` is checked when values are known."""
 
@@ -84,6 +93,8 @@ class Recipe(Doc):
     params: dict[Name, ParamDoc] = Field(default_factory=dict)
     asks_for: dict[str, list[str]] = Field(default_factory=dict)
     effects: list[Annotated[Effect, Field(strict=False)]] = Field(default_factory=list)
+    purpose: Annotated[Purpose, Field(strict=False)] | None = None
+    demo: DemoDoc | None = None
     plan: dict[str, Any]
     test: RecipeTestDoc | None = None
 

@@ -22,6 +22,7 @@ from starloom_protocol.plan.document import DocumentRefused, read_document
 from starloom_protocol.plan.found import Found, joined
 from starloom_protocol.plan.models import Doc, Label, Name, TaskId
 from starloom_protocol.vocabulary import Code, ConstellationState, TaskState
+from starloom_protocol.wording import quoted
 
 SCENARIO_FORMAT: Final = 1
 FAULTS_MAX: Final = 50
@@ -257,7 +258,7 @@ def _check_device(fault: FaultDoc, alone: bool, place: str, devices: list[str] |
 def _check_expectation(expect: ExpectDoc, tasks: list[str] | None, found: Found) -> None:
     if expect.state not in _STATES:
         hint = found.near(expect.state, _STATES)
-        reason = f"{expect.state[:60]!r} is none of {', '.join(_STATES)}"
+        reason = f"{quoted(expect.state[:60])} is none of {', '.join(_STATES)}"
         found.add(Code.PLAN_INVALID, "expect.state", reason, hint)
     if tasks is None:
         return

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from starloom.planner.model.port import ModelFault
 from starloom_protocol.vocabulary import Code
+from starloom_protocol.wording import quoted
 
 KEY_BYTES_MAX = 4096
 CALL_S_MAX = 3600
@@ -79,7 +80,7 @@ def endpoint_from(environment: Mapping[str, str]) -> Endpoint | None:
         Wire.ANTHROPIC if parts.hostname == _ANTHROPIC_HOST else Wire.OPENAI
     )
     if told not in tuple(Wire):
-        raise _wrong(f"STARLOOM_LLM_WIRE is {told!r}; it is one of {', '.join(Wire)}")
+        raise _wrong(f"STARLOOM_LLM_WIRE is {quoted(told)}; it is one of {', '.join(Wire)}")
     file = environment.get("STARLOOM_LLM_KEY_FILE", "").strip()
     key = read_key(Path(file)) if file else ""
     if key and parts.scheme == "http" and not _is_near(parts.hostname):

@@ -21,6 +21,7 @@ from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault
 from starloom_protocol.plan import Recipe, check_plan
 from starloom_protocol.vocabulary import CODES, Approval, Code
+from starloom_protocol.wording import quoted
 
 REPAIRS: Final = 2
 FAULTS_TOLD = 20
@@ -100,7 +101,7 @@ class Conversation:
         recipe = self._near.get(read.recipe)
         if recipe is None:
             known = ", ".join(self._near) or "none"
-            reason = f"there is no recipe {read.recipe[:64]!r} to choose; there is {known}"
+            reason = f"there is no recipe {quoted(read.recipe[:64])} to choose; there is {known}"
             return [Fault(code=Code.UNKNOWN_RECIPE, place="recipe", reason=reason)]
         check = plan_recipe(recipe, read.params, self._fleet)
         # A recipe with a secret was written by a person, and a person starts it.

@@ -74,6 +74,10 @@ export const REPEATABILITY_WORDS: readonly Repeatability[] = ["pure", "idempoten
 export type Profile = "observe" | "files" | "work" | "operate";
 export const PROFILE_WORDS: readonly Profile[] = ["observe", "files", "work", "operate"];
 
+/** The purpose of a recipe, as the gallery sorts them. */
+export type Purpose = "backup" | "files" | "health" | "upkeep" | "build";
+export const PURPOSE_WORDS: readonly Purpose[] = ["backup", "files", "health", "upkeep", "build"];
+
 /** Who holds a token. An assistant asks for work and decides nothing: its words come from a model. */
 export type PrincipalKind = "person" | "program" | "assistant";
 export const PRINCIPAL_KIND_WORDS: readonly PrincipalKind[] = ["person", "program", "assistant"];
@@ -624,6 +628,7 @@ export interface Head {
   paused_since_ms?: number;
   plan_hash?: string | null;
   policy?: Policy;
+  priority?: Priority | null;
   recipe?: string | null;
   request?: string;
   results?: ResultSpec[];
@@ -1402,7 +1407,7 @@ export const CODES: Record<Code, CodeInfo> = {
   wrong_type: {"code_class": "permanent", "status": 422, "title": "The tool takes a value of another type", "hint": "See the tool's schema in `starloom tools show NAME`."},
   unknown_param: {"code_class": "permanent", "status": 422, "title": "The recipe has no such parameter", "hint": "See `starloom recipe show` for its parameters."},
   missing_param: {"code_class": "permanent", "status": 422, "title": "A parameter has no value", "hint": "Give it with -p name=value."},
-  not_repeatable: {"code_class": "permanent", "status": 422, "title": "This work must not be moved by itself", "hint": "Use on_absence wait or fail, or declare it idempotent."},
+  not_repeatable: {"code_class": "permanent", "status": 422, "title": "This work is not moved without your word", "hint": "Use on_absence wait or fail, or declare it idempotent."},
   unknown_recipe: {"code_class": "permanent", "status": 404, "title": "No recipe has this name", "hint": "See `starloom recipes`."},
   request_ambiguous: {"code_class": "permanent", "status": 422, "title": "No recipe fits these words exactly", "hint": "Pick a candidate and fill in what it lacks, or say it another way."},
   request_not_understood: {"code_class": "permanent", "status": 422, "title": "No recipe fits these words", "hint": "Pick a recipe (`starloom recipes`), or write a plan (docs/plans.md)."},
@@ -1463,7 +1468,7 @@ export const CODES: Record<Code, CodeInfo> = {
   secret_unreadable: {"code_class": "permanent", "status": 422, "title": "The hub cannot open a secret", "hint": "Set it again: `starloom secret set NAME` (docs/secrets.md)."},
   secret_not_taken: {"code_class": "permanent", "status": 422, "title": "This argument takes no secret", "hint": "Give it where docs/tools.md says so, mostly in `env` or `stdin`."},
   secret_in_file: {"code_class": "permanent", "status": 422, "title": "A file to be sent holds a secret", "hint": "Let the tool leave the value out of its files."},
-  missing_grant: {"code_class": "device", "status": 422, "title": "A grant is missing on the device", "hint": "Type the named line on the device; it goes on by itself."},
+  missing_grant: {"code_class": "device", "status": 422, "title": "A grant is missing on the device", "hint": "Type the named line on the device; it then goes on."},
   tool_unavailable: {"code_class": "device", "status": 422, "title": "The device does not offer this tool now", "hint": "See the probe's reason in `starloom device show`."},
   fenced: {"code_class": "device", "status": 422, "title": "The attempt had lost its lease", "hint": "Nothing to do; a newer attempt has the work, or gets it where the task may be repeated."},
   file_not_found: {"code_class": "permanent", "status": 422, "title": "The file does not exist on the device", "hint": "Check the path on that device."},

@@ -153,7 +153,7 @@ export const AGAIN: { value: string; label: string; short: string }[] = [
   { value: "idempotent", label: "Yes, doing it again changes nothing more", short: "safe to run again" },
   { value: "verifiable", label: "After checking whether it happened", short: "checked before a repeat" },
   { value: "compensable", label: "It can be undone first", short: "undone before a repeat" },
-  { value: "never", label: "No, ask me before it runs a second time", short: "never repeated by itself" },
+  { value: "never", label: "No, ask me before it runs a second time", short: "never repeated without you" },
 ];
 
 export const againShort = (value: string): string => AGAIN.find((one) => one.value === value)?.short ?? value;

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import type { Deed } from "../link/history.ts";
+import { deedText } from "./deeds.ts";
+
+const deed = (more: Partial<Deed>): Deed => ({
+  pos: 1,
+  stream: "c-1",
+  seq: 1,
+  at: "2026-11-25T10:00:00Z",
+  by: "device:d-1",
+  kind: "task_succeeded",
+  category: "work",
+  about: "tell",
+  note: "",
+  ...more,
+});
+const names = (id: string) => (id === "d-1" ? "wolke7" : id);
+const said = (more: Partial<Deed>) => deedText(deed(more), names).text;
+
+describe("a deed in words", () => {
+  it("names the task in its sentence", () => {
+    expect(said({})).toBe("finished tell");
+    expect(said({ kind: "task_retried", by: "engine" })).toBe("retried tell");
+    expect(said({ kind: "task_failed" })).toBe("failed at tell");
+  });
+  it("leaves out ids that say nothing", () => {
+    expect(said({ kind: "request_accepted", category: "plans", about: "c-xyz" })).toBe("asked for a constellation");
+    expect(said({ kind: "schedule_fired", category: "schedules", about: "s-xyz" })).toBe("ran the schedule");
+    expect(said({ kind: "recovery_asked", category: "approvals", about: "" })).toBe("asked how to go on");
+  });
+  it("names a device once", () => {
+    expect(said({ kind: "device_online", category: "devices", about: "d-1" })).toBe("came online");
+    expect(said({ kind: "device_online", category: "devices", about: "d-1", by: "engine" })).toBe(
+      "came online: wolke7",
+    );
+    expect(said({ kind: "device_drain", category: "devices", about: "d-1", by: "person:ann" })).toBe("drained wolke7");
+  });
+  it("names a secret, and no other id of access", () => {
+    expect(said({ kind: "secret_set", category: "access", about: "db-key", by: "person:ann" })).toBe(
+      "set the secret db-key",
+    );
+    expect(said({ kind: "token_added", category: "access", about: "t-1", by: "person:ann" })).toBe("made a token");
+  });
+});

@@ -1,0 +1,58 @@
+"""Values and places as people read them: no Python, no pointer before the words. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+_STEP: Final = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_LISTS: Final = {
+    "tasks": "Row",
+    "dependencies": "Link",
+    "rules": "Rule",
+    "result": "Answer part",
+    "operations": "Operation",
+    "phrases": "Phrase",
+    "faults": "Fault",
+    "steps": "Step",
+    "checks": "check",
+    "edit": "operation",
+}
+"""Names of lists -> what one of their items is called."""
+_LEFT_OUT: Final = frozenset({"args", "body", "plan", "params"})
+"""Steps that say where something is kept, and not what it is."""
+VALUE_CHARS_MOST: Final = 200
+
+
+def quoted(value: object) -> str:
+    """Return a value in quotes, as it was typed; nothing in it moves a terminal."""
+    text = value if isinstance(value, str) else value_words(value)
+    return "'" + "".join(one if one.isprintable() else "?" for one in text) + "'"
+
+
+def value_words(value: Any) -> str:
+    """Return a JSON value in words: yes, no, nothing, a number or text as it is, else as JSON."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str | int | float):
+        return str(value)[:VALUE_CHARS_MOST]
+    return json.dumps(value, ensure_ascii=False, default=str)[:VALUE_CHARS_MOST]
+
+
+def place_words(place: str) -> str:
+    """Return a place of a document in words: `plan.tasks[1].args.folder` is *Row 2, folder*; empty for the whole."""
+    said: list[str] = []
+    before = ""
+    for name, number in _STEP.findall(place.removeprefix("/").replace("/", ".")):
+        if number or (name.isdigit() and before):
+            item = _LISTS.get(before, before.replace("_", " ").rstrip("s"))
+            said = said[:-1] if said and said[-1] == before.replace("_", " ") else said
+            said.append(f"{item} {int(number or name) + 1}".strip())
+        elif name not in _LEFT_OUT or name == place:
+            said.append(name.replace("_", " "))
+        before = name or before
+    words = ", ".join(said)
+    return words[:1].upper() + words[1:]
