@@ -124,7 +124,7 @@ def test_the_list_tells_what_stopped_and_what_is_new(hub: StubHub) -> None:
     assert "the answer has changed. (2 notices)" in said
     assert "running: c-1" in said
     hub.answers["GET", "/schedules"] = (200, {"items": [], "next": None})
-    assert "Nothing is on a clock" in starloom(hub, "schedule", "ls")[1]
+    assert "Nothing is scheduled" in starloom(hub, "schedule", "ls")[1]
 
 
 def test_show_preview_and_controls(hub: StubHub) -> None:

@@ -44,7 +44,7 @@ def test_words_on_a_clock(page: Page, stack: Stack, screens: Screens, width: str
     assert (shown["state"], shown["next"], shown["fired"]) == ("paused", [], 1)
     assert shown["last"]["state"] == "succeeded"
     row.get_by_role("button", name="Remove").click()
-    row.get_by_role("button", name="Remove for good").click()
+    row.get_by_role("button", name="Remove this schedule").click()
     expect(row).to_have_count(0)
 
 

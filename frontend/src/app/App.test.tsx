@@ -195,7 +195,9 @@ describe("Constellation", () => {
     await userEvent.click(await screen.findByRole("button", { name: "Cancel" }));
     const path = `/constellations/${CONSTELLATION}/cancel`;
     expect(hub.calls.map((call) => call.path)).not.toContain(path);
-    await userEvent.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Cancel the constellation" }));
+    await userEvent.click(
+      within(await screen.findByRole("dialog")).getByRole("button", { name: "Cancel the constellation" }),
+    );
     await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain(path));
   });
 
