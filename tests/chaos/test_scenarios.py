@@ -96,7 +96,8 @@ def test_a_wrong_file_is_told_with_every_place_and_starts_nothing(place: Path) -
     file.write_text("starloom_scenario: 1\nname: x\nsed: 1\nplan: {starloom: 1}\nexpect: {state: done}\n")
     done = run(str(file), place=place)
     assert done.returncode == 2
-    assert [word for word in ("sed:", "plan.tasks:") if word not in done.stderr] == []
+    places = ("Sed: ", "[unknown_field, sed]", "Tasks: ", "[plan_invalid, plan.tasks]")
+    assert [word for word in places if word not in done.stderr] == []
     assert "Did you mean `seed`?" in done.stderr
     assert list(place.iterdir()) == [file]
 
