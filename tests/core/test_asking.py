@@ -65,4 +65,4 @@ def test_it_is_asked_again_when_the_device_connects_and_only_its_own_word_counts
     told(driver, asked, facts={"/enough": "true"})
     assert driver.states()["c"] == "leased"
     told(driver, asked, facts={"/enough": "false"})
-    assert driver.ignored["facts that nobody waits for"] == 1
+    assert driver.ignored["facts that were not asked for"] == 1
