@@ -151,7 +151,7 @@ def steer_all(person: Person) -> None:
         expect(
             page.get_by_role("button", name={"Pause": "Resume", "Resume": "Pause"}[name], exact=True)
         ).to_be_visible()
-    person.press(page, "Cancel", sure="Cancel")
+    person.press(page, "Cancel", sure="Cancel the constellation")
     person.stack.until_state(one, "cancelled")
 
 

@@ -55,7 +55,7 @@ def test_a_person_breaks_a_phone_in_the_middle_of_its_work_and_reads_what_became
     sheet.get_by_role("button", name="Close").last.click()
     page.goto("/activity")
     page.get_by_role("combobox", name="Subject").select_option("lab")
-    expect(page.get_by_text(re.compile("asked the lab to heal it")).first).to_be_visible()
+    expect(page.get_by_text(re.compile("asked the lab to repair it")).first).to_be_visible()
 
 
 def test_a_real_device_is_not_offered_for_breaking(page: Page, stack: Stack) -> None:
