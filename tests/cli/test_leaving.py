@@ -19,11 +19,15 @@ from tests.installation import Installation
 from tests.waiting import SLOWER, until
 
 IN_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
-"""Makes the terminal the program's own, so that Ctrl-C typed there reaches it."""
+"""Makes the terminal the program's own, so that Ctrl-C typed there reaches it.
+
+Whoever started the tests in the background had the signal ignored, and that is inherited.
+"""
 
 
 @pytest.fixture(scope="module")
