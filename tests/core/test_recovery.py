@@ -168,7 +168,7 @@ def test_a_check_may_be_tried_again_and_says_what_it_found() -> None:
     driver.result(driver.take()[0], {"no": 1})
     found = driver.shard.constellations["c1"]
     assert found.tasks["a"].reason is Reason.BACKOFF
-    assert "and is nothing" in found.attempts["a/1"].detail
+    assert "but is nothing" in found.attempts["a/1"].detail
 
 
 def test_a_fact_that_is_too_big_to_decide_on_fails_with_its_size() -> None:

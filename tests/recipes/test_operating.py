@@ -250,5 +250,5 @@ def test_a_bad_build_is_taken_back_with_the_reason(fleet: Fleet, app: str) -> No
     assert answer.state == "partial", answer.told()
     assert fleet.device("server").read("site/app.txt") == "version one"
     assert answer.value("The old version is back")[0]["path"] == "site/app.txt"
-    assert "Status must be 200, and is 500 (/status)" in answer.sentence
+    assert "Status must be 200 but is 500 (/status)" in answer.sentence
     assert answer.task("check-back").state == "succeeded"

@@ -47,5 +47,5 @@ def missed_check(constellation: Constellation, spec: TaskSpec) -> str | None:
             where = place_words(check.output) or "The result"
             shown = "nothing" if found is MISSING else value_words(found)
             asked = _ASKED[check.op] + (f" {value_words(wanted)}" if check.value is not None else "")
-            return f"{where} must {asked}, and is {shown}" + (f" ({check.output})" if check.output else "")
+            return f"{where} must {asked} but is {shown}" + (f" ({check.output})" if check.output else "")
     return None

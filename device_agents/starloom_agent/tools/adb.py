@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypedDict
 import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import Ran, run_program
+from starloom_agent.tools.programs import Ran, run_program, said_by
 from starloom_agent.tools.refs import FileRef, media_of
 from starloom_agent.tools.results import Stored, StoredFrom
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -160,7 +160,7 @@ def files(_context: ToolContext, args: Files) -> PhoneFiles:
                 {"path": path, "name": name, "bytes": int(size), "mtime_s": int(changed), "media": media_of(name)}
             )
     if ran.exit_code and not rows:
-        said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-300:]
+        said = said_by(ran)
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} cannot be listed on the phone: {said}", effect=False)
     rows.sort(key=lambda row: (-row["mtime_s"], row["path"]))
     complete = not ran.lost_bytes and len(rows) <= args.limit
@@ -189,7 +189,7 @@ def get(context: ToolContext, args: Get) -> TakenFiles:
         local = context.workdir / f"pulled-{number}"
         ran = _adb(["-s", serial, "pull", path, str(local)], timeout_s=3600)
         if ran.exit_code or not local.is_file():
-            said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-300:]
+            said = said_by(ran)
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be taken from the phone: {said}", effect=False)
         stored = context.put(local, name=name, media=media_of(name))
         local.unlink()
@@ -210,7 +210,7 @@ def screen(context: ToolContext, args: Screen) -> PhoneScreen:
     pulled = _adb(["-s", serial, "pull", there, str(local)]) if not taken.exit_code else taken
     _adb(["-s", serial, "shell", f"rm -f {there}"])
     if pulled.exit_code or not local.is_file():
-        said = (pulled.stderr.strip() or pulled.stdout.strip() or "it said nothing")[-300:]
+        said = said_by(pulled)
         raise ToolFailed(Code.TOOL_FAILED, f"the phone gave no picture of its screen: {said}")
     return {"file": context.put(local, name="screen.png", media="image/png")}
 

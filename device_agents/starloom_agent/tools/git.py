@@ -25,7 +25,7 @@ from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
 from starloom_agent.tools.beneath import Beneath
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import Ran, quiet_environment, refuse_limit, run_program
+from starloom_agent.tools.programs import Ran, quiet_environment, refuse_limit, run_program, said_by
 from starloom_agent.tools.refs import FileRef
 from starloom_agent.tools.results import Named, StoredFrom
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -134,7 +134,7 @@ def _git(
 
 
 def _fault(ran: Ran) -> ToolFailed:
-    said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-400:]
+    said = said_by(ran, 400)
     if "not a git repository" in said:
         return ToolFailed(Code.BAD_ARGUMENTS, f"this is no git repository: {said}", effect=False)
     return ToolFailed(Code.TOOL_FAILED, f"git ended with {ran.exit_code}: {said}")

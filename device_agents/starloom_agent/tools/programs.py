@@ -169,7 +169,7 @@ def needed(program: str | None, why_not: str | None) -> str:
 
 def said_by(ran: Ran, most_chars: int = 300) -> str:
     """Return the end of what a program said of its failure."""
-    return (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-most_chars:]
+    return (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-most_chars:].strip()
 
 
 def _last(out: _Kept, err: _Kept) -> str:

@@ -20,7 +20,7 @@ from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
 from starloom_agent.tools.faults import plain
 from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.tools.laying_out import names_of
-from starloom_agent.tools.programs import quiet_environment, refuse_limit, run_program
+from starloom_agent.tools.programs import quiet_environment, refuse_limit, run_program, said_by
 from starloom_agent.tools.refs import FileRef, media_of
 from starloom_agent.tools.results import Named, Stored
 from starloom_agent.tools.variables import checked
@@ -137,7 +137,7 @@ def run(context: ToolContext, args: Run) -> ProgramResult:
     # Whatever the program left is taken without the right to follow it anywhere.
     context.confine()
     if ran.exit_code and not args.any_exit:
-        said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-800:]
+        said = said_by(ran, 800)
         raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}: {said}")
     row: ProgramResult = {
         "exit_code": ran.exit_code,

@@ -14,7 +14,7 @@ from typing import Annotated, TypedDict
 import msgspec
 
 from starloom_agent.tools.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import run_program
+from starloom_agent.tools.programs import run_program, said_by
 from starloom_agent.tools.results import Finding, Named, Summary
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from starloom_protocol.wording import quoted
@@ -220,7 +220,7 @@ def restart(
     context.log(f"{args.name} is {before['state']} ({before['detail']}); restarting it")
     ran = run_program(_restart_argv(args.name), timeout_s=args.within_s)
     if ran.exit_code:
-        said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-400:]
+        said = said_by(ran, 400)
         raise ToolFailed(Code.EXIT_CODE, f"{args.name} did not restart ({ran.exit_code}): {said}")
     steady_from = None
     while True:

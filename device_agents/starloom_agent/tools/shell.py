@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from starloom_agent.tools.interface import SECRET, Args, Tool, ToolContext, ToolFailed
-from starloom_agent.tools.programs import quiet_environment, run_program
+from starloom_agent.tools.programs import quiet_environment, run_program, said_by
 from starloom_agent.tools.results import Named
 from starloom_agent.tools.variables import checked
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -81,7 +81,7 @@ def run(context: ToolContext, args: Run) -> CommandResult:
         kept_bytes=_SHOWN_BYTES,
     )
     if ran.exit_code and not args.any_exit:
-        said = (ran.stderr.strip() or ran.stdout.strip() or "it said nothing")[-500:]
+        said = said_by(ran, 500)
         raise ToolFailed(Code.EXIT_CODE, f"{args.argv[0]} ended with {ran.exit_code}: {said}")
     row: CommandResult = {
         "argv": args.argv,

@@ -68,6 +68,12 @@ def test_a_failing_program_fails_the_task_unless_any_exit_is_taken(device: Devic
     assert device.call("shell.run", argv=argv, any_exit=True)["exit_code"] == 3
 
 
+def test_the_end_of_a_long_error_begins_with_words(device: Device) -> None:
+    argv = [sys.executable, "-c", "import sys; sys.exit('x' * 600 + '\\n' + 'y' * 499)"]
+    with pytest.raises(ToolFailed, match=r"ended with 1: y{499}$"):
+        device.call("shell.run", argv=argv)
+
+
 def test_a_program_that_is_not_there_and_a_bad_argv_are_named(device: Device) -> None:
     with pytest.raises(ToolFailed, match="no program surely-not-there") as failed:
         device.call("shell.run", argv=["surely-not-there"])
