@@ -203,7 +203,7 @@ CODES: dict[Code, CodeInfo] = {
     Code.BAD_SCHEDULE: CodeInfo(
         _P,
         422,
-        "The clock cannot be kept",
+        "The schedule is not valid",
         'Give five fields (minute hour day month weekday), as in "0 2 * * *", and a zone such as Europe/Vienna.',
     ),
     Code.TOO_MANY_RECIPES: CodeInfo(

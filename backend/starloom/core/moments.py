@@ -69,7 +69,7 @@ def _strikes(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterato
     fields = _fields(cron)
     count = len(fields.split())
     if len(fields) > _TEXT_MOST:
-        raise BadClock("cron", f"a clock has at most {_TEXT_MOST} characters")
+        raise BadClock("cron", f"a schedule has at most {_TEXT_MOST} characters")
     if count != _FIELDS:
         raise BadClock("cron", f"{quoted(cron)} has {count} fields; minute, hour, day, month and weekday are five")
     moment = datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(zone_of(zone))
@@ -77,7 +77,7 @@ def _strikes(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterato
         clock = CronSim(fields, moment, reverse=back)
     except CronSimError as error:
         wrong = str(error).removeprefix("Bad ").removeprefix("bad ")
-        raise BadClock("cron", f"{quoted(cron)} is no clock: its {wrong} cannot be") from error
+        raise BadClock("cron", f"{quoted(cron)} is not a schedule: its {wrong} is not valid") from error
     return (round(found.timestamp()) * 1000 for found in clock)
 
 

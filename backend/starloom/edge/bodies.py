@@ -203,7 +203,7 @@ class Enroll(Body):
     installs: bool = False
     replaces: Annotated[str, StringConstraints(max_length=64)] = ""
     devices: Annotated[int, Field(ge=1, le=JOINS_A_CODE_MOST)] = 1
-    ends_in_s: Annotated[int, Field(ge=0, le=CODE_LIFE_MOST_S)] = 0
+    ends_in_s: Annotated[int, Field(ge=0)] = 0
 
 
 class Join(Body):

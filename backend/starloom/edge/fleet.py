@@ -14,7 +14,7 @@ from starloom.core import inputs
 from starloom.core.why import sleeps
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
-from starloom.edge.bodies import DeviceControl, Enroll, PatchDevice, Reasoned
+from starloom.edge.bodies import CODE_LIFE_MOST_S, DeviceControl, Enroll, PatchDevice, Reasoned
 from starloom.edge.hub import Hub
 from starloom.edge.join_lines import ways
 from starloom.edge.problems import Problem, accepted
@@ -162,6 +162,9 @@ class FleetRoutes:
         """Make a join code: good once and for ten minutes unless asked otherwise; shown this once, with its line."""
         if body.devices > 1 and (body.replaces or body.name):
             raise Problem(Code.BAD_REQUEST, "a code for several devices neither names one nor takes the place of one")
+        if body.ends_in_s > CODE_LIFE_MOST_S:
+            most = f"{CODE_LIFE_MOST_S // 86_400}d"
+            raise Problem(Code.BAD_REQUEST, "a join code is good for seven days at most", hint=f"Give {most} or less.")
 
         async def make() -> Response:
             hub, caller = self._hub, caller_of(request)
