@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import grimp
+
 from tests.arch.checkout import ROOT, files, named
 
 PRODUCT = ("backend/starloom", "device_agents/starloom_agent", "protocol/starloom_protocol")
@@ -220,8 +221,11 @@ def bare_kinds() -> list[str]:
     for path in files(".py", under="backend/starloom"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "emit":
-                kinds = [one for one in node.args[1:2] if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-                found += [f"{named(path)}:{node.lineno} {kind.value}" for kind in kinds]
+                found += [
+                    f"{named(path)}:{node.lineno} {kind.value!r}"
+                    for kind in node.args[1:2]
+                    if isinstance(kind, ast.Constant) and isinstance(kind.value, str)
+                ]
     return found
 
 
@@ -236,9 +240,11 @@ def polls() -> list[str]:
     found = []
     for path in page_files():
         text = path.read_text(encoding="utf-8")
-        for match in re.finditer(r"setInterval\(([^,]*(?:\{[^}]*\})?)", text, re.DOTALL):
-            if re.search(r"read|look|fetch|load|hold|get\(", match[1]):
-                found.append(f"{named(path)}:{text[: match.start()].count(chr(10)) + 1}")
+        found += [
+            f"{named(path)}:{text[: match.start()].count(chr(10)) + 1}"
+            for match in re.finditer(r"setInterval\(([^,]*(?:\{[^}]*\})?)", text, re.DOTALL)
+            if re.search(r"read|look|fetch|load|hold|get\(", match[1])
+        ]
     return found
 
 
@@ -247,15 +253,15 @@ def accents() -> list[str]:
     found = []
     for path in product():
         text = path.read_text(encoding="utf-8")
-        prose = [(node.lineno, node.value) for node in ast.walk(ast.parse(text)) if _is_text(node)]
+        prose = [
+            (node.lineno, node.value)
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 2
+        ]
         prose += [(n, line.split("#", 1)[1]) for n, line in enumerate(text.splitlines(), 1) if line.lstrip()[:1] == "#"]
         for line, said in prose:
             found += [f"{named(path)}:{line} {rule}" for rule in IN_PROSE for _ in re.finditer(ACCENTS[rule], said)]
     return found
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 2
 
 
 def lines() -> tuple[int, int]:
@@ -271,8 +277,8 @@ def _lines(paths: Iterable[Path]) -> int:
 
 async def traced() -> tuple[list[str], list[str]]:
     """Carry out one request in a whole hub: its files that ran from the POST to the answer, and its untyped routes."""
-    from tests.edge.world import a_world, an_offer, settle
     from starloom_protocol import frames as f
+    from tests.edge.world import a_world, an_offer, settle
 
     ran: set[str] = set()
     below = str(ROOT / "backend")
@@ -327,7 +333,9 @@ def main() -> None:
     found: dict[str, list[str]] = {}
     counted = figures(found)
     for one in packages():
-        print(f"{one.name:34} children {len(one.children):3} arrows {len(one.arrows):4} floors {one.floors:2} up {one.up}")
+        print(
+            f"{one.name:34} children {len(one.children):3} arrows {len(one.arrows):4} floors {one.floors:2} up {one.up}"
+        )
     for name, places in found.items():
         print(f"\n{name}: {len(places)}")
         if name != "trace_files" or "--trace" in sys.argv:

@@ -11,7 +11,7 @@ from starloom.core import inputs as i
 from starloom.core.apply import put
 from starloom.core.consent import beyond
 from starloom.core.model import ShardSettings
-from starloom.core.scheduling import PLAN_BYTES_MOST
+from starloom.core.schedules import PLAN_BYTES_MOST
 from starloom_protocol.entities import ForEach, Policy, Selector, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (

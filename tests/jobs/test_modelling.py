@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core import inputs as i
+from starloom.core.budgets import DAY_MS
 from starloom.core.inputs import AnyInput
-from starloom.core.spending import DAY_MS
 from starloom.core.work import Work
 from starloom.jobs.claiming import Claim
 from starloom.jobs.modelling import ModelJobs, allowed_in

@@ -11,24 +11,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from starloom.core.fair_share import moved
-from starloom.core.fleet_indexes import index_device, index_health, index_offer, index_secret, index_stopping
-from starloom.core.gates import decide, decide_success, stale
+from starloom.core.gates import ITEMS, decide, decide_success, stale
 from starloom.core.graph import set_ranks
 from starloom.core.model import Access, Constellation, Fleet, Shard, Stream, Tally
 from starloom.core.queues import dequeue, enqueue, queueable
-from starloom.core.wants import ITEMS
 from starloom_protocol.entities import (
     Attempt,
     Dependency,
+    Device,
     GroupRecord,
     Head,
     Offer,
     Question,
     Record,
     RuleRecord,
+    Secret,
     TaskRecord,
     TaskSpec,
 )
+from starloom_protocol.fleet_records import Health, Stopping
 from starloom_protocol.vocabulary import (
     CODES,
     FINAL_CONSTELLATION_STATES,
@@ -442,6 +443,41 @@ def _index_hedge(
         fleet.hedges.setdefault(now, {})[task] = None
 
 
+def _index_health(_shard: Shard, fleet: Fleet, _key: str, old: Health | None, new: Health | None) -> None:
+    fleet.faults += (new.faults if new is not None else 0) - (old.faults if old is not None else 0)
+
+
+def _index_stopping(_shard: Shard, fleet: Fleet, key: str, old: Stopping | None, new: Stopping | None) -> None:
+    for attempt in old.attempts if old is not None else ():
+        fleet.stop_waits.pop(attempt, None)
+    for attempt in new.attempts if new is not None else ():
+        fleet.stop_waits[attempt] = key
+
+
+def _index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new: Device | None) -> None:
+    if old is not None and fleet.by_name.get(old.name) == key:
+        del fleet.by_name[old.name]
+    if new is not None and not new.revoked:
+        fleet.by_name[new.name] = key
+    fleet.revision += 1
+
+
+def _index_offer(_shard: Shard, fleet: Fleet, key: str, old: Offer | None, new: Offer | None) -> None:
+    if new is not None:
+        fleet.tools[key] = fleet.tool_sets.take(new.tools)
+    else:
+        fleet.tools.pop(key, None)
+    if old is not None:
+        fleet.tool_sets.leave(old.tools)
+    fleet.revision += 1
+
+
+def _index_secret(_shard: Shard, access: Access, _key: str, old: Secret | None, new: Secret | None) -> None:
+    # That it was used once more lets nobody have it who could not before.
+    if old is None or new is None or old.version != new.version:
+        access.secrets_revision += 1
+
+
 _HOOKS: dict[type[Stream], dict[str, Any]] = {
     Constellation: {
         "head": _index_head,
@@ -454,12 +490,12 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "rule": _index_rule,
     },
     Fleet: {
-        "device": index_device,
-        "offer": index_offer,
-        "health": index_health,
-        "stopping": index_stopping,
+        "device": _index_device,
+        "offer": _index_offer,
+        "health": _index_health,
+        "stopping": _index_stopping,
     },
-    Access: {"secret": index_secret},
+    Access: {"secret": _index_secret},
 }
 
 

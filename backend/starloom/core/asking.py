@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from starloom.core.effects import SendFetch
-from starloom.core.gates import unanswered
+from starloom.core.gates import pointer_of, unanswered
 from starloom.core.inputs import FactsReported
 from starloom.core.model import Constellation
-from starloom.core.wants import pointer_of
 from starloom.core.work import Work
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.vocabulary import AttemptEnd

@@ -14,7 +14,7 @@ from starloom.core import health, hedging, off_devices, recovery, verifying
 from starloom.core.checks import missed_check, too_big
 from starloom.core.effects import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.fences import arm_fence, fence_after_ms, lease_ref
-from starloom.core.gates import successes
+from starloom.core.gates import successes, wants_of
 from starloom.core.inputs import (
     LedgerReported,
     ReceiptReported,
@@ -25,7 +25,6 @@ from starloom.core.model import Constellation, Fleet
 from starloom.core.placement import Choice
 from starloom.core.secrets import given
 from starloom.core.tables import Trigger, Verdict, look_up
-from starloom.core.wants import wants_of
 from starloom.core.work import Work, change_task, close_question, moved, unattend
 from starloom_protocol.entities import Attempt, Input, TaskRecord, TaskSpec
 from starloom_protocol.frames import LeaseRef, ResultFrame

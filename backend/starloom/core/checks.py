@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from starloom.core.gates import fact
+from starloom.core.gates import deciding, fact
 from starloom.core.model import Constellation
-from starloom.core.wants import deciding
 from starloom_protocol.entities import TaskSpec
 from starloom_protocol.frames import ResultFrame
 from starloom_protocol.values import MISSING, holds, parse

@@ -19,7 +19,6 @@ from starloom.core.model import Constellation
 from starloom.core.placement import requeue
 from starloom.core.relisting import open_round as next_round
 from starloom.core.restored import let_go_on
-from starloom.core.story import DEADLINE
 from starloom.core.tables import Trigger, Verdict, look_up
 from starloom.core.work import Put, Refusal, Work, change_task, close_question, close_questions, fault, moved, unattend
 from starloom_protocol.authors import may_decide
@@ -39,6 +38,8 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
+DEADLINE = "deadline"
+"""The `cancelled_by` of a constellation that its deadline ended."""
 _STATE = ConstellationState
 _TRIGGERS = {
     "retry": Trigger.RETRY,

@@ -16,13 +16,13 @@ from starloom.core.asking import ask
 from starloom.core.authorship import check_edit
 from starloom.core.drafting import close, held_back
 from starloom.core.flows import flow_faults
+from starloom.core.gates import ITEMS
 from starloom.core.graph import find_cycle, raise_ranks
 from starloom.core.groups import data_edges
 from starloom.core.inputs import EditProposed
 from starloom.core.model import Constellation
 from starloom.core.once import made_before, note_made
 from starloom.core.superseding import ended_badly
-from starloom.core.wants import ITEMS
 from starloom.core.work import Put, Refusal, Work, change_task, close_question, fault, moved
 from starloom_protocol.edits import (
     AddDependency,

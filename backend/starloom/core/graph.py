@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from starloom.core.gates import ITEMS
 from starloom.core.model import Constellation
-from starloom.core.wants import ITEMS
 
 
 def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str, None]:

@@ -13,12 +13,11 @@ from msgspec.structs import replace
 
 from starloom.core import returning
 from starloom.core.attempts import ask_to_stop
-from starloom.core.gates import excused, fact, shut_cause, successes
+from starloom.core.gates import ITEMS, excused, fact, shut_cause, successes
 from starloom.core.graph import raise_ranks
 from starloom.core.model import Constellation, Tally
 from starloom.core.off_devices import REPORT
 from starloom.core.placement import selects
-from starloom.core.wants import ITEMS
 from starloom.core.work import Put, Work, change_task, close_question, moved
 from starloom_protocol.entities import (
     Dependency,

@@ -7,35 +7,31 @@ under which it was let in.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
-from starloom.core.device_inputs import AsksReceived as AsksReceived
-from starloom.core.device_inputs import ConditionReceived as ConditionReceived
-from starloom.core.device_inputs import DeviceConnected as DeviceConnected
-from starloom.core.device_inputs import DeviceControlled as DeviceControlled
-from starloom.core.device_inputs import DeviceDisconnected as DeviceDisconnected
-from starloom.core.device_inputs import FactsReported as FactsReported
-from starloom.core.device_inputs import LedgerReported as LedgerReported
-from starloom.core.device_inputs import OfferReceived as OfferReceived
-from starloom.core.device_inputs import OwnerAskAnswered as OwnerAskAnswered
-from starloom.core.device_inputs import ReceiptReported as ReceiptReported
-from starloom.core.device_inputs import ResultReported as ResultReported
-from starloom.core.device_inputs import StartedReported as StartedReported
-from starloom.core.history_inputs import ForkRequested as ForkRequested
-from starloom.core.history_inputs import HistoryRestored as HistoryRestored
-from starloom.core.history_inputs import RefusalNoted as RefusalNoted
-from starloom.core.history_inputs import UndoRequested as UndoRequested
-from starloom.core.input_record import CALLER
-from starloom.core.input_record import Input as Input
-from starloom.core.lab_inputs import LabFaultAsked as LabFaultAsked
-from starloom.core.lab_inputs import LabFaultBegan as LabFaultBegan
-from starloom.core.lab_inputs import LabFaultEnded as LabFaultEnded
-from starloom.core.lab_inputs import LabFaultHealAsked as LabFaultHealAsked
+from starloom_protocol.ask_records import OwnerAsk
 from starloom_protocol.edits import EditOperation, LoweredPlan
-from starloom_protocol.entities import Budget, Enrollment, Fault, Principal, SignIn, Token
-from starloom_protocol.frames import LeaseRef
+from starloom_protocol.entities import Budget, Enrollment, Fault, Offer, Principal, SignIn, Token
+from starloom_protocol.frames import FactsFrame, LeaseRef, Receipt, ResultFrame, Started
+from starloom_protocol.lab_faults import FaultKind, FaultTarget
 from starloom_protocol.schedule_records import Schedule
 from starloom_protocol.vocabulary import Priority, Profile
+
+CALLER: Final = "principal"
+"""How `caller` is written in inputs: kept ones have it so, from when a key of idempotency belonged to a principal."""
+
+
+class Input(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="k"):
+    """`roll` is a random number 0..2^32-1 for jitter; the engine fills `at_ms` and `roll`."""
+
+    at_ms: int = 0
+    by: str
+    id: str
+    roll: int = 0
+    scope: str = ""
+
 
 # -- requests
 
@@ -177,7 +173,7 @@ class StandingRevoked(Input, frozen=True, kw_only=True, tag="standing_revoked"):
     standing: str
 
 
-# -- devices
+# -- devices, and what people decide about one; `by` is the device of the connection
 
 
 class EnrollmentOpened(Input, frozen=True, kw_only=True, tag="enrollment_opened"):
@@ -201,6 +197,102 @@ class EnrollmentDecided(Input, frozen=True, kw_only=True, tag="enrollment_decide
     allow: bool
     enrollment: str
     reason: str = ""
+
+
+class DeviceConnected(Input, frozen=True, kw_only=True, tag="device_connected"):
+    """A device proved its key on a new connection; answered with session number and resume plan."""
+
+    device: str
+    instance: str
+    ledger: str
+    version: str
+
+
+class DeviceDisconnected(Input, frozen=True, kw_only=True, tag="device_disconnected"):
+    """The connection of a session is gone. `hub_ended`: with the hub that held it, so the device is not at fault."""
+
+    device: str
+    hub_ended: bool = False
+    reason: str
+    session: int
+
+
+class OfferReceived(Input, frozen=True, kw_only=True, tag="offer"):
+    device: str
+    offer: Offer
+    os: str
+    profile: Profile
+    session: int
+
+
+class ConditionReceived(Input, frozen=True, kw_only=True, tag="condition"):
+    device: str
+    facts: dict[str, str]
+    session: int
+
+
+class AsksReceived(Input, frozen=True, kw_only=True, tag="asks"):
+    """All that a device asks its owner now, and whose answer its policy takes."""
+
+    answers: str
+    device: str
+    open: list[OwnerAsk] = []
+    session: int
+
+
+class OwnerAskAnswered(Input, frozen=True, kw_only=True, tag="ask_answered"):
+    """A person here answers a question of a device; `action` is what they saw."""
+
+    action: str
+    allow: bool
+    ask: str
+    device: str
+    reason: str = ""
+
+
+class StartedReported(Input, frozen=True, kw_only=True, tag="started"):
+    device: str
+    frame: Started
+
+
+class ResultReported(Input, frozen=True, kw_only=True, tag="result"):
+    """`sender` is the device that the connection proved, whatever the frame says."""
+
+    device: str
+    frame: ResultFrame
+
+
+class ReceiptReported(Input, frozen=True, kw_only=True, tag="receipt"):
+    device: str
+    frame: Receipt
+
+
+class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):
+    """What a device's ledger says of one attempt: unknown, accepted, started, finished, or unasked begun."""
+
+    at: LeaseRef
+    device: str
+    state: str
+
+
+class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
+    """A device answers pointers that were asked of an attempt after its end."""
+
+    device: str
+    frame: FactsFrame
+
+
+class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
+    """`action`: rename drain resume revoke label seen.
+
+    `deadline_s` of a drain: when what may be repeated is moved to other devices; 0 is at once, -1 never.
+    """
+
+    action: str
+    deadline_s: int = -1
+    device: str
+    reason: str = ""
+    value: str = ""
 
 
 # -- secrets
@@ -336,6 +428,89 @@ class FaultNoted(Input, frozen=True, kw_only=True, tag="fault"):
 
     constellation: str
     note: str
+
+
+class LabFaultAsked(Input, frozen=True, kw_only=True, tag="lab_fault_asked"):
+    """A person wants something broken. `held`: a program of the lab runs the device now, `able`: and can do this."""
+
+    able: bool
+    device: str
+    fault: str
+    for_ms: int
+    held: bool
+    kind: FaultKind
+    size_ms: int
+    target: FaultTarget
+
+
+class LabFaultHealAsked(Input, frozen=True, kw_only=True, tag="lab_fault_heal_asked"):
+    """A person wants a fault over before its time."""
+
+    fault: str
+
+
+class LabFaultBegan(Input, frozen=True, kw_only=True, tag="lab_fault_began"):
+    """The lab did it; `note` says what."""
+
+    fault: str
+    note: str
+
+
+class LabFaultEnded(Input, frozen=True, kw_only=True, tag="lab_fault_ended"):
+    """The lab took it back; or `failed` to do it, with the reason."""
+
+    failed: bool
+    fault: str
+    note: str
+
+
+# -- going back in a history, and refusals at the doors
+
+
+class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
+    """A new constellation from the state of `origin` after its event `seq` (`records`, by key), at `version`.
+
+    With `task` that task and what follows it begins anew. `args` are whole arguments of tasks, as canonical text;
+    `confirm` names work that a person lets run again.
+    """
+
+    approves: bool = True
+    args: dict[str, str] = {}
+    caller: str = msgspec.field(default="", name=CALLER)
+    confirm: list[str] = []
+    constellation: str
+    idempotency: tuple[str, str] | None = None
+    name: str = ""
+    origin: str
+    reason: str = ""
+    records: dict[str, msgspec.Raw]
+    seq: int
+    task: str | None = None
+    version: int
+
+
+class UndoRequested(Input, frozen=True, kw_only=True, tag="undo"):
+    """What these finished tasks have done is to be taken back, or that of all which declare how."""
+
+    constellation: str
+    reason: str = ""
+    tasks: list[str] = []
+
+
+class HistoryRestored(Input, frozen=True, kw_only=True, tag="history_restored"):
+    """The hub starts for the first time on a history that was put back from a backup made at `made_ms`."""
+
+    made_ms: int
+
+
+class RefusalNoted(Input, frozen=True, kw_only=True, tag="refusal"):
+    """Somebody was refused at a door (`api sign_in connect join`), `times` in a row; `by` whom, if that is known."""
+
+    address: str = ""
+    code: str
+    door: str
+    reason: str
+    times: int = 1
 
 
 AnyInput = (

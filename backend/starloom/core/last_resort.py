@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.model import Constellation
-from starloom.core.story import called
+from starloom.core.task_names import called
 from starloom.core.work import Put, Refusal, Work, attend, change_task, fault, moved
 from starloom_protocol.entities import Attempt, Choice, Question, TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import (

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from starloom.core import review, wishes
 from starloom.core.gates import fact
 from starloom.core.model import Constellation, Fleet
-from starloom.core.story import called, sentence, so_far
+from starloom.core.story import sentence, so_far
 from starloom.core.superseding import successor
+from starloom.core.task_names import called
 from starloom.core.work import Work, close_questions
 from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
 from starloom_protocol.values import MISSING, canonical

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from starloom.core import left_out
+from starloom.core.controls import DEADLINE
 from starloom.core.model import Constellation, Fleet
 from starloom.core.superseding import successor
+from starloom.core.task_names import called
 from starloom_protocol.entities import TaskRecord
 from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
 
-DEADLINE = "deadline"
 # Bound once, for an answer asks them of every task.
 _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
 
@@ -102,13 +103,6 @@ def _named(names: list[str]) -> str:
     if len(names) > 4:
         return f" on {len(names)} devices"
     return " on " + (names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1])
-
-
-def called(constellation: Constellation, fleet: Fleet, task: str) -> str:
-    """Return what people call a task: a child for a device has the device's name where its id has the device's id."""
-    spec = constellation.specs.get(task)
-    device = fleet.devices.get(spec.key) if spec is not None and spec.key is not None else None
-    return f"{spec.group} on {device.name}" if spec is not None and device is not None else task
 
 
 def _few(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> str:

@@ -15,7 +15,7 @@ from starloom.core.model import Constellation, Shard
 from starloom.core.placement import Candidate, full, judge, nearest
 from starloom.core.queue_position import Position
 from starloom.core.secret_needs import missing, needs_of, set_line
-from starloom.core.story import called
+from starloom.core.task_names import called
 from starloom_protocol.entities import Device, Record, Secret, Selector, TaskSpec, decode_entity
 from starloom_protocol.presentation import Presentation, presentation
 from starloom_protocol.vocabulary import (
