@@ -66,6 +66,9 @@ bench-ui: ## the page of 200, 1,000 and 5,000 tasks, layered and grouped, live a
 bench-scale: environment-dev ## a hub beside a large fleet: memory, idle, the return after a kill; FLEET=10000 TOOLS=1 (offers of real agents), REDIS=redis://...
 	@exec $(HERE) -m tests.bench.scale --agents $(or $(FLEET),10000) --tools $(or $(TOOLS),0) $(if $(REDIS),--redis $(REDIS))
 
+shape: environment-dev ## rooms, arrows, floors, long functions, untyped routes and words of the code, in figures; ALL=1 names every place
+	@exec $(HERE) -m tests.arch.shape $(if $(ALL),--all)
+
 guard: ## matrices of rights, the threat table, fuzzing, 2,000 requests to real processes; FRAMES=20000, FULL=1, ROWS=S1,T26, FOR=10m
 	@$(PYTHON) scripts/environment.py --dev --page
 	@FRAMES='$(FRAMES)' CASES='$(CASES)' REAL='$(REAL)' FULL='$(FULL)' SEED='$(SEED)' ROWS='$(ROWS)' FOR='$(FOR)' exec $(HERE) -m tests.guard.report

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from starloom.core import inputs as i
-from starloom.core.apply import load
-from starloom.core.effects import Answer, ArmTimer, SendCancel, SendDispatch
-from starloom.core.invariants import check, check_touched
-from starloom.core.model import Constellation, Shard, ShardSettings
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import load
+from starloom.core.state.effects import Answer, ArmTimer, SendCancel, SendDispatch
+from starloom.core.state.invariants import check, check_touched
+from starloom.core.state.model import Constellation, Shard, ShardSettings
+from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom.core.work import Work
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import (
     Condition,
@@ -237,7 +237,7 @@ class Driver:
 
     def folded_equals_state(self) -> None:
         """I7: folding all events gives the state, byte for byte, and loading that gives the same indexes."""
-        from starloom.core.apply import full_key
+        from starloom.core.state.apply import full_key
         from starloom_protocol.entities import encode_entity
 
         for name, found in self.shard.constellations.items():

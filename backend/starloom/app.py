@@ -38,7 +38,7 @@ from starloom.blobs.collection import Collector
 from starloom.blobs.collection import Keeping as BlobKeeping
 from starloom.blobs.logs import AttemptLogs
 from starloom.clock import HubClock, follow_dates
-from starloom.core.retention import HistoryLimits
+from starloom.core.clock.retention import HistoryLimits
 from starloom.descriptors import raise_descriptors
 from starloom.edge import first_run, keys
 from starloom.edge.app import Edge, Files, build

@@ -1,6 +1,6 @@
 """What a person has allowed from now on, and the calls that an approval is about. Entities of `fleet` and their parts.
 
-Holds no judgement: what is covered by an allowance is `core.approvals`'.
+Holds no judgement: what is covered by an allowance is `core.people.approvals`'.
 """
 
 from __future__ import annotations

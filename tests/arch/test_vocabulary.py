@@ -8,7 +8,7 @@ import typing
 
 import pytest
 
-from starloom.core import effects, inputs
+from starloom.core.state import effects, inputs
 from starloom.edge.activity_kinds import CATEGORIES, HOUSEKEEPING, category_of
 from starloom_protocol import frames
 from tests.arch.checkout import ROOT

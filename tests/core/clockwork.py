@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from starloom.core import inputs as i
-from starloom.core.apply import load
-from starloom.core.effects import Answer
-from starloom.core.model import ShardSettings
-from starloom.core.schedules import TIMERS
-from starloom.core.timers import due_moments
+from starloom.core.clock.schedules import TIMERS
+from starloom.core.clock.timers import due_moments
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import load
+from starloom.core.state.effects import Answer
+from starloom.core.state.model import ShardSettings
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Principal, Token
 from starloom_protocol.feed import ACCESS

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from starloom.core import inputs as i
-from starloom.core.apply import load
-from starloom.core.off_devices import TIMER as OFF
-from starloom.core.timeouts import passed
+from starloom.core.placement.off_devices import TIMER as OFF
+from starloom.core.run.timeouts import passed
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import load
 from starloom_protocol.edits import AddDependency, AddTask, DropItems, RemoveTask, SetPolicy, Supersede
 from starloom_protocol.entities import (
     Check,

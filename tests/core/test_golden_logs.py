@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from starloom.core.apply import full_key, load
-from starloom.core.invariants import check
-from starloom.core.model import Shard
+from starloom.core.state.apply import full_key, load
+from starloom.core.state.invariants import check
+from starloom.core.state.model import Shard
 from starloom_protocol.entities import decode_entity, encode_entity
 from starloom_protocol.feed import decode_event, encode_event, fold, state_hash
 from tests.core.golden_logs import FOLDER, SCENARIOS

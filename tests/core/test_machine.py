@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from starloom.core import inputs as i
-from starloom.core.effects import SendDispatch
-from starloom.core.model import Constellation
-from starloom.core.timeouts import passed
-from starloom.core.why import explain
+from starloom.core.answer.why import explain
+from starloom.core.run.timeouts import passed
+from starloom.core.state import inputs as i
+from starloom.core.state.effects import SendDispatch
+from starloom.core.state.model import Constellation
 from starloom_protocol.edits import (
     AddDependency,
     AddTask,

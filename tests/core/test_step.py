@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom_protocol.edits import AddDependency, AddTask, DropItems, RemoveTask
 from starloom_protocol.entities import Check, Choice, Condition, ForEach, Policy, ResultSpec, RuleRecord, Selector
 from starloom_protocol.values import canonical

@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from starloom.core.apply import full_key, load
-from starloom.core.effects import Answer, ArmTimer
-from starloom.core.invariants import check
-from starloom.core.model import Shard
-from starloom.core.tidying import TIDY
-from starloom.core.timers import due_moments
+from starloom.core.clock.expiry import TIDY
+from starloom.core.clock.timers import due_moments
+from starloom.core.state.apply import full_key, load
+from starloom.core.state.effects import Answer, ArmTimer
+from starloom.core.state.invariants import check
+from starloom.core.state.model import Shard
 from starloom_protocol.entities import Attempt, Record, TaskRecord, decode_entity, encode_entity
 from starloom_protocol.feed import ACCESS, FLEET, Event, state_hash
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, REPEATABLE, AttemptEnd, EffectSeen, TaskState

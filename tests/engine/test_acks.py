@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from starloom.core.inputs import ReceiptReported
+from starloom.core.state.inputs import ReceiptReported
 from starloom.engine.acks import Acknowledgements
 from starloom_protocol.frames import Ack, HubFrame, LeaseRef, Receipt
 from tests.builders import plan, task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom_protocol.entities import Question
 from starloom_protocol.vocabulary import ConstellationState
 from tests.builders import plan, task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom.engine.leases import Leases
 from starloom_protocol.entities import Timeouts
 from tests.builders import Driver, plan, task

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom.engine.finished import Keeping
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded

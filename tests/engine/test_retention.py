@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from starloom.core.retention import HistoryLimits
+from starloom.core.clock.retention import HistoryLimits
 from starloom.engine.finished import Keeping
 from starloom.engine.retention import Retention
 from starloom.store.chain import Walk

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom.engine.finished import Keeping
 from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom.store.port import Unavailable

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from starloom.core import inputs as i
-from starloom.core.moments import following
-from starloom.core.schedules import DUE
+from starloom.core.clock.cron import following
+from starloom.core.clock.schedules import DUE
+from starloom.core.state import inputs as i
 from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom_protocol.entities import Principal
 from starloom_protocol.feed import FLEET

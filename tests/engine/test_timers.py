@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from starloom.core.effects import ArmTimer
-from starloom.core.inputs import TimerFired
+from starloom.core.state.effects import ArmTimer
+from starloom.core.state.inputs import TimerFired
 from starloom.engine.timers import HELD_LEAST, Timers
 from tests.engine.test_loop import TurningClock, settle
 

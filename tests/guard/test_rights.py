@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from starloom.access.callers import RANK, Scope
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom_protocol import frames as f
 from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.plan import check_plan

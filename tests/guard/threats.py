@@ -78,7 +78,7 @@ THREATS = (
         "T2",
         "a running task is edited",
         "refused at commit",
-        ("tests/core/test_edits.py::test_conflicts_are_judged_by_base_version",),
+        ("tests/core/plan/test_edits.py::test_conflicts_are_judged_by_base_version",),
         part="the race itself runs in make sim",
     ),
     Threat(
@@ -200,7 +200,7 @@ THREATS = (
         "a signature of the device's own key over this hub and a nonce; the hub signs its answer",
         (
             "tests/guard/test_leave.py::test_t46_a_device_makes_no_other_device_leave",
-            "tests/core/test_fleet.py::test_a_device_that_leaves_gives_its_work_back_by_its_own_word",
+            "tests/core/fleet/test_devices.py::test_a_device_that_leaves_gives_its_work_back_by_its_own_word",
         ),
     ),
     Threat(
@@ -307,7 +307,7 @@ THREATS = (
         "a plan hides an effect beside its tool: files saved, an undo, a look, a rule",
         "one judge of all that a task does, asked by approval, preview and review",
         (
-            "tests/core/test_conduct.py",
+            "tests/core/rights/test_call_effects.py",
             _RIGHTS + "test_t31_",
             "tests/device_agents/tools/test_effects.py::test_a_call_that_counts_as_read_changes_nothing",
         ),

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.core.inputs import AnyInput, JobClaimed
+from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.jobs.claiming import Answered, Claim, NotOurs, ask
 from starloom.store.port import Unavailable
 from starloom_protocol.entities import Fault

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from starloom.core import inputs as i
-from starloom.core.budgets import DAY_MS
-from starloom.core.inputs import AnyInput
-from starloom.core.work import Work
+from starloom.core.rights.budgets import DAY_MS
+from starloom.core.state import inputs as i
+from starloom.core.state.inputs import AnyInput
+from starloom.core.state.work import Work
 from starloom.jobs.claiming import Claim
 from starloom.jobs.modelling import ModelJobs, allowed_in
 from starloom.jobs.planning import PlanJobs

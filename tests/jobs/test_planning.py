@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.core.inputs import AnyInput, PlanProposed
+from starloom.core.state.inputs import AnyInput, PlanProposed
 from starloom.jobs.claiming import Answered, NotOurs
 from starloom.jobs.planning import PlanJobs, fleet_of, plan_of
 from starloom.planner.catalogue import load_catalogue

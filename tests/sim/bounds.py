@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from starloom.core.model import Constellation, Shard
-from starloom.core.placement import avoided
+from starloom.core.placement.selection import avoided
+from starloom.core.state.model import Constellation, Shard
 from starloom_protocol.entities import Selector
 from starloom_protocol.vocabulary import ConstellationState, DeviceLink, TaskState
 from tests.sim.surroundings import Surroundings

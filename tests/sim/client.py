@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom.store.memory import MemoryStore
 from starloom.store.port import Unavailable
 from starloom_protocol.edits import AddDependency, AddTask, EditOperation, LoweredPlan, RemoveTask

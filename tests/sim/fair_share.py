@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from starloom.core import inputs as i
-from starloom.core.fair_share import SMALL_MOST
+from starloom.core.state import inputs as i
+from starloom.core.state.queues.fair_share import SMALL_MOST
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Policy
 from starloom_protocol.vocabulary import Approval

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from starloom.clock import HubClock
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.settings import EngineSettings
 from starloom.store.embedded import EmbeddedRedis

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.core.apply import full_key, load
-from starloom.core.hedge_opening import WHY as HEDGED
-from starloom.core.model import Shard
+from starloom.core.run.hedge_opening import WHY as HEDGED
+from starloom.core.state.apply import full_key, load
+from starloom.core.state.model import Shard
 from starloom.store.memory import MemoryHistory, MemoryRedis
 from starloom_protocol.entities import Attempt, Record, decode_entity, encode_entity
 from starloom_protocol.feed import ACCESS, FLEET, decode_event, fold, state_hash

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from starloom.core import inputs as i
-from starloom.core.inputs import AnyInput
+from starloom.core.state import inputs as i
+from starloom.core.state.inputs import AnyInput
 from starloom.edge.fanout import Fanout
 from starloom.edge.neighbours import Neighbours
 from starloom.edge.peers import Peers

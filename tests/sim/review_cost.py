@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom_protocol.entities import Policy
 from starloom_protocol.vocabulary import Code, Gate, Outcome, TaskState
 from tests.builders import Driver, edge, plan, task

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from starloom.core import inputs as i
-from starloom.core.apply import full_key, load
-from starloom.core.effects import ArmTimer, SendCancel, SendDispatch, SendQuery, SendResume
-from starloom.core.invariants import Violated, check, check_touched
-from starloom.core.model import Shard
+from starloom.core.clock.timers import due_moments
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import full_key, load
+from starloom.core.state.effects import ArmTimer, SendCancel, SendDispatch, SendQuery, SendResume
+from starloom.core.state.invariants import Violated, check, check_touched
+from starloom.core.state.model import Shard
+from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom.core.timers import due_moments
-from starloom.core.work import Work
 from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveTask
 from starloom_protocol.entities import Device, Offer, decode_entity, encode_entity
 from starloom_protocol.feed import FLEET, fold

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from starloom.core import inputs as i
+from starloom.core.state import inputs as i
 from starloom.engine.finished import Keeping
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Inbox

@@ -8,54 +8,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from starloom.core import (
+from starloom.core.answer.outcome import grow, settle
+from starloom.core.clock import expiry, schedules
+from starloom.core.fleet import devices, draining, lab_faults, owner_questions
+from starloom.core.people import (
     access,
     approvals,
-    asking,
-    attempts,
-    auditing,
-    budgets,
-    compensating,
-    conditions,
+    compensation,
     controls,
-    drafting,
-    draining,
-    edits,
-    fleet,
-    forking,
-    health,
-    hedge_opening,
-    lab_faults,
-    library,
-    looking,
-    owner_asks,
-    remembered,
+    escalations,
+    forks,
+    refusals,
     requests,
-    restored,
-    returning,
-    review,
-    schedules,
-    secrets,
-    silence,
-    stalls,
-    stopping,
-    tidying,
-    timeouts,
-    waiting,
-    wishes,
+    restored_history,
+    saved_recipes,
+    stop_all,
 )
-from starloom.core import inputs as i
-from starloom.core.effects import Answer
-from starloom.core.gates import of_old_list, shut_cause
-from starloom.core.groups import reconsider_group
-from starloom.core.inputs import AnyInput, TimerFired
-from starloom.core.model import Constellation
-from starloom.core.outcome import grow, settle
-from starloom.core.placement import next_lease, requeue
-from starloom.core.relisting import expand_again
-from starloom.core.rules import fire_due
-from starloom.core.verifying import ENDED_IN_DOUBT
-from starloom.core.work import Refusal, Work, change_task, close_question, moved
+from starloom.core.placement import device_conditions, health, returning, waiting
+from starloom.core.placement.selection import next_lease, requeue
+from starloom.core.plan import drafts, edits, review, verify_tasks
+from starloom.core.plan.groups import reconsider_group
+from starloom.core.plan.relisting import expand_again
+from starloom.core.plan.rules import fire_due
+from starloom.core.rights import budgets, secrets
+from starloom.core.run import absence, attempts, hedge_opening, late_facts, timeouts, unknown_attempts
+from starloom.core.run.verification import ENDED_IN_DOUBT
+from starloom.core.state import inputs as i
+from starloom.core.state import stalls
+from starloom.core.state.effects import Answer
+from starloom.core.state.inputs import AnyInput, TimerFired
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.gates import of_old_list, shut_cause
+from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
 from starloom_protocol.frames import BEGUN
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 
@@ -108,7 +92,7 @@ def _settle(work: Work, first: int) -> None:
             due, work.rules_due = work.rules_due, []
             for name, task, ended in due:
                 if ended == ENDED_IN_DOUBT:
-                    looking.begin(work, name, task)
+                    verify_tasks.begin(work, name, task)
                     continue
                 constellation = shard.constellations.get(name)
                 if constellation is None or name not in shard.live:
@@ -129,7 +113,7 @@ def _settle(work: Work, first: int) -> None:
     _say_ready(work)
     waiting.watch(work)
     if shard.ended_stops:
-        stopping.note_ended(work)
+        stop_all.note_ended(work)
     for name in list(shard.settled):
         settle(work, name)
         schedules.ended(work, name)
@@ -242,8 +226,8 @@ def _place(work: Work) -> bool:
 
 
 def _on_timer(work: Work, item: TimerFired) -> None:
-    if item.kind == tidying.TIDY:
-        tidying.on_timer(work)
+    if item.kind == expiry.TIDY:
+        expiry.on_timer(work)
         return
     if item.kind in schedules.TIMERS:
         schedules.on_timer(work, item)
@@ -269,14 +253,15 @@ def _on_timer(work: Work, item: TimerFired) -> None:
     if item.kind in timeouts.KINDS:
         timeouts.on_timer(work, item)
         return
-    if item.kind == approvals.TIMER and wishes.is_wish(work.shard.constellations.get(item.constellation), item.entity):
-        wishes.on_timer(work, item)
+    asking = work.shard.constellations.get(item.constellation)
+    if item.kind == approvals.TIMER and escalations.is_wish(asking, item.entity):
+        escalations.on_timer(work, item)
         return
     if item.kind == approvals.TIMER:
         approvals.on_timer(work, item)
         return
     if item.kind != "deadline":
-        silence.on_timer(work, item)
+        absence.on_timer(work, item)
         return
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is not None and constellation.head.deadline_s:
@@ -298,7 +283,7 @@ def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
 
 def _on_ledger(work: Work, item: i.LedgerReported) -> None:
     if item.state == BEGUN:
-        remembered.on_begun(work, item)
+        unknown_attempts.on_begun(work, item)
     else:
         attempts.on_ledger(work, item)
 
@@ -307,7 +292,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.RequestReceived: requests.on_request,
     i.JobClaimed: requests.on_job_claimed,
     i.PlanProposed: requests.on_plan_proposed,
-    i.ReviewProposed: wishes.on_proposed,
+    i.ReviewProposed: escalations.on_proposed,
     i.ModelUsed: budgets.on_used,
     i.QuestionAnswered: requests.on_answer,
     i.StandingRevoked: approvals.on_standing_revoked,
@@ -316,35 +301,35 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.LabFaultHealAsked: lab_faults.on_heal_asked,
     i.LabFaultBegan: lab_faults.on_began,
     i.LabFaultEnded: lab_faults.on_ended,
-    i.RefusalNoted: auditing.on_refusal,
-    i.HistoryRestored: restored.on_restored,
+    i.RefusalNoted: refusals.on_refusal,
+    i.HistoryRestored: restored_history.on_restored,
     i.EditProposed: _on_edit,
     i.ControlRequested: controls.on_control,
-    i.StopAllRequested: stopping.on_stop_all,
-    i.ForkRequested: forking.on_fork,
-    i.UndoRequested: compensating.on_undo,
-    i.DraftOpened: drafting.on_opened,
-    i.DraftClosed: drafting.on_closed,
-    i.EnrollmentOpened: fleet.on_enrollment_opened,
-    i.EnrollmentAsked: fleet.on_enrollment_asked,
-    i.EnrollmentDecided: fleet.on_enrollment_decided,
-    i.DeviceConnected: fleet.on_connected,
-    i.DeviceDisconnected: fleet.on_disconnected,
-    i.OfferReceived: fleet.on_offer,
-    i.ConditionReceived: conditions.on_condition,
-    i.AsksReceived: owner_asks.on_asks,
-    i.OwnerAskAnswered: owner_asks.on_answered,
-    i.DeviceControlled: fleet.on_device_control,
+    i.StopAllRequested: stop_all.on_stop_all,
+    i.ForkRequested: forks.on_fork,
+    i.UndoRequested: compensation.on_undo,
+    i.DraftOpened: drafts.on_opened,
+    i.DraftClosed: drafts.on_closed,
+    i.EnrollmentOpened: devices.on_enrollment_opened,
+    i.EnrollmentAsked: devices.on_enrollment_asked,
+    i.EnrollmentDecided: devices.on_enrollment_decided,
+    i.DeviceConnected: devices.on_connected,
+    i.DeviceDisconnected: devices.on_disconnected,
+    i.OfferReceived: devices.on_offer,
+    i.ConditionReceived: device_conditions.on_condition,
+    i.AsksReceived: owner_questions.on_asks,
+    i.OwnerAskAnswered: owner_questions.on_answered,
+    i.DeviceControlled: devices.on_device_control,
     i.StartedReported: attempts.on_started,
     i.ResultReported: attempts.on_result,
     i.ReceiptReported: attempts.on_receipt,
     i.LedgerReported: _on_ledger,
-    i.FactsReported: asking.on_facts,
-    i.LeaseExpired: silence.on_lease_expired,
+    i.FactsReported: late_facts.on_facts,
+    i.LeaseExpired: absence.on_lease_expired,
     i.SecretSet: secrets.on_set,
     i.SecretRemoved: secrets.on_removed,
-    i.RecipeSaved: library.on_recipe_saved,
-    i.RecipeRemoved: library.on_recipe_removed,
+    i.RecipeSaved: saved_recipes.on_recipe_saved,
+    i.RecipeRemoved: saved_recipes.on_recipe_removed,
     i.ScheduleSaved: schedules.on_saved,
     i.ScheduleControlled: schedules.on_controlled,
     i.TimerFired: _on_timer,

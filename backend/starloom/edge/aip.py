@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from starloom.access.limits import Limits
 from starloom.access.refusals import Refusals
 from starloom.access.refusals import Refused as Turned
-from starloom.core import inputs
+from starloom.core.state import inputs
 from starloom.edge.agent_version import VERSION, is_older
 from starloom.edge.fanout import Fanout
 from starloom.edge.handshake import TAKE, Alarm, Gone, Handshake, Proved, Proving, Refused, Socket

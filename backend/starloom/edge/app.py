@@ -14,7 +14,7 @@ from starloom.access.denials import Denials, Denied
 from starloom.access.guard import V1
 from starloom.access.refusals import Refused
 from starloom.access.secrets import new_id
-from starloom.core import inputs
+from starloom.core.state import inputs
 from starloom.edge import problems, sessions
 from starloom.edge.activity import Activity
 from starloom.edge.admission import Admission, guarded_route

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from starloom.access.guard import V1
 from starloom.access.secrets import new_id
-from starloom.core import inputs
+from starloom.core.state import inputs
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
 from starloom.edge.bodies import Answered, Approved, Reasoned

@@ -12,8 +12,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, Final, Protocol
 
-from starloom.core.model import Constellation
-from starloom.core.why import shard_of
+from starloom.core.answer.why import shard_of
+from starloom.core.state.model import Constellation
 from starloom_protocol.frames import Dispatch, LeaseRef
 
 NAMED_MOST: Final = 50_000

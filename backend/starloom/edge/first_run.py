@@ -17,7 +17,7 @@ import psutil
 from starloom.access import issue
 from starloom.access.secrets import new_id
 from starloom.access.view import BEARER, AccessView
-from starloom.core import inputs
+from starloom.core.state import inputs
 from starloom.edge.own_sockets import OwnPlaces
 from starloom.edge.problems import accepted
 from starloom.engine.ports import Inbox

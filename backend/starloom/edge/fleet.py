@@ -10,8 +10,8 @@ from starlette.responses import Response
 from starloom.access import secrets
 from starloom.access.guard import V1
 from starloom.access.refusals import Refused
-from starloom.core import inputs
-from starloom.core.why import sleeps
+from starloom.core.answer.why import sleeps
+from starloom.core.state import inputs
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
 from starloom.edge.bodies import CODE_LIFE_MOST_S, DeviceControl, Enroll, PatchDevice, Reasoned

@@ -17,7 +17,7 @@ from starloom.access.vault import Vault
 from starloom.access.view import AccessView
 from starloom.blobs.artifacts import Blobs
 from starloom.blobs.logs import AttemptLogs
-from starloom.core.queue_position import Position
+from starloom.core.placement.queue_position import Position
 from starloom.edge.computing import Computing
 from starloom.edge.connections import Places
 from starloom.edge.fanout import Fanout

@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, Response
 
 from starloom.access.refusals import Refused
 from starloom.access.secrets import code_hash, new_id
-from starloom.core import inputs
+from starloom.core.state import inputs
 from starloom.edge.bodies import Join
 from starloom.edge.hub import Hub
 from starloom.edge.keys import public_key

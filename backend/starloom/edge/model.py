@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from starloom.access.guard import V1
-from starloom.core.budgets import DAY_MS
+from starloom.core.rights.budgets import DAY_MS
 from starloom.edge.bodies import SetModel, TriedModel
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from starloom.core.moments import BadClock, following, in_words, zone_of
+from starloom.core.clock.cron import BadClock, following, in_words, zone_of
 from starloom.edge import shapes
 from starloom.edge.problems import Problem
 from starloom_protocol.entities import Device, Fault

@@ -11,7 +11,7 @@ from starloom.access import issue
 from starloom.access.callers import RANK, Caller, Means, may_end, may_issue
 from starloom.access.guard import V1
 from starloom.access.secrets import SESSION_PREFIX, csrf_of, new_id, split
-from starloom.core import inputs
+from starloom.core.state import inputs
 from starloom.edge import shapes
 from starloom.edge.admission import caller_of
 from starloom.edge.bodies import NewToken, SignInBody

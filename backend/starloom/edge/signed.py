@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from starloom.access.refusals import Refused
 from starloom.access.secrets import new_id
-from starloom.core import inputs
+from starloom.core.state import inputs
 from starloom.edge.bodies import SignedBody
 from starloom.edge.hub import Hub
 from starloom.edge.keys import public_key, verifies

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from starloom.access.view import AccessView
-from starloom.core.tool_sets import ToolSets
+from starloom.core.state.tool_sets import ToolSets
 from starloom.edge.fanout import Fanout
 from starloom.store.port import ReadPort
 from starloom_protocol.approval_records import Standing

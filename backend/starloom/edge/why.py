@@ -10,11 +10,11 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from starloom.access.guard import V1
-from starloom.core import stalls
-from starloom.core.model import Constellation, Shard
-from starloom.core.queue_position import Position
-from starloom.core.queues import queueable
-from starloom.core.why import Why, explain, shard_of
+from starloom.core.answer.why import Why, explain, shard_of
+from starloom.core.placement.queue_position import Position
+from starloom.core.state import stalls
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.queues.ready import queueable
 from starloom.edge.constellations import Constellations
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem

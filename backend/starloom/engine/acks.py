@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from starloom.core.inputs import (
+from starloom.core.state.inputs import (
     AnyInput,
     DeviceConnected,
     ReceiptReported,

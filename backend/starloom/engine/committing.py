@@ -11,8 +11,8 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from starloom.core.effects import DURABLE
-from starloom.core.work import Work
+from starloom.core.state.effects import DURABLE
+from starloom.core.state.work import Work
 from starloom.engine.counts import Counts
 from starloom.engine.inbox import EngineInbox
 from starloom.engine.lagging import obstacle_of

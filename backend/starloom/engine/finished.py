@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from starloom.core.model import Shard
-from starloom.core.retire import may_retire
+from starloom.core.clock.eviction import may_retire
+from starloom.core.state.model import Shard
 
 QUIET_LEAST_MS = 5_000
 AT_ONCE_MOST = 16

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from starloom.core.effects import SendDispatch
-from starloom.core.inputs import ResultReported
-from starloom.core.model import Constellation, Shard
+from starloom.core.state.effects import SendDispatch
+from starloom.core.state.inputs import ResultReported
+from starloom.core.state.model import Constellation, Shard
 from starloom.engine.ports import Clock, Inbox
 from starloom.store.port import Unavailable
 from starloom_protocol.entities import Secret

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from starloom.core.inputs import AnyInput, ControlRequested, EditProposed, RequestReceived
+from starloom.core.state.inputs import AnyInput, ControlRequested, EditProposed, RequestReceived
 from starloom.engine.leases import Leases
 from starloom.engine.owning import Owning
 from starloom.engine.ports import Obstacle, Overloaded, Reply

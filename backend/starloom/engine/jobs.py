@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from starloom.core.model import Shard
+from starloom.core.state.model import Shard
 from starloom.engine.ports import Clock, JobSender
 from starloom_protocol.entities import Job
 from starloom_protocol.vocabulary import ConstellationState

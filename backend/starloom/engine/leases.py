@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from starloom.core import timeouts
-from starloom.core.effects import ArmTimer
-from starloom.core.fences import timer
-from starloom.core.inputs import LeaseExpired, TimerFired
-from starloom.core.model import Shard
+from starloom.core.run import timeouts
+from starloom.core.run.fences import timer
+from starloom.core.state.effects import ArmTimer
+from starloom.core.state.inputs import LeaseExpired, TimerFired
+from starloom.core.state.model import Shard
 from starloom.engine.ports import Clock
 from starloom_protocol.frames import LeaseRef, Renew
 from starloom_protocol.vocabulary import TaskState

@@ -17,19 +17,19 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.apply import load
-from starloom.core.effects import DURABLE, Answer, AnyEffect, ArmTimer, OutboxEffect
-from starloom.core.inputs import (
+from starloom.core.clock.eviction import missing
+from starloom.core.clock.timers import due_moments, is_stale
+from starloom.core.placement.queue_position import Position, position
+from starloom.core.state.apply import load
+from starloom.core.state.effects import DURABLE, Answer, AnyEffect, ArmTimer, OutboxEffect
+from starloom.core.state.inputs import (
     AnyInput,
     DeviceConnected,
 )
-from starloom.core.invariants import Violated, check
-from starloom.core.model import Shard
-from starloom.core.queue_position import Position, position
-from starloom.core.retire import missing
+from starloom.core.state.invariants import Violated, check
+from starloom.core.state.model import Shard
+from starloom.core.state.work import Work
 from starloom.core.step import step
-from starloom.core.timers import due_moments, is_stale
-from starloom.core.work import Work
 from starloom.engine.acks import REPORTS, Acknowledgements
 from starloom.engine.committing import TAKEN_OVER, Committing, is_waited_for
 from starloom.engine.counts import Counts, Measured

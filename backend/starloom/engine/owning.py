@@ -11,8 +11,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from starloom.core.inputs import DeviceDisconnected
-from starloom.core.model import Shard
+from starloom.core.state.inputs import DeviceDisconnected
+from starloom.core.state.model import Shard
 from starloom.engine.ports import Clock
 from starloom.engine.settings import EngineSettings
 from starloom.store.port import CommitPort, Ownership, Unavailable

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from starloom.core.inputs import AnyInput
+from starloom.core.state.inputs import AnyInput
 from starloom_protocol.entities import Fault
 from starloom_protocol.feed import Event
 from starloom_protocol.frames import HubFrame, LeaseRef, Renew

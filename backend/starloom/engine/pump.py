@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from starloom.core.effects import (
+from starloom.core.state.effects import (
     AnyEffect,
     ArmTimer,
     CloseDevice,
@@ -24,7 +24,7 @@ from starloom.core.effects import (
     SendResume,
     StartJob,
 )
-from starloom.core.model import Constellation, Shard
+from starloom.core.state.model import Constellation, Shard
 from starloom.engine.giving import Giving, placed
 from starloom.engine.leases import Leases
 from starloom.engine.ports import DeviceSender, JobSender, LiveSink, ValueStore

@@ -10,8 +10,8 @@ from typing import Final, get_args
 
 import msgspec
 
-from starloom.core.inputs import AnyInput
-from starloom.core.model import Shard, ShardSettings
+from starloom.core.state.inputs import AnyInput
+from starloom.core.state.model import Shard, ShardSettings
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="taken"):

@@ -12,12 +12,12 @@ from typing import Final
 
 import msgspec
 
-from starloom.core.apply import load, put, undo
-from starloom.core.inputs import AnyInput
-from starloom.core.model import Shard
-from starloom.core.retire import missing, prune_demands
+from starloom.core.clock.eviction import missing, prune_demands
+from starloom.core.state.apply import load, put, undo
+from starloom.core.state.inputs import AnyInput
+from starloom.core.state.model import Shard
+from starloom.core.state.work import Work
 from starloom.core.step import look, step
-from starloom.core.work import Work
 from starloom.engine.recording import (
     Brought,
     Foreign,

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from starloom.core.inputs import AnyInput, RequestReceived
+from starloom.core.state.inputs import AnyInput, RequestReceived
 from starloom.engine.ports import Clock, Inbox, Overloaded, Reply
 from starloom.store.port import Damaged, InboxPort, Refused, Unavailable
 from starloom_protocol.entities import Fault

@@ -1,7 +1,7 @@
 """The retention of the durable history: the owner prunes what may go, in small transactions, while it runs.
 
-`core.retention` decides and the store removes. Looking is bounded, and each transaction too; what ends the history of
-a constellation happens between two batches, so that nothing brings back what is just leaving.
+`core.clock.retention` decides and the store removes. Looking is bounded, and each transaction too; what ends the
+history of a constellation happens between two batches, so that nothing brings back what is just leaving.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from starloom.core.model import Shard
-from starloom.core.retention import HistoryLimits, away_since, leaving, needed
+from starloom.core.clock.retention import HistoryLimits, away_since, leaving, needed
+from starloom.core.state.model import Shard
 from starloom.engine.ports import Clock
 from starloom.store.port import Damaged, EndedConstellation, PruningPort, Refused, Unavailable
 

@@ -1,7 +1,7 @@
 """Finished constellations leave memory and Redis, and come back from the history when an input is about one.
 
 The loop calls it between two batches, so nothing is stepped or committed meanwhile. What may leave the core decides
-(`core.retire`) and when `finished`; decision 0012 says why this is no event.
+(`core.clock.eviction`) and when `finished`; decision 0012 says why this is no event.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from starloom.core.apply import load
-from starloom.core.inputs import AnyInput
-from starloom.core.model import Shard
-from starloom.core.retire import drop, missing, prune_demands
+from starloom.core.clock.eviction import drop, missing, prune_demands
+from starloom.core.state.apply import load
+from starloom.core.state.inputs import AnyInput
+from starloom.core.state.model import Shard
 from starloom.engine.acks import REPORTS, Acknowledgements
 from starloom.engine.finished import Finished, Keeping
 from starloom.engine.inbox import Entry

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from starloom.core.model import ShardSettings
-from starloom.core.retention import HistoryLimits
+from starloom.core.clock.retention import HistoryLimits
+from starloom.core.state.model import ShardSettings
 from starloom.engine.finished import Keeping
 
 

@@ -12,8 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from starloom.core.inputs import AnyInput
-from starloom.core.queue_position import Position
+from starloom.core.placement.queue_position import Position
+from starloom.core.state.inputs import AnyInput
 from starloom.engine.following import Follower
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Clock, Inbox, LiveSink, Overloaded, Reply

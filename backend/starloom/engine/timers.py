@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
 
-from starloom.core.effects import ArmTimer
-from starloom.core.inputs import TimerFired
+from starloom.core.state.effects import ArmTimer
+from starloom.core.state.inputs import TimerFired
 from starloom.engine.ports import Clock
 
 # A machine that sleeps stops the clock by which a process waits, not the one by which people live.

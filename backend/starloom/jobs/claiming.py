@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from starloom.core.inputs import AnyInput, JobClaimed
+from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.store.port import InboxPort, Unavailable
 from starloom_protocol.entities import Fault
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from starloom.core.budgets import DAY_MS
-from starloom.core.inputs import ModelUsed
+from starloom.core.rights.budgets import DAY_MS
+from starloom.core.state.inputs import ModelUsed
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.planner.model.connecting import connect
 from starloom.planner.model.endpoint import Endpoint, endpoint_from

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from starloom.core.inputs import PlanProposed
+from starloom.core.state.inputs import PlanProposed
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse, questions_in
 from starloom.planner.catalogue import Catalogue, load_catalogue

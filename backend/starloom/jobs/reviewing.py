@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from starloom.core.inputs import ReviewProposed
+from starloom.core.state.inputs import ReviewProposed
 from starloom.jobs.claiming import NotOurs, ask
 from starloom.jobs.modelling import ModelJobs, Purse
 from starloom.jobs.planning import fleet_of

@@ -12,14 +12,14 @@ from typing import Any
 
 import msgspec
 
-from starloom.core.approvals import needs_approval
-from starloom.core.conduct import effects_of_call, effects_of_task, offers_in, specs_by_rules
-from starloom.core.left_out import demonstration
-from starloom.core.model import Access, Fleet
-from starloom.core.off_devices import REPORT, is_off
-from starloom.core.placement import Candidate, judge, selects
-from starloom.core.secret_needs import Needs
-from starloom.core.why import TAB_OS
+from starloom.core.answer.why import TAB_OS
+from starloom.core.people.approvals import needs_approval
+from starloom.core.placement.left_out import demonstration
+from starloom.core.placement.off_devices import REPORT, is_off
+from starloom.core.placement.selection import Candidate, judge, selects
+from starloom.core.rights.call_effects import effects_of_call, effects_of_task, offers_in, specs_by_rules
+from starloom.core.state.model import Access, Fleet
+from starloom.core.state.queues.secret_needs import Needs
 from starloom.planner.fleet import FleetView
 from starloom.planner.secret_flow import SecretFlow, access_of, secret_flows, secret_warnings, set_needs
 from starloom.program import on_device

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starloom.core.model import Access
-from starloom.core.secret_needs import Needs, needs_of, set_line, withheld
+from starloom.core.state.model import Access
+from starloom.core.state.queues.secret_needs import Needs, needs_of, set_line, withheld
 from starloom_protocol.entities import Device, Secret, TaskSpec, ToolOffer
 from starloom_protocol.values import parse
 

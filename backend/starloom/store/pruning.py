@@ -1,7 +1,8 @@
 """Takes finished constellations out of the durable history; each function runs in one transaction of its caller.
 
-Owns how commits go and what stands for them. It decides nothing: which constellations may go is `core.retention`'s to
-say. What it removes it has verified first, so that a pruning never hides a change. `anchors` says what a pruning binds.
+Owns how commits go and what stands for them. It decides nothing: `core.clock.retention` names the constellations that
+may go. A commit is verified before it is removed, so that a pruning never hides a change. `anchors` says what a
+pruning binds.
 """
 
 from __future__ import annotations

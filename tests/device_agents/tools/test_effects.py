@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from starloom.core.conduct import effects_of_call
+from starloom.core.rights.call_effects import effects_of_call
 from starloom_agent.tools.interface import Tool, ToolFailed
 from starloom_agent.tools.registry import all_tools
 from starloom_protocol.entities import FileOut, Input, TaskSpec, ToolOffer, UndoCall, VerifyCall

@@ -1,0 +1,183 @@
+"""When a constellation is over, how it ended, and the answer it gives back (plan.md, Outcome and answer)."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.answer.story import sentence, so_far
+from starloom.core.people import escalations
+from starloom.core.plan import review
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.gates import fact
+from starloom.core.state.tasks.names import called
+from starloom.core.state.tasks.supersession import successor
+from starloom.core.state.work import Work, close_questions
+from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
+from starloom_protocol.values import MISSING, canonical
+from starloom_protocol.vocabulary import (
+    Attention,
+    ConstellationState,
+    Reason,
+    TaskState,
+)
+
+_STATE = ConstellationState
+_SUCCEEDED = TaskState.SUCCEEDED
+_CLEAN_SKIPS = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
+_SHOWN_BYTES_MAX = 4096
+GROWTH_PART = 4
+
+
+def settle(work: Work, name: str) -> None:
+    """Draw the outcome if every top-level task is final and nothing else is open."""
+    constellation = work.shard.constellations.get(name)
+    if constellation is None or name not in work.shard.live or constellation.unfinished_top:
+        return
+    head = constellation.head
+    if head.version == 0 and head.state is not _STATE.CANCELLING:
+        return
+    if head.state not in (_STATE.ACTIVE, _STATE.AWAITING_APPROVAL, _STATE.CANCELLING):
+        return
+    if head.state is _STATE.AWAITING_APPROVAL:
+        # Everything was skipped or cancelled while it waited: nothing is left to approve.
+        close_questions(work, constellation)
+    elif head.state is _STATE.CANCELLING:
+        review.abandon(work, constellation)
+    elif any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
+        return
+    state = _STATE.CANCELLED if head.state is _STATE.CANCELLING else judge(constellation)
+    not_undone = _not_undone(constellation)
+    if head.undone_from is not None and head.state is not _STATE.CANCELLING:
+        state = _STATE.FAILED if not_undone else head.undone_from
+    attention = [Attention.UNDO_FAILED] if not_undone else []
+    ended = replace(head, state=state, ended_ms=work.at_ms, attention=attention)
+    answer = answer_of(work, constellation, state)
+    work.emit(
+        constellation,
+        "ended",
+        "",
+        [("answer", "", answer), ("head", "", ended)],
+        note=answer.sentence,
+        by="engine",
+    )
+
+
+def _not_undone(constellation: Constellation) -> list[str]:
+    """Return the tasks that were to take something back and did not."""
+    return [
+        task
+        for task, spec in constellation.specs.items()
+        if spec.undoes is not None and constellation.tasks[task].state in (TaskState.FAILED, TaskState.CANCELLED)
+    ]
+
+
+def judge(constellation: Constellation) -> ConstellationState:
+    """Return how a constellation whose top-level tasks are all final has ended.
+
+    `cancelled` where nothing succeeded and nothing failed: a person cancelled its tasks one by one.
+    """
+    useful = False
+    clean = True
+    only_cancelled = True
+    for task, spec in constellation.specs.items():
+        if spec.group is not None:
+            continue
+        record = constellation.record(successor(constellation, task) if spec.superseded_by is not None else task)
+        succeeded = record.state == "succeeded"
+        skipped = record.state == "skipped" and (record.reason in _CLEAN_SKIPS or record.reason is None)
+        if not (succeeded or skipped or spec.optional):
+            clean = False
+            only_cancelled &= record.state == "cancelled" or record.reason is Reason.UPSTREAM_CANCELLED
+        only_cancelled &= not succeeded
+        if succeeded and not spec.optional and not constellation.outgoing.get(task):
+            useful = True
+    if clean:
+        return _STATE.SUCCEEDED
+    if only_cancelled:
+        return _STATE.CANCELLED
+    return _STATE.PARTIAL if constellation.head.policy.partial and useful else _STATE.FAILED
+
+
+def grow(work: Work, constellation: Constellation, task: str) -> None:
+    """Bring the partial answer up to what has ended, `task` last.
+
+    At once when the plan names the task as a result; else when a quarter more has ended than it tells of, so that all
+    answers of a run together cost no more than a few looks at each task.
+    """
+    if not constellation.unfinished_top or task not in constellation.specs:
+        return
+    head = constellation.head
+    told = constellation.tables["answer"].get("")
+    told_of = told.ended if told is not None else 0
+    ended = constellation.progress.ended
+    named = bool(head.results) and any(result.source == task for result in head.results)
+    if not named and abs(ended - told_of) < told_of // GROWTH_PART:
+        return
+    answer = Answer(
+        ended=ended,
+        items=[item for result in head.results for item in _items(constellation, work.shard.fleet, result)],
+        sentence=so_far(constellation, work.shard.fleet),
+        state="partial",
+    )
+    work.emit(constellation, "answer_grew", task, [("answer", "", answer)], by="engine")
+
+
+def answer_of(work: Work, constellation: Constellation, state: ConstellationState) -> Answer:
+    """Return the final answer: items in the plan's order, and the sentence."""
+    results = constellation.head.results or _leaves(constellation)
+    items = [item for result in results for item in _items(constellation, work.shard.fleet, result)]
+    said = sentence(constellation, work.shard.fleet, state, work.at_ms)
+    return Answer(items=items, sentence=said, state="final")
+
+
+def _leaves(constellation: Constellation) -> list[ResultSpec]:
+    """Return results for the tasks that nothing depends on, when a plan names none."""
+    leaves = [
+        task
+        for task, spec in constellation.specs.items()
+        if spec.group is None and not constellation.outgoing.get(task)
+    ]
+    return [ResultSpec(source=task, title=task) for task in leaves[:100]]
+
+
+def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:
+    if result.source in constellation.groups:
+        children = constellation.leaves(result.source)
+        names = [called(constellation, fleet, child) for child in children[:1000]]
+        titles = [f"{result.title}, {name}" for name in names]
+        made = [_item(constellation, result, child, title) for child, title in zip(children, titles, strict=False)]
+        return [item for item in made if item is not None]
+    item = _item(constellation, result, result.source, result.title)
+    return [] if item is None else [item]
+
+
+def _item(constellation: Constellation, result: ResultSpec, task: str, title: str) -> AnswerItem | None:
+    record = constellation.tasks.get(task)
+    if record is None or record.state is not _SUCCEEDED:
+        return None
+    attempt = constellation.last_attempt(task)
+    found = fact(constellation, task, result.output)
+    common = AnswerItem(
+        attempt=record.attempt,
+        checked=record.checked,
+        device=attempt.device if attempt else None,
+        show=result.show,
+        task=task,
+        title=title,
+    )
+    if isinstance(found, dict) and isinstance(found.get("artifact"), str):
+        size, media = found.get("bytes"), found.get("media")
+        return replace(
+            common,
+            artifact=found["artifact"],
+            bytes=size if isinstance(size, int) else 0,
+            media=media if isinstance(media, str) else None,
+        )
+    if found is MISSING:
+        if attempt is not None and attempt.artifact is not None and result.output == "":
+            return replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
+        return common
+    text = canonical(found)
+    if len(text) > _SHOWN_BYTES_MAX and result.output == "" and attempt is not None and attempt.artifact is not None:
+        return replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
+    return replace(common, value=text)

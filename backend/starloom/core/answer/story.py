@@ -1,0 +1,216 @@
+"""The answer's sentence, made without a model: what was done, where, what failed and recovered, what was skipped."""
+
+from __future__ import annotations
+
+from starloom.core.people.controls import DEADLINE
+from starloom.core.placement import left_out
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.names import called
+from starloom.core.state.tasks.supersession import successor
+from starloom_protocol.entities import TaskRecord
+from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
+
+# Bound once, for an answer asks them of every task.
+_SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
+
+
+def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationState, now_ms: int) -> str:
+    """Return one or a few plain sentences on how a constellation ended (or stands)."""
+    done = [task for task, record in constellation.tasks.items() if record.state is _SUCCEEDED]
+    total = len(constellation.tasks)
+    where = _where(constellation, fleet, done)
+    opening = _opening(constellation.head.name, state, len(done), total, where)
+    failed, superseded = _apart(constellation, _in_order(constellation))
+    unseen = left_out.clause(constellation, fleet, now_ms)
+    if state is ConstellationState.SUCCEEDED and failed:
+        unseen += f"; failed: {_few(constellation, fleet, failed)}"
+    parts = [f"{opening.removesuffix('.')}{unseen}."]
+    checked = sum(1 for task in done if constellation.tasks[task].checked)
+    parts.extend(_checks(checked))
+    if constellation.head.cancelled_by == DEADLINE:
+        parts.append(f"Its deadline of {constellation.head.deadline_s} s had passed.")
+    parts.extend(_failures(constellation, fleet, failed))
+    parts.extend(_superseded(constellation, fleet, superseded))
+    parts.extend(_failed_groups(constellation, state))
+    parts.extend(_recoveries(constellation, fleet))
+    parts.extend(_changes(constellation))
+    parts.extend(_skips(constellation, fleet))
+    return " ".join(parts)
+
+
+def so_far(constellation: Constellation, fleet: Fleet) -> str:
+    """Return what is done while it goes on, from counts that are kept: the cost does not grow with the graph."""
+    progress = constellation.progress
+    devices = [device for device, count in progress.devices.items() if count]
+    total = len(constellation.tasks)
+    where = _named(sorted(_name(fleet, device) for device in devices))
+    parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
+    parts.extend(_checks(progress.checked))
+    failed, superseded = _apart(constellation, list(progress.failed))
+    parts.extend(_failures(constellation, fleet, failed))
+    parts.extend(_superseded(constellation, fleet, superseded))
+    return " ".join(parts)
+
+
+def _apart(constellation: Constellation, failed: list[str]) -> tuple[list[str], list[str]]:
+    """Return what failed and nothing else did, and what failed and another task did."""
+    superseded = [task for task in failed if constellation.record(successor(constellation, task)).state == "succeeded"]
+    return [task for task in failed if task not in superseded], superseded
+
+
+def _superseded(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
+    told = [
+        f"{called(constellation, fleet, task)} failed; {called(constellation, fleet, successor(constellation, task))} "
+        "did its work."
+        for task in tasks[:3]
+    ]
+    return [*told, f"So it went with {len(tasks) - 3} more."] if len(tasks) > 3 else told
+
+
+def _checks(checked: int) -> list[str]:
+    return [f"{checked} {'result was' if checked == 1 else 'results were'} checked."] if checked else []
+
+
+def _opening(name: str, state: ConstellationState, done: int, total: int, where: str) -> str:
+    tasks = f"{done} of {total} task{'s' if total != 1 else ''}"
+    match state:
+        case ConstellationState.SUCCEEDED:
+            count = f"{done} task{'s' if done != 1 else ''}"
+            return f"{name} is done: {count}{where}." if done else f"{name} is done; nothing had to be done."
+        case ConstellationState.PARTIAL:
+            return f"{name} is done in part: {tasks} succeeded{where}."
+        case ConstellationState.FAILED:
+            return f"{name} failed: {tasks} succeeded{where}."
+        case ConstellationState.CANCELLED:
+            return f"{name} was cancelled after {tasks}{where}."
+        case _:
+            return f"{name}: {tasks} done so far{where}."
+
+
+def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:
+    devices = dict.fromkeys(constellation.tasks[task].device for task in done)
+    return _named(list(dict.fromkeys(_name(fleet, device) for device in devices if device is not None)))
+
+
+def _name(fleet: Fleet, device: str) -> str:
+    known = fleet.devices.get(device)
+    return known.name if known else device
+
+
+def _named(names: list[str]) -> str:
+    if not names:
+        return ""
+    if len(names) > 4:
+        return f" on {len(names)} devices"
+    return " on " + (names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1])
+
+
+def _few(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> str:
+    shown = ", ".join(called(constellation, fleet, task) for task in tasks[:3])
+    return shown + (f" and {len(tasks) - 3} more" if len(tasks) > 3 else "")
+
+
+def _in_order(constellation: Constellation) -> list[str]:
+    """Return what failed, first that which failed first: what followed is seldom the cause."""
+    failed = [task for task, record in constellation.tasks.items() if record.state is _FAILED]
+    return sorted(failed, key=lambda task: constellation.tasks[task].since_ms)
+
+
+def _failed_groups(constellation: Constellation, state: ConstellationState) -> list[str]:
+    """Return why a group failed by itself, where no task of it says so."""
+    if state is ConstellationState.SUCCEEDED or any(r.state is _FAILED for r in constellation.tasks.values()):
+        return []
+    groups = [(r.since_ms, name) for name, r in constellation.groups.items() if r.state is GroupState.FAILED]
+    if not groups:
+        return []
+    name = min(groups)[1]
+    code = constellation.groups[name].code
+    return [f"First cause: {name} - {CODES[code].title.lower() if code else 'failed'}."]
+
+
+def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> list[str]:
+    if not failed:
+        return []
+    first = failed[0]
+    attempt = constellation.last_attempt(first)
+    record = constellation.tasks[first]
+    title = CODES[record.code].title.lower() if record.code else "failed"
+    detail = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
+    more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
+    said = f"First cause: {called(constellation, fleet, first)} - {title}{detail}{more}"
+    return [said if said.endswith(" ...") else f"{said}."]
+
+
+def _shortened(detail: str, most: int = 160) -> str:
+    """Return the first line without its full stop; a long one ends with its last whole sentence, else at a word."""
+    line = detail.splitlines()[0].strip()
+    if len(line) > most:
+        head = line[:most]
+        sentence_end = head.rfind(". ")
+        line = head[:sentence_end] if sentence_end > 0 else head.rpartition(" ")[0] + " ..."
+    return line.removesuffix(".")
+
+
+def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
+    again = []
+    for task, record in constellation.tasks.items():
+        # A hedge that lost was a try, but nothing had to be recovered.
+        tries = record.started - (record.hedge > record.attempt)
+        if record.state is not _SUCCEEDED or tries < 2:
+            continue
+        how = _broken_by(constellation, task, record)
+        named = called(constellation, fleet, task)
+        again.append(f"{named} ({how})" if how else named)
+    if not again:
+        return []
+    shown = ", ".join(again[:3]) + (f" and {len(again) - 3} more" if len(again) > 3 else "")
+    return [f"Recovered without help: {shown}."]
+
+
+def _broken_by(constellation: Constellation, task: str, record: TaskRecord) -> str:
+    for number in range(record.attempt - 1, 0, -1):
+        earlier = constellation.attempts.get(f"{task}/{number}")
+        if earlier is None or earlier.round != record.round:
+            break
+        if earlier.end is AttemptEnd.INTERRUPTED:
+            return "its device stopped in the middle"
+        if earlier.end is AttemptEnd.LOST:
+            return "its device went away"
+        if earlier.end is AttemptEnd.REVOKED and record.attempt == record.hedge:
+            return "a second attempt was faster"
+    return "tried again"
+
+
+def _changes(constellation: Constellation) -> list[str]:
+    said = []
+    for version in constellation.versions.values():
+        if version.removed:
+            count = len(version.removed)
+            said.append(f"{count} task{'s' if count != 1 else ''} dropped: {version.reason}.")
+    return said[:3]
+
+
+def _skips(constellation: Constellation, fleet: Fleet) -> list[str]:
+    by_cause: dict[str, list[str]] = {}
+    for task, record in constellation.tasks.items():
+        if record.state is _SKIPPED and record.reason is not Reason.DEVICE_AWAY:
+            by_cause.setdefault(_skip_words(constellation, fleet, record), []).append(task)
+    said = []
+    for words, tasks in by_cause.items():
+        said.append(f"Skipped {words}: {_few(constellation, fleet, tasks)}.")
+    return said[:3]
+
+
+def _skip_words(constellation: Constellation, fleet: Fleet, record: TaskRecord) -> str:
+    cause = called(constellation, fleet, record.cause or "")
+    match record.reason:
+        case Reason.UPSTREAM_FAILED:
+            return f"because {cause} failed"
+        case Reason.UPSTREAM_CANCELLED:
+            return f"because {cause} was cancelled"
+        case Reason.ENOUGH:
+            return "because enough was done"
+        case Reason.SKIPPED_BY_PERSON:
+            return "by a person"
+        case _:
+            return "as not needed"

@@ -1,0 +1,295 @@
+"""Why a task stands where it stands: one sentence, every candidate device with its reason, and the way out.
+
+Works on entities alone, so that the edge can explain committed state without the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from starloom.core.placement import disk_room
+from starloom.core.placement.queue_position import Position
+from starloom.core.placement.selection import Candidate, full, judge, nearest
+from starloom.core.run import hedging, verification
+from starloom.core.state.apply import load
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
+from starloom.core.state.tasks.names import called
+from starloom_protocol.entities import Device, Record, Secret, Selector, TaskSpec, decode_entity
+from starloom_protocol.presentation import Presentation, presentation
+from starloom_protocol.vocabulary import (
+    CODES,
+    FINAL_TASK_STATES,
+    ConstellationState,
+    DeviceLink,
+    GateState,
+    Reason,
+    TaskState,
+)
+
+TAB_OS: Final = "browser"
+_ASLEEP: Final = "is asleep - open it"
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The explanation of one task. `actions` are controls or lines to type, most useful first.
+
+    `asleep` are the browser tabs that the task waits for: a person wakes them by opening their page.
+    """
+
+    task: str
+    state: str
+    reason: str | None
+    shown: Presentation
+    sentence: str
+    candidates: list[Candidate] = field(default_factory=list)
+    waits_for: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
+    asleep: list[str] = field(default_factory=list)
+
+
+def shard_of(
+    fleet: Mapping[str, bytes],
+    constellation: str,
+    entities: Mapping[str, bytes],
+    secrets: Mapping[str, Secret] | None = None,
+) -> Shard:
+    """Return a shard holding the fleet, what is known of secrets and one constellation, from stored bytes.
+
+    Slots are counted from this constellation alone: what others use of a device is not seen.
+    """
+    shard = Shard()
+    load(shard, "fleet", 0, {key: decode_entity(key, raw) for key, raw in fleet.items()})
+    load(shard, "access", 0, {f"secret/{name}": record for name, record in (secrets or {}).items()})
+    records: dict[str, Record] = {key: decode_entity(key, raw) for key, raw in entities.items()}
+    load(shard, constellation, 0, records)
+    return shard
+
+
+def explain(shard: Shard, name: str, task: str, queued: Position | None = None) -> Why:
+    """Explain a task of a constellation; `queued` is where it stands in the queues of the whole fleet, if known.
+
+    Raises:
+        KeyError: if there is no such task.
+    """
+    constellation = shard.constellations[name]
+    spec = constellation.specs[task]
+    group = constellation.groups.get(task)
+    if group is not None:
+        children = len(constellation.children.get(task, ()))
+        tally = constellation.tally.get(task)
+        done = tally.succeeded if tally else 0
+        waits = _waits(constellation, task)
+        sentence = (
+            f"{task} is a group of {children}; {done} are done."
+            if children
+            else f"{task} is a group that waits for its list{_for(waits)}."
+        )
+        return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
+    record = constellation.tasks[task]
+    reason = _joined_reason(shard, constellation, spec)
+    if queued is not None and reason is None and record.state is TaskState.READY:
+        reason = Reason.BUSY
+    shown = presentation(record.state, reason, attempt=record.attempt, checked=record.checked)
+    candidates: list[Candidate] = []
+    waits = []
+    actions: list[str] = []
+    asleep: list[str] = []
+    if record.state is TaskState.WAITING:
+        waits = _waits(constellation, task)
+        sentence = f"{task} waits{_for(waits)}."
+    elif record.state is TaskState.READY:
+        candidates = [] if spec.person else candidates_of(shard, constellation, spec)
+        if queued is not None:
+            candidates = [_as_used(item, queued) for item in candidates]
+        sentence, actions = _ready(shard, constellation, spec, reason, candidates)
+        if queued is not None and reason is Reason.BUSY:
+            sentence += _place(queued)
+        if reason is Reason.DEVICE_AWAY:
+            asleep = [item.device for item in candidates if _sleeps(shard, item.device) and item.reason is reason]
+            actions = ["open", *actions] if asleep else actions
+    elif record.state in FINAL_TASK_STATES:
+        sentence, actions = _ended(constellation, task)
+    else:
+        attempt = constellation.attempt(task, record.attempt)
+        device = shard.fleet.devices.get(attempt.device)
+        where = device.name if device else attempt.device
+        sentence = f"{task} is on {where} because {attempt.why}; attempt {record.attempt}."
+        candidates = candidates_of(shard, constellation, spec)
+        if record.state is TaskState.UNKNOWN:
+            sentence = (
+                f"{task} was started on {where} and may have happened; it is not run twice without your word. "
+                f"Look there, then mark it, or retry it with confirm."
+            )
+            looked = verification.sentence(constellation, task, where)
+            if looked:
+                sentence = f"{task} was started on {where} and may have happened; {looked} You can mark it, too."
+            actions = ["mark", "retry"]
+        elif _sleeps(shard, attempt.device):
+            sentence = f"{task} is on {where}, which {_ASLEEP}; it goes on there where it was."
+            asleep, actions = [attempt.device], ["open"]
+        elif record.absent_since_ms:
+            sentence = f"{task} is on {where}, which does not answer; its work {_absent_words(spec)}."
+        elif device is not None and disk_room.is_full(device):
+            sentence = (
+                f"{task} is on {where}, which {disk_room.words(device)}: nothing begins there and no result leaves "
+                "until there is room. Free some space there; it then goes on without a restart."
+            )
+        elif record.reason is Reason.MOVING:
+            sentence = f"{task} is moved away from {where}, which drains, to another device once it has stopped there."
+        elif record.reason is Reason.OVERDUE:
+            most_s = spec.timeouts.start_to_close_s
+            sentence = f"{task} runs on {where} for longer than its {most_s} s; {where} was told to stop it."
+        elif record.state is TaskState.CANCELLING:
+            sentence = f"{task} is being stopped on {where}; it counts as cancelled once {where} confirms."
+        second = hedging.of(constellation, task, record)
+        if second is not None:
+            beside = shard.fleet.devices.get(second.device)
+            name = beside.name if beside else second.device
+            sentence = f"{sentence} It takes long, so a second attempt runs on {name}; the first result counts."
+    sentence = sentence.replace(task, called(constellation, shard.fleet, task), 1)
+    return Why(task, str(record.state), reason, shown, sentence, candidates, waits, actions, asleep)
+
+
+def _as_used(candidate: Candidate, queued: Position) -> Candidate:
+    """Return a candidate as the whole fleet uses it: one constellation does not see what others run there."""
+    used, slots = queued.used.get(candidate.device, (0, 0))
+    if candidate.reason is not None or used < slots or not slots:
+        return candidate
+    return Candidate(candidate.device, False, Reason.BUSY, f"is busy ({used} of {slots} slots)")
+
+
+def _place(queued: Position) -> str:
+    if not queued.tasks:
+        return f" It is next, after work of {' and '.join(queued.running)}." if queued.running else " It is next."
+    count = f"{queued.tasks} tasks go" if queued.tasks > 1 else "1 task goes"
+    return f" {count} before it{', of ' + ' and '.join(queued.plans) if queued.plans else ''}."
+
+
+def sleeps(device: Device) -> bool:
+    """Say whether this device is a browser tab that nobody looks at: its page is to be opened, then it is back."""
+    return device.os == TAB_OS and device.link is not DeviceLink.ONLINE and not device.revoked
+
+
+def _sleeps(shard: Shard, device: str) -> bool:
+    known = shard.fleet.devices.get(device)
+    return known is not None and sleeps(known)
+
+
+def _absent_words(spec: TaskSpec) -> str:
+    if spec.on_absence.then == "reassign":
+        return f"is moved after {spec.on_absence.after_s} s"
+    return "goes on there or is given up by its policy"
+
+
+def _for(waits: list[str]) -> str:
+    if not waits:
+        return ""
+    return " for " + (waits[0] if len(waits) == 1 else ", ".join(waits[:-1]) + " and " + waits[-1])
+
+
+def _waits(constellation: Constellation, task: str) -> list[str]:
+    found: dict[str, None] = {}
+    for key, dependency in constellation.incoming.get(task, {}).items():
+        if constellation.gate[key] is GateState.UNDECIDED:
+            found[dependency.source] = None
+    return list(found)
+
+
+def _joined_reason(shard: Shard, constellation: Constellation, spec: TaskSpec) -> Reason | None:
+    record = constellation.tasks[spec.id]
+    if record.state is not TaskState.READY or record.reason is not None:
+        return record.reason
+    if constellation.head.state is ConstellationState.PAUSED:
+        return Reason.PAUSED
+    if constellation.head.state is ConstellationState.AWAITING_APPROVAL:
+        return Reason.APPROVAL
+    if full(constellation, spec):
+        return Reason.QUOTA
+    return nearest({candidate.reason for candidate in candidates_of(shard, constellation, spec)})
+
+
+def candidates_of(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[Candidate]:
+    """Return every device with whether it fits and why, the fitting ones first."""
+    selector = spec.device or Selector()
+    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    found = [
+        judge(shard.fleet, device, spec.tool or "", selector, needs)
+        for device in shard.fleet.devices.values()
+        if not device.revoked
+    ]
+    found = [
+        replace(item, words=_ASLEEP) if item.reason is Reason.DEVICE_AWAY and _sleeps(shard, item.device) else item
+        for item in found
+    ]
+    return sorted(found, key=lambda candidate: (not candidate.fits, shard.fleet.devices[candidate.device].name))
+
+
+def _ready(
+    shard: Shard,
+    constellation: Constellation,
+    spec: TaskSpec,
+    reason: Reason | None,
+    candidates: list[Candidate],
+) -> tuple[str, list[str]]:
+    names = {device.id: device.name for device in shard.fleet.devices.values()}
+    said = "; ".join(f"{names[item.device]} {item.words}" for item in candidates)
+    near = "; ".join(f"{names[item.device]} {item.words}" for item in candidates if item.reason is reason)
+    record = constellation.tasks[spec.id]
+    match reason:
+        case Reason.PERSON if spec.person is None:
+            title = CODES[record.code].title if record.code else "it failed"
+            return f"{spec.id} failed ({title}) and waits for a person to say what becomes of it.", ["answer"]
+        case Reason.PERSON:
+            return f"{spec.id} waits for a person: {spec.person}", ["answer"]
+        case Reason.HELD:
+            return f"{spec.id} is held by a person.", ["release"]
+        case Reason.BACKOFF:
+            return f"{spec.id} is tried again soon, after attempt {record.attempt} did not succeed.", []
+        case Reason.PAUSED:
+            return f"{spec.id} is ready, but the constellation is paused.", ["resume"]
+        case Reason.APPROVAL:
+            return f"{spec.id} waits until the plan is approved.", ["approve"]
+        case Reason.QUOTA:
+            return f"{spec.id} waits because its group runs as many at once as it may.", []
+        case Reason.MISSING_GRANT:
+            return f"{spec.id} waits for a grant: {near}.", [item.words for item in candidates if item.reason is reason]
+        case Reason.MISSING_SECRET:
+            unset = missing(needs_of(shard.access, spec, constellation.head.recipe))
+            lines = [set_line(name) for name in unset]
+            return f"{spec.id} waits for a secret that is not set: {', '.join(unset)}.", lines
+        case Reason.OWNER_ASKED:
+            asked = constellation.attempt(spec.id, record.attempt)
+            return f"{spec.id} waits for the owner of {names[asked.device]}: {asked.detail}.", []
+        case Reason.DEVICE_AWAY:
+            return f"{spec.id} waits for a device that is away: {near}.", ["reassign"]
+        case Reason.DEVICE_ASIDE:
+            return f"{spec.id} waits for a device that takes no work now: {near}.", ["reassign"]
+        case Reason.NO_CAPABLE_DEVICE:
+            return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ["enroll"]
+        case Reason.BUSY:
+            return f"{spec.id} waits for a free slot: {near}.", []
+        case _:
+            return f"{spec.id} is about to start: {said}.", []
+
+
+def _ended(constellation: Constellation, task: str) -> tuple[str, list[str]]:
+    record = constellation.tasks[task]
+    attempt = constellation.last_attempt(task)
+    match record.state:
+        case TaskState.SKIPPED:
+            cause = record.cause or "not_chosen"
+            words = "it was not needed" if cause == "not_chosen" else f"{cause} did not succeed"
+            return f"{task} was skipped because {words}.", ["retry"]
+        case TaskState.FAILED:
+            title = CODES[record.code].title if record.code else "it failed"
+            hint = CODES[record.code].hint if record.code else ""
+            detail = f": {attempt.detail}" if attempt and attempt.detail else ""
+            return f"{task} failed: {title}{detail}. {hint}", ["retry", "skip"]
+        case TaskState.CANCELLED:
+            return f"{task} was cancelled.", ["retry"]
+        case _:
+            return f"{task} is done{', and its result was checked' if record.checked else ''}.", []

@@ -1,0 +1,111 @@
+"""Letting finished constellations go: which may leave the shard, which inputs are about one that left.
+
+The live copy is a cache of the durable log: what is final and durable may be dropped and is loaded back when an input
+needs it. Nothing here is an event, because nothing that is true of a constellation changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from starloom.core.clock.schedules import TURN, constellation_of
+from starloom.core.state import inputs as i
+from starloom.core.state.inputs import AnyInput
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.queues import fair_share
+
+
+def may_retire(shard: Shard, constellation: Constellation) -> bool:
+    """Whether nothing of it is open: no work, attempt, question or fate."""
+    return (
+        constellation.name not in shard.live
+        and not constellation.open_attempts
+        and not constellation.open_questions
+        and not constellation.unknown
+    )
+
+
+def drop(shard: Shard, name: str) -> None:
+    """Take a finished constellation out of the shard; its entities and every index of it go.
+
+    Raises:
+        ValueError: if it is not one that `may_retire`.
+    """
+    constellation = shard.constellations[name]
+    if not may_retire(shard, constellation):
+        raise ValueError(f"{name} is {constellation.head.state} or has something open; it cannot leave the shard")
+    del shard.constellations[name]
+
+
+def prune_demands(shard: Shard) -> None:
+    """Drop from the queues what no longer waits in them, and the queues that are empty then."""
+    for key, demand in list(shard.demands.items()):
+        for name, line in list(demand.lines.items()):
+            waiting = {entry[2]: entry for entry in line if shard.queued.get((name, entry[2])) == key}
+            if waiting and name in shard.constellations:
+                demand.lines[name] = sorted(waiting.values())
+            else:
+                fair_share.leave(shard, demand, name)
+        if not demand.lines:
+            del shard.demands[key]
+
+
+def missing(shard: Shard, items: Iterable[AnyInput]) -> list[str]:
+    """Return the constellations that these inputs are about and the shard does not hold, each once, in order.
+
+    A report about an attempt that is still to be heard of needs no look: only a late result leaves a trace (I4).
+    """
+    found: dict[str, None] = {}
+    held = shard.constellations
+    for item in items:
+        about = _ABOUT.get(type(item))
+        if about is not None:
+            name = about(shard, item)
+            if name is not None and name not in held:
+                found[name] = None
+    return list(found)
+
+
+def _named(_shard: Shard, item: Any) -> str:
+    name: str = item.constellation
+    return name
+
+
+def _origin(_shard: Shard, item: i.ForkRequested) -> str:
+    return item.origin
+
+
+def _reported(_shard: Shard, item: i.ResultReported) -> str:
+    return item.frame.at.constellation
+
+
+def _made_before(shard: Shard, item: i.RequestReceived) -> str | None:
+    """The name of a new request is new; one whose key was used is about what that made."""
+    if item.idempotency is None:
+        return None
+    used = shard.access.idempotency.get(f"{item.caller}/{item.idempotency[0]}")
+    return used.made if used is not None else None
+
+
+def _about_to_fire(shard: Shard, item: i.TimerFired) -> str | None:
+    """A firing has the same name whoever fires it, so one that ran and left must be known."""
+    schedule = shard.fleet.schedules.get(item.entity) if item.kind == TURN else None
+    return constellation_of(schedule.id, schedule.queued[0]) if schedule is not None and schedule.queued else None
+
+
+_ABOUT: dict[type, Callable[[Shard, Any], str | None]] = {
+    i.ControlRequested: _named,
+    i.EditProposed: _named,
+    i.FaultNoted: _named,
+    i.ForkRequested: _origin,
+    i.JobClaimed: _named,
+    i.PlanProposed: _named,
+    i.ReviewProposed: _named,
+    i.ModelUsed: _named,
+    i.QuestionAnswered: _named,
+    i.RequestReceived: _made_before,
+    i.ResultReported: _reported,
+    i.TimerFired: _about_to_fire,
+    i.UndoRequested: _named,
+}

@@ -1,0 +1,67 @@
+"""What `fleet` and `access` may forget: links, sessions, join codes and idempotency keys whose time is long over.
+
+Removed from state by events, so every hub forgets the same and the log keeps that they were. Decides nothing about what
+is still good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from starloom.core.state import stalls
+from starloom.core.state.effects import ArmTimer
+from starloom.core.state.model import Access, Fleet, Stream
+from starloom.core.state.work import Put, Work
+from starloom_protocol.feed import FLEET
+
+TIDY = "tidy"
+EVERY_MS = 3_600_000
+KEPT_MS = 7 * 86_400_000
+IDEMPOTENCY_MOST = 10_000
+AT_ONCE_MOST = 1_000
+
+
+def due_moment(at_ms: int) -> ArmTimer:
+    """Return the timer of the next look."""
+    return ArmTimer(constellation=FLEET, due_ms=at_ms, entity="", kind=TIDY)
+
+
+def on_timer(work: Work) -> None:
+    """Forget a bounded number of what is long over, and look again: at once if there is more.
+
+    The first look of an owner also finds the stalls that the log brought.
+    """
+    stalls.watch(work, list(work.shard.live))
+    before_ms = work.at_ms - KEPT_MS
+    access, fleet = work.shard.access, work.shard.fleet
+    gone = _forget(work, access, _of_access(access, before_ms)) + _forget(work, fleet, _of_fleet(fleet, before_ms))
+    work.order(due_moment(work.at_ms if gone >= AT_ONCE_MOST else work.at_ms + EVERY_MS))
+
+
+def _forget(work: Work, stream: Stream, over: Iterator[tuple[str, str]]) -> int:
+    puts: list[Put] = [(kind, key, None) for kind, key in islice(over, AT_ONCE_MOST)]
+    if puts:
+        work.emit(stream, "forgotten", "", puts, by="engine")
+    return len(puts)
+
+
+def _of_access(access: Access, before_ms: int) -> Iterator[tuple[str, str]]:
+    for key, signin in access.signins.items():
+        if signin.expires_ms < before_ms:
+            yield "signin", key
+    for key, token in access.tokens.items():
+        if 0 < token.expires_ms < before_ms or 0 < token.revoked_ms < before_ms:
+            yield "token", key
+    # Keys stand in the order in which they were used; loaded ones in that of their names.
+    used = sorted(access.idempotency.items(), key=lambda item: (item[1].at_ms, item[0]))
+    for number, (key, entry) in enumerate(used):
+        if entry.at_ms >= before_ms and len(used) - number <= IDEMPOTENCY_MOST:
+            break
+        yield "idem", key
+
+
+def _of_fleet(fleet: Fleet, before_ms: int) -> Iterator[tuple[str, str]]:
+    for key, enrollment in fleet.enrollments.items():
+        if enrollment.expires_ms < before_ms:
+            yield "enrollment", key

@@ -1,0 +1,128 @@
+"""Retention: which finished constellations may leave the durable history, oldest end first.
+
+Pure: it is told what the history has and how large it is. Nothing that anything live still needs is ever chosen:
+`needed` and `away_since` say what that is. Removing is the store's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from starloom.core.clock.schedules import constellation_of
+from starloom.core.state.model import Shard
+from starloom_protocol.vocabulary import DeviceLink
+
+BY_AGE = "history_keep_days"
+BY_SIZE = "history_keep_mb"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLimits:
+    """How long and how large the history may be; None is without a bound, and both None keep everything.
+
+    `least_ms` after its end nothing goes because of the size, however large the history is. `files_ms` after its end a
+    constellation stays whose artifacts are still there.
+    """
+
+    age_ms: int | None = None
+    bytes_most: int | None = None
+    files_ms: int = 90 * 86_400_000
+    least_ms: int = 7 * 86_400_000
+
+    @property
+    def unbounded(self) -> bool:
+        return self.age_ms is None and self.bytes_most is None
+
+    def newest_ms(self, now_ms: int) -> int:
+        """Return the latest end with which a constellation may go at all."""
+        ages = [age for age in (self.age_ms, None if self.bytes_most is None else self.least_ms) if age is not None]
+        return now_ms - min(ages) if ages else 0
+
+
+class Past(Protocol):
+    """What of a finished constellation is looked at."""
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def devices(self) -> Collection[str]: ...
+
+    @property
+    def ended_ms(self) -> int: ...
+
+    @property
+    def id(self) -> str: ...
+
+
+F = TypeVar("F", bound=Past)
+
+
+def needed(shard: Shard) -> set[str]:
+    """Return every constellation that the shard holds or that something in it names.
+
+    Held are those that are live, or have something open, or were lately in use. Named are firings that schedules know,
+    approvals that stand, keys of idempotency whose time is not over, and origins of what is live.
+    """
+    found = set(shard.constellations)
+    for schedule in shard.fleet.schedules.values():
+        found.update(schedule.running)
+        found.update(constellation_of(schedule.id, moment) for moment in schedule.queued)
+        if schedule.last is not None:
+            found.add(schedule.last.constellation)
+    found.update(standing.constellation for standing in shard.fleet.standing.values())
+    found.update(used.made for used in shard.access.idempotency.values())
+    for name in shard.live:
+        constellation = shard.constellations[name]
+        if constellation.head.origin is not None:
+            found.add(constellation.head.origin.constellation)
+    return found
+
+
+def away_since(shard: Shard) -> dict[str, int]:
+    """Return each device that is not connected and may come back, with the moment since when it is away.
+
+    Such a device may hold results and remembered work of what has ended since; it is heard first.
+    """
+    return {
+        device.id: device.link_since_ms
+        for device in shard.fleet.devices.values()
+        if not device.revoked and device.link is not DeviceLink.ONLINE
+    }
+
+
+def leaving(
+    items: Iterable[F],
+    limits: HistoryLimits,
+    *,
+    away: Mapping[str, int],
+    needed: Collection[str],
+    now_ms: int,
+    offering: Collection[str],
+    size_bytes: int,
+) -> list[tuple[F, str]]:
+    """Return those of the finished constellations that go now, each with the setting that wants it.
+
+    `items` come in the order of their ends. `offering` are those whose artifacts are still there.
+    """
+    found: list[tuple[F, str]] = []
+    for item in items:
+        why = _why(item, limits, now_ms, size_bytes)
+        if why is None or item.ended_ms <= 0 or item.id in needed:
+            continue
+        if item.id in offering and item.ended_ms > now_ms - limits.files_ms:
+            continue
+        if any(away.get(device, item.ended_ms + 1) <= item.ended_ms for device in item.devices):
+            continue
+        size_bytes -= item.bytes
+        found.append((item, why))
+    return found
+
+
+def _why(item: Past, limits: HistoryLimits, now_ms: int, size_bytes: int) -> str | None:
+    if limits.age_ms is not None and item.ended_ms <= now_ms - limits.age_ms:
+        return BY_AGE
+    over = limits.bytes_most is not None and size_bytes > limits.bytes_most
+    return BY_SIZE if over and item.ended_ms <= now_ms - limits.least_ms else None

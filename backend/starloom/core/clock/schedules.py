@@ -1,0 +1,565 @@
+"""Work on a clock: when a schedule is due, which firings run, wait or are left out, and what a person is told.
+
+A firing is one constellation, named by (schedule, due moment), so whatever fires it twice makes it once. A due moment
+is first put among those that wait and the next one computed, in one commit; it starts in a step of its own, so that
+a plan that cannot be installed spoils nothing else. `scheduling` has what people do to schedules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.clock.cron import BadClock, following, passed
+from starloom.core.people.approvals import needs_approval, plan_effects
+from starloom.core.people.controls import on_control
+from starloom.core.people.requests import open_request
+from starloom.core.rights.authorship import check_plan
+from starloom.core.rights.consent import beyond, consent_to
+from starloom.core.state.effects import ArmTimer
+from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
+from starloom.core.state.model import Access, Constellation, Shard
+from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom_protocol.authors import is_model, name_of
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Fault, Policy, Selector, TaskSpec
+from starloom_protocol.feed import FLEET
+from starloom_protocol.schedule_records import Consent, Firing, Notice, Schedule, ScheduledPlan
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import (
+    FINAL_CONSTELLATION_STATES,
+    Approval,
+    CatchUp,
+    Code,
+    ConstellationState,
+    NotifyWhen,
+    Overlap,
+    Role,
+    ScheduleState,
+)
+from starloom_protocol.wording import quoted
+
+DUE, TURN, TELL = "schedule_due", "schedule_turn", "schedule_tell"
+TIMERS = (DUE, TURN, TELL)
+
+ON_TIME_MS = 60_000
+QUEUED_MOST = 24
+COUNTED_MOST = 1_000
+TELLING_DEADLINE_S = 6 * 3600
+PLAN_BYTES_MOST = 64 * 1024
+_LOOKED_AT = 48
+"""How many coming moments are compared to find the shortest time between two."""
+_MAY_RUN = (Role.OWNER, Role.OPERATOR)
+_RUN_SCOPE = "run"
+_STATE = ScheduleState
+_encode_plan = msgspec.json.Encoder(order="deterministic").encode
+_plan_decoder = msgspec.json.Decoder(LoweredPlan)
+
+
+# -- timers
+
+
+def timer_of(schedule: Schedule) -> ArmTimer:
+    """Return the timer of the next due moment."""
+    return ArmTimer(constellation=FLEET, due_ms=schedule.due_ms, entity=schedule.id, kind=DUE)
+
+
+def due_moments(shard: Shard) -> Iterator[ArmTimer]:
+    """Yield what a starting owner must arm again: due moments, firings whose turn it is, notices not yet told."""
+    for schedule in shard.fleet.schedules.values():
+        if schedule.due_ms:
+            yield timer_of(schedule)
+        if _may_start(schedule):
+            yield ArmTimer(constellation=FLEET, due_ms=0, entity=schedule.id, kind=TURN)
+        if _must_tell(schedule):
+            yield ArmTimer(constellation=FLEET, due_ms=0, entity=schedule.id, kind=TELL)
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """One of this module's timers fired; a stale one finds nothing to do."""
+    schedule = work.shard.fleet.schedules.get(item.entity)
+    if schedule is None:
+        work.ignore("the schedule is gone")
+    elif item.kind == DUE:
+        _on_due(work, schedule)
+    elif item.kind == TURN:
+        _on_turn(work, schedule)
+    else:
+        _on_tell(work, schedule)
+
+
+def keep(work: Work, schedule: Schedule, kind: str, *, note: str = "", by: str | None = None) -> None:
+    """Emit one event of a schedule, and arm what follows from its new state at once."""
+    work.emit(work.shard.fleet, kind, schedule.id, [("schedule", schedule.id, schedule)], note=note, by=by)
+    for wanted, timer in ((_may_start(schedule), TURN), (_must_tell(schedule), TELL)):
+        if wanted:
+            work.order(ArmTimer(constellation=FLEET, due_ms=work.at_ms, entity=schedule.id, kind=timer))
+
+
+# -- due moments
+
+
+def _on_due(work: Work, schedule: Schedule) -> None:
+    if not schedule.due_ms or schedule.due_ms > work.at_ms:
+        work.ignore("the schedule is not due")
+        return
+    lost = lost_rights(work.shard.access, schedule, work.at_ms)
+    if lost is not None:
+        stop(work, schedule, fault(Code.RIGHTS_LOST, lost))
+        return
+    moments = passed(schedule.cron, schedule.zone, schedule.due_ms, work.at_ms, COUNTED_MOST) or [schedule.due_ms]
+    now = moments[-1] if moments[-1] > work.at_ms - ON_TIME_MS else None
+    missed = moments if now is None else moments[:-1]
+    made_up = _made_up(schedule, missed, now)
+    (ahead,) = following(schedule.cron, schedule.zone, work.at_ms)
+    changed = replace(schedule, due_ms=ahead, skipped=schedule.skipped + len(missed) - len(made_up))
+    notes = [_told_missed(schedule, missed, made_up)] if missed else []
+    if missed and schedule.notify is not NotifyWhen.NEVER:
+        changed = noticed(changed, notes[0], work.at_ms)
+    stops: list[str] = []
+    for moment in made_up if now is None else [*made_up, now]:
+        changed, note, cancels = _line_up(changed, moment)
+        notes += [note] if note else []
+        stops += cancels
+    keep(work, changed, "schedule_due", note="; ".join(notes), by="engine")
+    work.order(timer_of(changed))
+    for name in stops:
+        _cancel(work, name)
+
+
+def _made_up(schedule: Schedule, missed: list[int], now: int | None) -> list[int]:
+    match schedule.catch_up:
+        case CatchUp.ALL:
+            return missed[-QUEUED_MOST:]
+        case CatchUp.LAST if now is None:
+            return missed[-1:]
+        case _:
+            return []
+
+
+def _told_missed(schedule: Schedule, missed: list[int], made_up: list[int]) -> str:
+    count = f"{COUNTED_MOST} or more" if len(missed) >= COUNTED_MOST - 1 else str(len(missed))
+    firings = "1 firing was" if len(missed) == 1 else f"{count} firings were"
+    if len(made_up) == 1:
+        then = "it runs now" if len(missed) == 1 else "the last of them runs now"
+    elif made_up:
+        then = f"the last {len(made_up)} of them run now"
+    elif schedule.catch_up is CatchUp.LAST:
+        then = "the one that is due now stands for them"
+    else:
+        then = "none is made up for"
+    return f"{firings} missed while the hub was off; {then}"
+
+
+def _line_up(schedule: Schedule, moment: int) -> tuple[Schedule, str, list[str]]:
+    """Return the schedule after one more due moment, what to say of it, and which firings to cancel for it."""
+    if schedule.overlap is Overlap.ALLOW or not (schedule.running or schedule.queued):
+        return replace(schedule, queued=[*schedule.queued, moment]), "", []
+    match schedule.overlap:
+        case Overlap.QUEUE if len(schedule.queued) < QUEUED_MOST:
+            return replace(schedule, queued=[*schedule.queued, moment]), "it waits for the one before", []
+        case Overlap.CANCEL_PREVIOUS:
+            left_out = schedule.skipped + len(schedule.queued)
+            changed = replace(schedule, queued=[moment], skipped=left_out)
+            return changed, "the one before is cancelled for it", list(schedule.running)
+        case _:
+            why = "the one before still goes on" if schedule.overlap is Overlap.SKIP else "too many wait already"
+            return replace(schedule, skipped=schedule.skipped + 1), f"left out: {why}", []
+
+
+def _cancel(work: Work, name: str) -> None:
+    head = work.shard.constellations[name].head
+    if head.state in FINAL_CONSTELLATION_STATES or head.state is ConstellationState.CANCELLING:
+        return
+    assert work.item is not None  # noqa: S101 - a step has an input in hand
+    reason = "its schedule's next firing takes its place"
+    on_control(
+        work,
+        ControlRequested(
+            action="cancel", at_ms=work.at_ms, by="engine", constellation=name, id=work.item.id, reason=reason
+        ),
+    )
+
+
+# -- firings
+
+
+def constellation_of(schedule: str, moment: int) -> str:
+    """Return the name of a firing; the same for whoever fires it."""
+    return f"c-{schedule.removeprefix('s-')}-{moment // 1000}"
+
+
+def _may_start(schedule: Schedule) -> bool:
+    return bool(schedule.queued) and (not schedule.running or schedule.overlap is Overlap.ALLOW)
+
+
+def _on_turn(work: Work, schedule: Schedule) -> None:
+    if not _may_start(schedule):
+        work.ignore("no firing of the schedule may start")
+        return
+    moment, *others = schedule.queued
+    name = constellation_of(schedule.id, moment)
+    if name in work.shard.constellations:
+        keep(work, replace(schedule, queued=others), "schedule_fired", note=f"{name} was there", by="engine")
+        return
+    started = replace(
+        schedule, queued=others, running=dict(schedule.running) | {name: moment}, fired=schedule.fired + 1
+    )
+    marks = work.marks()
+    try:
+        keep(work, started, "schedule_fired", note=name, by="engine")
+        plan = work.shard.fleet.scheduled_plans.get(schedule.id)
+        assert work.item is not None  # noqa: S101 - a step has an input in hand
+        request = RequestReceived(
+            at_ms=work.at_ms,
+            by=work.by,
+            constellation=name,
+            deadline_s=schedule.deadline_s,
+            id=work.item.id,
+            name=schedule.name,
+            params=schedule.params,
+            plan=_plan_decoder.decode(plan.plan) if plan is not None else None,
+            recipe=schedule.recipe,
+            request=schedule.request,
+            roll=work.roll,
+        )
+        open_request(work, request, author=schedule.author, schedule=schedule.id)
+    except Refusal as refusal:
+        work.back_to(marks)
+        said = refusal.faults[0].reason
+        failed = replace(schedule, queued=others, skipped=schedule.skipped + 1)
+        if schedule.notify is not NotifyWhen.NEVER:
+            failed = noticed(failed, f"a firing could not start: {said}", work.at_ms)
+        keep(work, failed, "schedule_refused", note=said, by="engine")
+
+
+def ended(work: Work, name: str) -> None:
+    """Note that a firing has ended: what is told, and whether the next one may start."""
+    constellation = work.shard.constellations.get(name)
+    if constellation is None or constellation.head.schedule is None:
+        return
+    head = constellation.head
+    schedule = work.shard.fleet.schedules.get(constellation.head.schedule)
+    if schedule is None or name not in schedule.running or head.state not in FINAL_CONSTELLATION_STATES:
+        return
+    running = dict(schedule.running)
+    moment = running.pop(name)
+    digest = _digest(constellation)
+    now = Firing(constellation=name, digest=digest, due_ms=moment, ended_ms=work.at_ms, state=head.state)
+    changed = replace(schedule, running=running, last=now)
+    said = _worth_telling(schedule, now, constellation)
+    if said:
+        changed = noticed(changed, said, work.at_ms, name)
+    keep(work, changed, "schedule_ended", note=said, by="engine")
+
+
+def _digest(constellation: Constellation) -> str:
+    """Return the hash of what a firing gave back; times, attempts and devices are no part of an answer."""
+    answer = constellation.tables["answer"].get("")
+    items = answer.items if answer is not None else []
+    told = [[item.title, item.value or "", item.artifact or ""] for item in items]
+    return hashlib.sha256(canonical([str(constellation.head.state), told]).encode()).hexdigest()
+
+
+def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation) -> str:
+    """Return the sentence for a person, or nothing where this schedule tells nothing of such an end."""
+    failed = now.state in (ConstellationState.FAILED, ConstellationState.PARTIAL)
+    other = schedule.last is not None and schedule.last.digest != now.digest
+    match schedule.notify:
+        case NotifyWhen.NEVER:
+            return ""
+        case NotifyWhen.FAILURE if not failed:
+            return ""
+        case NotifyWhen.CHANGE if not other and not (failed and schedule.last is None):
+            return ""
+        case _:
+            head = constellation.head
+            answer = constellation.tables["answer"].get("")
+            sentence = answer.sentence if answer is not None else ""
+            if not sentence and head.fault is not None:
+                sentence = head.fault.reason
+            changed = "the answer has changed. " if schedule.notify is NotifyWhen.CHANGE and not failed else ""
+            return changed + (sentence or f"it ended {head.state}")
+
+
+# -- telling a person
+
+
+def noticed(schedule: Schedule, text: str, at_ms: int, constellation: str | None = None) -> Schedule:
+    """Return the schedule with something to tell; what nobody has seen yet is counted on."""
+    before = schedule.notice.count if schedule.notice is not None else 0
+    shown = text if len(text) <= 500 else text[:499] + "…"
+    notice = Notice(at_ms=at_ms, constellation=constellation, count=before + 1, text=shown)
+    return replace(schedule, notice=notice)
+
+
+def _must_tell(schedule: Schedule) -> bool:
+    return schedule.notice is not None and schedule.notify_device is not None and not schedule.notice.told
+
+
+def _on_tell(work: Work, schedule: Schedule) -> None:
+    """Show the notice on the chosen device, by a small constellation of its own."""
+    notice = schedule.notice
+    if notice is None or not _must_tell(schedule):
+        work.ignore("there is nothing to tell")
+        return
+    told = replace(schedule, notice=replace(notice, told=True))
+    marks = work.marks()
+    try:
+        keep(work, told, "schedule_told", by="engine")
+        task = TaskSpec(
+            args=canonical({"text": notice.text, "title": schedule.name}),
+            changed_in=1,
+            device=Selector(id=schedule.notify_device),
+            id="tell",
+            tool="notify",
+        )
+        # No approval: whoever made the schedule chose that device to be told on.
+        name = f"Tell of {schedule.name}"
+        plan = LoweredPlan(dependencies=[], hash="", name=name, policy=Policy(approval=Approval.NEVER), specs=[task])
+        assert work.item is not None  # noqa: S101 - a step has an input in hand
+        request = RequestReceived(
+            at_ms=work.at_ms,
+            by=work.by,
+            constellation=f"{constellation_of(schedule.id, notice.at_ms)}-told",
+            deadline_s=TELLING_DEADLINE_S,
+            id=work.item.id,
+            name=name,
+            plan=plan,
+            roll=work.roll,
+        )
+        open_request(work, request, author=schedule.author)
+    except Refusal as refusal:
+        work.back_to(marks)
+        keep(work, told, "schedule_told", note=f"not on the device: {refusal.faults[0].reason}", by="engine")
+
+
+# -- rights
+
+
+def lost_rights(access: Access, schedule: Schedule, at_ms: int) -> str | None:
+    """Return why the schedule's owner, or the token that it was made with, may not run work any more."""
+    principal = access.principals.get(schedule.owner)
+    if principal is None:
+        return f"{name_of(schedule.author)}, who made it, is not known here any more"
+    if principal.role not in _MAY_RUN:
+        return f"{principal.name}, who made it, is {principal.role} now and may not run work"
+    if schedule.token is None:
+        return None
+    token = access.tokens.get(schedule.token)
+    label = (token.label if token is not None else "") or schedule.token
+    if token is None or token.revoked_ms:
+        return f"the token {label}, with which it was made, was revoked"
+    if token.expires_ms and token.expires_ms <= at_ms:
+        return f"the token {label}, with which it was made, has expired"
+    if token.role not in _MAY_RUN or (token.scopes and _RUN_SCOPE not in token.scopes):
+        return f"the token {label}, with which it was made, may not run work"
+    return None
+
+
+def stop(work: Work, schedule: Schedule, why: Fault) -> None:
+    """Stop a schedule by the hub's own decision, and say so; what runs goes on."""
+    stopped = replace(
+        schedule,
+        due_ms=0,
+        queued=[],
+        skipped=schedule.skipped + len(schedule.queued),
+        state=_STATE.STOPPED,
+        stopped=why,
+    )
+    told = noticed(stopped, f"stopped: {why.reason}", work.at_ms)
+    keep(work, told, "schedule_stopped", note=why.reason, by="engine")
+
+
+def judge_rights(work: Work) -> None:
+    """Stop every schedule whose owner or token has just lost the right to run work."""
+    for schedule in list(work.shard.fleet.schedules.values()):
+        lost = None if schedule.state is _STATE.STOPPED else lost_rights(work.shard.access, schedule, work.at_ms)
+        if lost is not None:
+            stop(work, schedule, fault(Code.RIGHTS_LOST, lost))
+
+
+def on_saved(work: Work, item: ScheduleSaved) -> None:
+    """Make a schedule, or change what a person chose of one; all faults at once."""
+    fleet = work.shard.fleet
+    known = fleet.schedules.get(item.schedule.id)
+    if item.change and known is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule.id}"))
+    if not item.change and known is not None:
+        raise Refusal(fault(Code.CONFLICT, f"a schedule {known.id} exists"))
+    most = work.shard.settings.schedules_most
+    if known is None and len(fleet.schedules) >= most:
+        raise Refusal(fault(Code.TOO_MANY_SCHEDULES, f"there are {most} schedules; more are not kept"))
+    chosen = item.schedule
+    faults = _faults(work, chosen)
+    text = _encode_plan(item.plan).decode() if item.keep_plan else None
+    if text is not None and len(text) > PLAN_BYTES_MOST:
+        reason = f"the plan of a schedule has at most {PLAN_BYTES_MOST} bytes, this one {len(text)}"
+        faults.append(fault(Code.PLAN_TOO_BIG, reason, "plan", "Save it as a recipe and schedule the recipe."))
+    lost = lost_rights(work.shard.access, chosen, work.at_ms)
+    if lost is not None:
+        faults.append(fault(Code.RIGHTS_LOST, lost))
+    if faults:
+        raise Refusal(*faults)
+    check_plan(work.by, item.plan, approves=item.approves)
+    consent = _consent(work, item, known)
+    made = replace(
+        chosen,
+        consent=consent,
+        created_ms=known.created_ms if known else work.at_ms,
+        due_ms=0,
+        fired=known.fired if known else 0,
+        last=known.last if known else None,
+        notice=known.notice if known else None,
+        queued=known.queued if known else [],
+        running=known.running if known else {},
+        skipped=known.skipped if known else 0,
+        state=known.state if known else _STATE.ACTIVE,
+        stopped=known.stopped if known else None,
+    )
+    if made.state is _STATE.ACTIVE:
+        made = _wound(made, work.at_ms)
+    puts: list[Put] = [("schedule", made.id, made)]
+    if text is not None:
+        puts.append(("scheduled_plan", made.id, ScheduledPlan(plan=text)))
+    elif made.id in fleet.scheduled_plans:
+        puts.append(("scheduled_plan", made.id, None))
+    work.emit(fleet, "schedule_changed" if known else "schedule_made", made.id, puts)
+    _arm(work, made)
+    work.answer({"id": made.id})
+
+
+def _faults(work: Work, chosen: Schedule) -> list[Fault]:
+    fleet, settings = work.shard.fleet, work.shard.settings
+    found: list[Fault] = []
+    try:
+        ahead = following(chosen.cron, chosen.zone, work.at_ms, _LOOKED_AT)
+    except BadClock as bad:
+        found.append(fault(Code.BAD_SCHEDULE, bad.reason, bad.place, bad.hint))
+    else:
+        apart = min((after - before for before, after in pairwise(ahead)), default=0)
+        if len(ahead) > 1 and apart < settings.schedule_apart_ms:
+            least_s = settings.schedule_apart_ms // 1000
+            reason = f"it would fire every {apart // 1000} s; firings are at least {least_s} s apart here"
+            found.append(fault(Code.BAD_SCHEDULE, reason, "cron", "Choose a slower clock."))
+    if chosen.catch_up is CatchUp.ALL and chosen.overlap in (Overlap.SKIP, Overlap.CANCEL_PREVIOUS):
+        reason = f"making up for all missed firings does not go with overlap {chosen.overlap}: all but one would go"
+        hint = "Use overlap queue or allow, or catch_up last."
+        found.append(fault(Code.BAD_SCHEDULE, reason, "catch_up", hint))
+    device = chosen.notify_device
+    if device is not None and (device not in fleet.devices or fleet.devices[device].revoked):
+        found.append(fault(Code.UNKNOWN_DEVICE, f"no device {device} is here", "notify_device"))
+    if any(other.name == chosen.name and other.id != chosen.id for other in fleet.schedules.values()):
+        reason = f"another schedule is called {quoted(chosen.name)}"
+        found.append(fault(Code.BAD_SCHEDULE, reason, "name", "Give it a name of its own."))
+    return found
+
+
+def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent | None:
+    """Return what is approved with this save; None where nothing needs it.
+
+    Raises:
+        Refusal: `needs_approval`, or `plan_hash_mismatch`.
+    """
+    plan, chosen, fleet = item.plan, item.schedule, work.shard.fleet
+    if item.plan_hash is not None and item.plan_hash != plan.hash:
+        reason = f"the plan's hash is {plan.hash}, not {item.plan_hash}"
+        raise Refusal(fault(Code.PLAN_HASH_MISMATCH, reason, "plan_hash"))
+    effects = plan_effects(fleet, plan)
+    now = consent_to(fleet, plan.specs, effects, plan_hash=plan.hash, by=work.by, at_ms=work.at_ms)
+    if item.plan_hash is not None and item.approves and not is_model(work.by):
+        return now
+    if not needs_approval(fleet, plan, asked_in_words=bool(chosen.request), by=work.by):
+        return None
+    if known is not None and known.consent is not None and not beyond(known.consent, now, fleet):
+        return known.consent
+    names = ", ".join(effects)
+    raise Refusal(
+        fault(
+            Code.NEEDS_APPROVAL,
+            f"{plan.name} may {names}, so its schedule is approved once, when it is saved: plan_hash {plan.hash}",
+            "",
+            "Look at the preview, then save it with its plan_hash (`--approve HASH`).",
+        )
+    )
+
+
+def _wound(schedule: Schedule, at_ms: int) -> Schedule:
+    (ahead,) = following(schedule.cron, schedule.zone, at_ms)
+    return replace(schedule, due_ms=ahead)
+
+
+def _arm(work: Work, schedule: Schedule) -> None:
+    if schedule.due_ms:
+        work.order(timer_of(schedule))
+
+
+def on_controlled(work: Work, item: ScheduleControlled) -> None:
+    """Pause, resume, run now, mark its notice as seen, or remove; refused where it means nothing."""
+    schedule = work.shard.fleet.schedules.get(item.schedule)
+    if schedule is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule}"))
+    match item.action:
+        case "pause":
+            _pause(work, schedule, item.reason)
+        case "resume":
+            _resume(work, schedule, item)
+        case "run":
+            _run_now(work, schedule)
+        case "seen":
+            if schedule.notice is not None:
+                keep(work, replace(schedule, notice=None), "schedule_seen")
+        case "remove":
+            puts: list[Put] = [("schedule", schedule.id, None)]
+            if schedule.id in work.shard.fleet.scheduled_plans:
+                puts.append(("scheduled_plan", schedule.id, None))
+            work.emit(work.shard.fleet, "schedule_removed", schedule.id, puts, note=schedule.name)
+        case _:
+            reason = f"a schedule is paused, resumed, run, seen or removed, not {item.action}"
+            raise Refusal(fault(Code.ILLEGAL_CONTROL, reason))
+    work.answer({"id": schedule.id, "running": list(schedule.running)})
+
+
+def _pause(work: Work, schedule: Schedule, reason: str) -> None:
+    if schedule.state is not _STATE.ACTIVE:
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} is {schedule.state} already"))
+    left_out = schedule.skipped + len(schedule.queued)
+    paused = replace(schedule, due_ms=0, queued=[], skipped=left_out, state=_STATE.PAUSED)
+    keep(work, paused, "schedule_paused", note=reason)
+
+
+def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
+    if schedule.state is _STATE.ACTIVE:
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} is not paused"))
+    owned = replace(
+        schedule,
+        author=work.by,
+        notice=None if schedule.state is _STATE.STOPPED else schedule.notice,
+        owner=item.owner or schedule.owner,
+        state=_STATE.ACTIVE,
+        stopped=None,
+        token=item.token,
+    )
+    lost = lost_rights(work.shard.access, owned, work.at_ms)
+    if lost is not None:
+        raise Refusal(fault(Code.RIGHTS_LOST, lost))
+    # What was due meanwhile was not missed: a person wanted it so.
+    wound = _wound(owned, work.at_ms)
+    keep(work, wound, "schedule_resumed", note=item.reason)
+    _arm(work, wound)
+
+
+def _run_now(work: Work, schedule: Schedule) -> None:
+    if schedule.state is _STATE.STOPPED:
+        why = schedule.stopped.reason if schedule.stopped else ""
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} was stopped: {why}", hint="Resume it first."))
+    moment = work.at_ms // 1000 * 1000
+    if moment in schedule.queued or constellation_of(schedule.id, moment) in work.shard.constellations:
+        raise Refusal(fault(Code.CONFLICT, f"{schedule.name} has just been fired"))
+    if len(schedule.queued) >= QUEUED_MOST:
+        raise Refusal(fault(Code.CONFLICT, f"{len(schedule.queued)} firings of {schedule.name} wait already"))
+    keep(work, replace(schedule, queued=[*schedule.queued, moment]), "schedule_asked")

@@ -1,0 +1,96 @@
+"""Every due moment that state implies: what a starting owner must arm again, and what nobody waits for any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from starloom.core.clock import expiry
+from starloom.core.clock.schedules import due_moments as of_schedules
+from starloom.core.fleet import draining, lab_faults
+from starloom.core.people import approvals
+from starloom.core.placement import health, off_devices, returning
+from starloom.core.plan import review
+from starloom.core.run.fences import absence_of, fence_after_ms
+from starloom.core.state.effects import ArmTimer
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.work import Work
+from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.vocabulary import Reason, TaskState
+
+_OF_ATTEMPTS = frozenset({"backoff", "absence", "fence", "waits_long", off_devices.TIMER})
+
+
+def due_moments(shard: Shard) -> Iterator[ArmTimer]:
+    """Yield a timer for everything live that waits for a moment."""
+    work = Work(shard)
+    for name in shard.live:
+        constellation = shard.constellations[name]
+        head = constellation.head
+        if head.deadline_s:
+            due = head.created_ms + head.deadline_s * 1000
+            yield ArmTimer(constellation=name, due_ms=due, entity="", kind="deadline")
+        for key in constellation.open_questions:
+            question = constellation.questions[key]
+            if question.expires_ms:
+                yield approvals.due_moment(constellation, question)
+        yield from _of_tasks(work, constellation)
+        yield from review.due_moments(constellation)
+        yield from returning.due_moments(constellation)
+    yield from of_schedules(shard)
+    yield from draining.due_moments(shard)
+    yield from health.due_moments(shard)
+    yield from lab_faults.due_moments(shard)
+    yield expiry.due_moment(0)
+
+
+def is_stale(shard: Shard, timer: ArmTimer) -> bool:
+    """Whether a moment can find nothing to do any more, so that it need not be kept; in doubt it is kept."""
+    if timer.constellation in (FLEET, ACCESS):
+        return False
+    constellation = shard.constellations.get(timer.constellation)
+    if constellation is None or constellation.name not in shard.live:
+        return True
+    if timer.kind == approvals.TIMER:
+        return timer.entity not in constellation.open_questions
+    if timer.kind == returning.TIMER:
+        return timer.entity not in constellation.returning
+    if timer.kind not in _OF_ATTEMPTS:
+        return False
+    record = constellation.tasks.get(timer.entity)
+    if record is None or (record.attempt, record.round) != (timer.attempt, timer.round):
+        return True
+    return timer.kind in ("waits_long", off_devices.TIMER) and record.state is not TaskState.READY
+
+
+def _of_tasks(work: Work, constellation: Constellation) -> Iterator[ArmTimer]:
+    settings = work.shard.settings
+    for task, record in constellation.tasks.items():
+        kind, due = "", 0
+        if record.reason is Reason.BACKOFF:
+            kind, due = "backoff", record.not_before_ms
+        elif record.absent_since_ms:
+            attempt = constellation.attempt(task, record.attempt)
+            after_ms, then = absence_of(constellation.specs[task], attempt)
+            if then == "wait":
+                continue
+            kind, due = "absence", record.absent_since_ms + after_ms
+        elif record.state is TaskState.CANCELLING:
+            attempt = constellation.attempt(task, record.attempt)
+            fence = fence_after_ms(work, constellation.specs[task], attempt)
+            if not fence:
+                continue
+            kind, due = "fence", record.since_ms + settings.ttl_ms + fence + settings.grace_ms
+        elif record.state is TaskState.READY and record.reason is None:
+            kind, due = "waits_long", record.since_ms + constellation.specs[task].timeouts.schedule_to_start_s * 1000
+            off = off_devices.due(constellation, work.shard.fleet, constellation.specs[task], record, record.since_ms)
+            if off is not None:
+                yield off
+        if kind:
+            yield ArmTimer(
+                attempt=record.attempt,
+                constellation=constellation.name,
+                due_ms=due,
+                entity=task,
+                kind=kind,
+                round=record.round,
+            )

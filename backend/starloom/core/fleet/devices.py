@@ -1,0 +1,395 @@
+"""Devices: pairing, connections, what they offer, and what becomes of their work when they come, go or are revoked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.fleet import draining, owner_questions
+from starloom.core.fleet.profiles import held_to
+from starloom.core.placement import device_conditions, disk_room, returning
+from starloom.core.run import hedging, recovery
+from starloom.core.run.absence import heard
+from starloom.core.run.attempts import dispatch_of
+from starloom.core.run.fences import TOLD_TO_STOP, lease_ref
+from starloom.core.run.late_facts import ask_again
+from starloom.core.state.effects import CloseDevice, SendQuery
+from starloom.core.state.inputs import (
+    DeviceConnected,
+    DeviceControlled,
+    DeviceDisconnected,
+    EnrollmentAsked,
+    EnrollmentDecided,
+    EnrollmentOpened,
+    OfferReceived,
+)
+from starloom.core.state.model import Constellation
+from starloom.core.state.transitions import Trigger, Verdict, look_up
+from starloom.core.state.work import Put, Refusal, Work, change_task, fault, moved, unattend
+from starloom_protocol.entities import Device, Enrollment
+from starloom_protocol.frames import LeaseRef
+from starloom_protocol.values import name_fault, parse
+from starloom_protocol.vocabulary import (
+    REPEATABLE,
+    AttemptEnd,
+    Attention,
+    Code,
+    DeviceLink,
+    EffectSeen,
+    Profile,
+    Reason,
+    TaskState,
+)
+
+
+def _device(work: Work, device: str) -> Device:
+    found = work.shard.fleet.devices.get(device)
+    if found is None:
+        raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {device}"))
+    return found
+
+
+def _put_device(work: Work, kind: str, device: Device, note: str = "", also: list[Put] | None = None) -> None:
+    work.emit(work.shard.fleet, kind, device.id, [*(also or []), ("device", device.id, device)], note=note)
+
+
+# -- pairing
+
+
+def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
+    """A person made a code, for a further device or in the place of one."""
+    enrollment = item.enrollment
+    if enrollment.replaces and _replaced(work, enrollment) is None:
+        raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {enrollment.replaces} to replace", "replaces"))
+    work.emit(work.shard.fleet, "enrollment_opened", enrollment.id, [("enrollment", enrollment.id, enrollment)])
+    work.answer({"id": enrollment.id})
+
+
+def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
+    """A device redeems a code: it waits for a person, unless the code was made for it beforehand."""
+    shard = work.shard
+    enrollment = shard.fleet.enrollments.get(item.enrollment)
+    if enrollment is None or enrollment.state != "open" or enrollment.expires_ms <= work.at_ms:
+        why = "is used" if enrollment is not None and enrollment.state != "open" else "has expired"
+        raise Refusal(fault(Code.BAD_CODE, f"the code {why}"))
+    existing = shard.fleet.devices.get(item.device)
+    if existing is not None and existing.revoked:
+        # Whoever else has the key would come back with it.
+        gone = "has left" if existing.left else "was revoked here"
+        why = f"this key {gone}, as {existing.name}; make another: starloom-agent leave, then join again"
+        raise Refusal(fault(Code.DEVICE_REVOKED, why))
+    if existing is not None:
+        raise Refusal(fault(Code.CONFLICT, f"this key has joined as {existing.name}; leave first"))
+    wrong = name_fault(item.name, most=63)
+    if wrong is not None:
+        raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
+    if enrollment.devices > 1:
+        enrollment = _use_of(work, enrollment, item)
+    before = _replaced(work, enrollment)
+    asking = replace(
+        enrollment,
+        state="asking",
+        device=item.device,
+        key=item.key,
+        labels=before.labels if before is not None else _labels(item.labels),
+        name=before.name if before is not None else _free_name(work, enrollment.label or item.name, enrollment.used),
+        os=item.os,
+        words=item.words,
+        attempts=enrollment.attempts + 1,
+    )
+    puts: list[Put] = [("enrollment", enrollment.id, asking)]
+    if enrollment.code_of:
+        puts.insert(0, ("enrollment", enrollment.code_of, _used_once_more(work, enrollment.code_of)))
+    work.emit(shard.fleet, "enrollment_asked", enrollment.id, puts)
+    if enrollment.preapproved:
+        # Nobody sees what it asks for, so it gets no labels but those of the device whose place it takes.
+        _approve(work, asking if before is not None else replace(asking, labels=[]), item.profile)
+    work.answer(
+        {"device": item.device, "name": asking.name, "state": "approved" if enrollment.preapproved else "asking"}
+    )
+
+
+def _use_of(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
+    """Return the pairing of one device with a code for several, which nobody but the device and the owner can name."""
+    if any(pairing.code_of == code.id and pairing.device == item.device for pairing in _open_pairings(work)):
+        raise Refusal(fault(Code.CONFLICT, "this key has asked with this code already"))
+    return replace(
+        code, code_hash="", code_of=code.id, created_ms=work.at_ms, devices=1, id=f"e-{item.id}", used=code.used + 1
+    )
+
+
+def _used_once_more(work: Work, code: str) -> Enrollment:
+    """Return the pairing of a code for several devices after one more; the last one closes it."""
+    found = work.shard.fleet.enrollments[code]
+    used = found.used + 1
+    return replace(found, state="used" if used >= found.devices else "open", used=used)
+
+
+def _open_pairings(work: Work) -> Iterator[Enrollment]:
+    return (found for found in work.shard.fleet.enrollments.values() if found.state == "asking")
+
+
+def _free_name(work: Work, wanted: str, used: int = 0) -> str:
+    """Return a name that no device has; of devices with one code `used` is how many there were, to begin from."""
+    names = work.shard.fleet.by_name
+    name, number = wanted, max(2, used)
+    while name in names:
+        name, number = f"{wanted}-{number}", number + 1
+    return name
+
+
+def _replaced(work: Work, enrollment: Enrollment) -> Device | None:
+    """Return the device whose place this one takes, if it is still in the fleet."""
+    found = work.shard.fleet.devices.get(enrollment.replaces)
+    return None if found is None or found.revoked else found
+
+
+def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSERVE) -> None:
+    approved = replace(enrollment, state="approved")
+    before = _replaced(work, enrollment)
+    if before is not None:
+        _revoke(work, before, "another device took its place")
+    device = Device(
+        demo=enrollment.demo,
+        id=enrollment.device or "",
+        joined_ms=work.at_ms,
+        key=enrollment.key or "",
+        labels=enrollment.labels,
+        link_since_ms=work.at_ms,
+        name=_free_name(work, enrollment.name, enrollment.used),
+        os=enrollment.os,
+        profile=profile,
+        profile_most=enrollment.profile_most,
+    )
+    _put_device(work, "device_joined", device, also=[("enrollment", enrollment.id, approved)])
+
+
+def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
+    """A person compared the words and approved or denied."""
+    enrollment = work.shard.fleet.enrollments.get(item.enrollment)
+    if enrollment is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no enrollment {item.enrollment}"))
+    if enrollment.state not in ("asking", "open") or (item.allow and enrollment.state != "asking"):
+        raise Refusal(fault(Code.CONFLICT, f"the enrollment is {enrollment.state}"))
+    if item.allow:
+        _approve(work, enrollment)
+    else:
+        denied = replace(enrollment, state="denied", reason=item.reason)
+        note = item.reason or "denied by a person"
+        work.emit(
+            work.shard.fleet, "enrollment_denied", enrollment.id, [("enrollment", enrollment.id, denied)], note=note
+        )
+    work.answer({"state": "approved" if item.allow else "denied"})
+
+
+# -- connections
+
+
+def on_connected(work: Work, item: DeviceConnected) -> None:
+    """A device proved its key: the newest session wins, and every open attempt of it is restated."""
+    device = _device(work, item.device)
+    if device.revoked:
+        raise Refusal(fault(Code.DEVICE_REVOKED, f"{device.name} {'has left' if device.left else 'was revoked'}"))
+    if device.link is DeviceLink.ONLINE and device.session:
+        work.order(
+            CloseDevice(
+                device=device.id, code=Code.TAKEN_OVER, reason="a newer connection took over", session=device.session
+            )
+        )
+    device_conditions.woke(work, device)
+    device = work.shard.fleet.devices[device.id]
+    new_ledger = device.ledger is not None and device.ledger != item.ledger
+    online = replace(
+        disk_room.untold(device),
+        expected_until_ms=0,
+        link=DeviceLink.ONLINE,
+        link_since_ms=work.at_ms,
+        session=device.session + 1,
+        instance=item.instance,
+        ledger=item.ledger,
+        ledger_ms=device.ledger_ms if device.ledger == item.ledger else work.at_ms,
+        version=item.version,
+    )
+    _put_device(work, "device_online", online)
+    entries = []
+    for name, task in list(work.shard.fleet.holders.get(device.id, {})):
+        entry = _resume(work, work.shard.constellations[name], task, new_ledger=new_ledger)
+        if entry is not None:
+            entries.append(entry)
+    for name in list(work.shard.live):
+        constellation = work.shard.constellations[name]
+        for task in list(constellation.unknown):
+            attempt = constellation.last_attempt(task)
+            if attempt is not None and attempt.device == device.id and attempt.end is None:
+                at = lease_ref(constellation, task, constellation.tasks[task].attempt, attempt)
+                entries.append({"action": "resend", "at": at})
+                # Only its ledger can say that it was never begun.
+                work.order(SendQuery(attempts=[at], device=device.id))
+    returning.came_back(work)
+    draining.greet(work, online)
+    ask_again(work, device.id)
+    work.answer(
+        {
+            "entries": [{"action": item["action"], "at": msgspec.to_builtins(item["at"])} for item in entries],
+            "name": device.name,
+            "session": online.session,
+        },
+        after="commit",
+    )
+
+
+def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: bool) -> dict[str, Any] | None:
+    record = constellation.tasks[task]
+    attempt = constellation.attempt(task, record.attempt)
+    at: LeaseRef = lease_ref(constellation, task, record.attempt, attempt)
+    heard(work, constellation, task)
+    record = constellation.tasks[task]
+    if record.state is TaskState.CANCELLING or record.reason in TOLD_TO_STOP:
+        return {"action": "cancel", "at": at}
+    if record.state is TaskState.LEASED:
+        if new_ledger and attempt.repeatability not in REPEATABLE:
+            # Its ledger is gone, so nobody can say whether this was begun.
+            recovery.uncertain(work, constellation, constellation.specs[task], record, attempt)
+            return None
+        # The dispatch may not have arrived; the agent answers a repeated one from its ledger.
+        work.order(dispatch_of(work, constellation, constellation.specs[task], record, attempt))
+        return None
+    return {"action": "continue", "at": at}
+
+
+def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
+    """A socket is gone, which is not absence: leases run on."""
+    device = work.shard.fleet.devices.get(item.device)
+    if device is None or device.session != item.session or device.link is DeviceLink.OFFLINE:
+        work.ignore("a newer session has taken over")
+        return
+    device_conditions.woke(work, device)
+    until_ms = work.at_ms + work.shard.settings.return_ms if item.hub_ended else 0
+    offline = replace(device, expected_until_ms=until_ms, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
+    _put_device(work, "device_offline", offline, note=item.reason)
+
+
+_WAITS_FOR_OWNER = (
+    (Reason.MISSING_GRANT, Attention.MISSING_GRANT),
+    (Reason.OWNER_ASKED, Attention.OWNER_ASKED),
+)
+
+
+def on_offer(work: Work, item: OfferReceived) -> None:
+    """What a device says it can do now; tasks that waited for its owner look again."""
+    device = _device(work, item.device)
+    if device.session != item.session:
+        work.ignore("a newer session has taken over")
+        return
+    known = work.shard.fleet.offers.get(device.id)
+    profile, offer, over = held_to(device.profile_most, device.name, item.profile, item.offer)
+    if known == offer and (device.os, device.profile, device.over) == (item.os, profile, over):
+        return
+    offer = work.shard.fleet.tool_sets.share(offer)
+    changed = replace(device, os=item.os, over=over, profile=profile)
+    _put_device(work, "device_offer", changed, over, also=[("offer", device.id, offer)])
+    if over and over != device.over:
+        work.refuse(device.id, "offer", over)
+    for name in list(work.shard.live):
+        constellation = work.shard.constellations[name]
+        for reason, attention in _WAITS_FOR_OWNER:
+            if attention in constellation.head.attention:
+                _look_again(work, constellation, device.id, reason, attention)
+
+
+def _look_again(work: Work, constellation: Constellation, device: str, reason: Reason, attention: Attention) -> None:
+    """Let tasks that wait for a device's owner be placed again; a grant may have been given on any device."""
+    others = False
+    for task, record in list(constellation.tasks.items()):
+        if record.reason is not reason:
+            continue
+        if reason is Reason.OWNER_ASKED and record.device != device:
+            others = True
+            continue
+        free = replace(record, reason=Reason.HELD if record.held else None)
+        change_task(work, constellation, task, "task_ready", free, by="engine")
+    if not others:
+        unattend(work, constellation, attention)
+
+
+# -- a person's hand
+
+
+def on_device_control(work: Work, item: DeviceControlled) -> None:
+    """Rename, drain, resume, label, revoke, let go; take note of what it remembers."""
+    device = _device(work, item.device)
+    if item.action == "rename":
+        wrong = name_fault(item.value, most=63)
+        if wrong is not None:
+            raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
+        if work.shard.fleet.by_name.get(item.value, device.id) != device.id:
+            raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
+        _put_device(work, "device_renamed", replace(device, name=item.value))
+    elif item.action == "drain":
+        draining.drain(work, device, item)
+    elif item.action == "resume":
+        draining.resume(work, device, item)
+    elif item.action == "label":
+        labels = _labels_of(item.value)
+        _put_device(work, "device_labelled", replace(device, labels=labels))
+    elif item.action == "seen":
+        if device.remembers:
+            _put_device(work, "history_seen", replace(device, remembers=""))
+    elif item.action == "revoke":
+        _revoke(work, device, item.reason)
+    elif item.action == "leave":
+        if item.by != f"device:{device.id}":
+            raise Refusal(fault(Code.FORBIDDEN, "a device leaves by its own word only; a person revokes it"))
+        if not device.revoked:
+            _revoke(work, device, "it has left this hub", left=True)
+    else:
+        raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a device", "action"))
+    work.answer({"id": device.id})
+
+
+def _labels_of(value: str) -> list[str]:
+    """Return labels from canonical text."""
+    try:
+        return _labels(parse(value))
+    except ValueError as error:
+        raise Refusal(fault(Code.BAD_REQUEST, str(error), "labels")) from error
+
+
+def _labels(found: Any) -> list[str]:
+    """Return labels, a list of short names, each once and in order."""
+    if not isinstance(found, list) or len(found) > 32:
+        raise Refusal(fault(Code.BAD_REQUEST, "labels are a list of at most 32 names", "labels"))
+    for position, label in enumerate(found):
+        wrong = name_fault(label, most=63) if isinstance(label, str) else "a label is a text"
+        if wrong is not None:
+            raise Refusal(fault(Code.BAD_REQUEST, wrong, f"labels[{position}]"))
+    return sorted(dict.fromkeys(found))
+
+
+def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> None:
+    revoked = replace(device, left=left, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
+    known: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
+    _put_device(work, "device_left" if left else "device_revoked", revoked, reason, also=known)
+    owner_questions.forget(work, device.id)
+    work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))
+    hedging.revoked(work, device.id)
+    for name, task in list(work.shard.fleet.holders.get(device.id, {})):
+        constellation = work.shard.constellations[name]
+        record = constellation.tasks[task]
+        if look_up(record.state, Trigger.GIVEN_UP).verdict is not Verdict.ACT:
+            continue
+        attempt = constellation.attempt(task, record.attempt)
+        if attempt.repeatability not in REPEATABLE:
+            recovery.uncertain(work, constellation, constellation.specs[task], record, attempt)
+        elif record.state is TaskState.CANCELLING:
+            ended = replace(attempt, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=EffectSeen.MAYBE)
+            if hedging.take_over(work, constellation, constellation.specs[task], record, ended):
+                continue
+            cancelled = moved(work, record, TaskState.CANCELLED)
+            also = ("attempt", f"{task}/{record.attempt}", ended)
+            change_task(work, constellation, task, "task_cancelled", cancelled, also, by="engine")
+        else:
+            recovery.lost(work, constellation, constellation.specs[task], record, attempt, "reassign")

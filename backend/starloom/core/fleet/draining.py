@@ -1,0 +1,102 @@
+"""A device that drains gets no new work; at its deadline what may be repeated is moved to devices that can do it.
+
+What may not be repeated is never cut: it goes on to its end, however long the drain waits. Moving is asking the device
+to stop and waiting for its receipt, so that nothing runs twice; a try that was moved is not used up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from starloom.core.placement.selection import elsewhere
+from starloom.core.run.fences import lease_ref
+from starloom.core.state.effects import ArmTimer, SendCancel, SendDrain
+from starloom.core.state.inputs import DeviceControlled, TimerFired
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.transitions import Trigger, Verdict, look_up
+from starloom.core.state.work import Refusal, Work, change_task, fault
+from starloom_protocol.entities import Device
+from starloom_protocol.feed import FLEET
+from starloom_protocol.vocabulary import REPEATABLE, Code, Reason
+
+TIMER = "drain"
+DEADLINE_MOST_S = 7 * 86_400
+
+
+def drain(work: Work, device: Device, item: DeviceControlled) -> None:
+    """Give a device no new work; move away what may move, at once or at a deadline."""
+    if item.deadline_s > DEADLINE_MOST_S or item.deadline_s < -1:
+        raise Refusal(fault(Code.BAD_REQUEST, f"a drain takes at most {DEADLINE_MOST_S} s", "deadline_s"))
+    due_ms = work.at_ms + item.deadline_s * 1000 if item.deadline_s > 0 else 0
+    draining = replace(device, draining=True, drain_due_ms=due_ms, drain_reason=item.reason[:500])
+    work.emit(work.shard.fleet, "device_drain", device.id, [("device", device.id, draining)], note=item.reason)
+    work.order(SendDrain(device=device.id, draining=True, reason=item.reason[:500]))
+    if item.deadline_s == 0:
+        _move_away(work, draining)
+    elif due_ms:
+        work.order(_timer(draining))
+
+
+def resume(work: Work, device: Device, item: DeviceControlled) -> None:
+    """Give a device work again, whether it drained or was set aside."""
+    again = replace(device, draining=False, drain_due_ms=0, drain_reason="", quarantined=False, aside="", probing=False)
+    cleared: list[tuple[str, str, None]] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
+    work.emit(work.shard.fleet, "device_resume", device.id, [*cleared, ("device", device.id, again)], note=item.reason)
+    work.order(SendDrain(device=device.id, draining=False, reason=item.reason[:500]))
+
+
+def greet(work: Work, device: Device) -> None:
+    """Tell a device that has come back that it drains still."""
+    if device.draining:
+        work.order(SendDrain(device=device.id, draining=True, reason=device.drain_reason))
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """The time that a draining device had to end its work is over."""
+    device = work.shard.fleet.devices.get(item.entity)
+    if device is None or not device.draining or not device.drain_due_ms or work.at_ms < device.drain_due_ms:
+        work.ignore("the timer is stale")
+        return
+    _move_away(work, device)
+
+
+def due_moments(shard: Shard) -> Iterator[ArmTimer]:
+    """Yield the deadline of each draining device."""
+    for device in shard.fleet.devices.values():
+        if device.draining and device.drain_due_ms:
+            yield _timer(device)
+
+
+def _timer(device: Device) -> ArmTimer:
+    return ArmTimer(constellation=FLEET, due_ms=device.drain_due_ms, entity=device.id, kind=TIMER)
+
+
+def _move_away(work: Work, device: Device) -> None:
+    moving, staying = 0, 0
+    for name, task in list(work.shard.fleet.holders.get(device.id, {})):
+        if _move(work, work.shard.constellations[name], task):
+            moving += 1
+        else:
+            staying += 1
+    note = f"{moving} moved to other devices; {staying} must not be cut or fit no other and go on to their end"
+    work.emit(work.shard.fleet, "device_drain_due", device.id, [], note=note, by="engine")
+
+
+def _move(work: Work, constellation: Constellation, task: str) -> bool:
+    """Ask a task's device to give it back; False where that would repeat what must not be, or nobody else can."""
+    record, spec = constellation.tasks[task], constellation.specs[task]
+    attempt = constellation.attempt(task, record.attempt)
+    if look_up(record.state, Trigger.MOVE).verdict is not Verdict.ACT or attempt.repeatability not in REPEATABLE:
+        return False
+    if record.reason is Reason.MOVING:
+        return True
+    if record.reason is not None or not elsewhere(work.shard, constellation, spec, attempt.device):
+        return False
+    moving = replace(record, reason=Reason.MOVING)
+    reason = "its device drains; it is moved to another"
+    change_task(work, constellation, task, "task_moving", moving, note=reason, by="engine")
+    at = lease_ref(constellation, task, record.attempt, attempt)
+    work.order(SendCancel(at=at, device=attempt.device, reason=reason))
+    return True

@@ -1,0 +1,111 @@
+"""What devices ask their owners, as people here see it, and the answer of a person on its way to the device.
+
+The device decides: this keeps a copy of its questions and passes an answer on, once it is a person's and the device's
+policy takes it. It allows nothing itself; the task waits until the device's offer says that something was answered.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.state.effects import DURABLE, SendAnswer
+from starloom.core.state.inputs import AsksReceived, OwnerAskAnswered
+from starloom.core.state.work import Refusal, Work, fault
+from starloom_protocol.ask_records import DeviceAsks, OwnerAsk, PendingAsk
+from starloom_protocol.authors import may_decide
+from starloom_protocol.vocabulary import Code
+
+OPEN_MOST: Final = 100
+ARGS_CHARS: Final = 2_100
+LEFT_MOST_S: Final = 7 * 24 * 3600
+HUB: Final = "hub"
+_TEXT_CHARS: Final = 200
+
+
+def on_asks(work: Work, item: AsksReceived) -> None:
+    """All that a device asks now. A question that it still has although it was answered here is answered once more."""
+    fleet = work.shard.fleet
+    device = fleet.devices.get(item.device)
+    if device is None or device.revoked or device.session != item.session:
+        work.ignore("a newer session has taken over")
+        return
+    known = fleet.asks.get(device.id)
+    before = {ask.action: ask for ask in known.open} if known is not None else {}
+    asked = list(dict.fromkeys(ask.action for ask in item.open))[:OPEN_MOST]
+    told = {ask.action: ask for ask in item.open}
+    pending = [before.get(action) or _pending(told[action], work.at_ms) for action in asked]
+    answers = item.answers if item.answers == HUB else "here"
+    now = DeviceAsks(answers=answers, device=device.id, open=pending) if pending else None
+    if now != known:
+        work.emit(fleet, "device_asks", device.id, [("asks", device.id, now)], by=f"device:{device.id}")
+    for ask in pending:
+        if ask.answer and answers == HUB:
+            work.order(_order(device.id, ask))
+
+
+def _pending(ask: OwnerAsk, at_ms: int) -> PendingAsk:
+    left_s = min(max(1, ask.left_s), LEFT_MOST_S)
+    return PendingAsk(
+        action=ask.action[:_TEXT_CHARS],
+        args=ask.args[:ARGS_CHARS],
+        asked_ms=at_ms,
+        constellation=ask.constellation[:_TEXT_CHARS],
+        expires_ms=at_ms + left_s * 1000,
+        id=ask.id[:_TEXT_CHARS],
+        task=ask.task[:_TEXT_CHARS],
+        tool=ask.tool[:_TEXT_CHARS],
+    )
+
+
+def on_answered(work: Work, item: OwnerAskAnswered) -> None:
+    """A person answers a question of a device, once; the device's own policy must take it.
+
+    Raises:
+        Refusal: for one who is no person, a question that is not open, or a device that is answered on itself.
+    """
+    fleet = work.shard.fleet
+    known = fleet.asks.get(item.device)
+    ask = next((ask for ask in known.open if ask.id == item.ask), None) if known is not None else None
+    if known is None or ask is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"this device asks nothing that is called {item.ask[:64]}"))
+    if not may_decide(work.by):
+        raise Refusal(fault(Code.FORBIDDEN, f"only a person answers for a device, not {work.by}"))
+    if item.action != ask.action:
+        raise Refusal(fault(Code.CONFLICT, f"{ask.id} was asked again; look at it again"))
+    answer = "allow" if item.allow else "deny"
+    if ask.answer:
+        if (ask.answer, ask.answered_by) != (answer, work.by):
+            raise Refusal(fault(Code.CONFLICT, f"{ask.id} was answered {ask.answer} by {ask.answered_by}"))
+        work.answer({"answer": answer})
+        return
+    if known.answers != HUB:
+        line = f"starloom-agent {'approve' if item.allow else 'deny'} {ask.id}"
+        reason = f"this device takes answers only on itself; type there: {line}"
+        raise Refusal(fault(Code.ANSWERED_THERE, reason))
+    if work.at_ms >= ask.expires_ms:
+        raise Refusal(fault(Code.CONFLICT, f"{ask.id} waited too long and counts as denied"))
+    said = replace(ask, answer=answer, answered_by=work.by, answered_ms=work.at_ms, reason=item.reason)
+    now = replace(known, open=[said if other.id == ask.id else other for other in known.open])
+    work.emit(fleet, "device_ask_answered", item.device, [("asks", item.device, now)], note=f"{ask.id} {answer}")
+    work.order(_order(item.device, said))
+    work.answer({"answer": answer})
+
+
+def _order(device: str, ask: PendingAsk) -> SendAnswer:
+    return SendAnswer(
+        action=ask.action,
+        after=DURABLE,
+        allow=ask.answer == "allow",
+        ask=ask.id,
+        by=ask.answered_by,
+        device=device,
+        reason=ask.reason,
+    )
+
+
+def forget(work: Work, device: str) -> None:
+    """A device is no longer here: nothing that it asked waits."""
+    if device in work.shard.fleet.asks:
+        work.emit(work.shard.fleet, "device_asks", device, [("asks", device, None)], by="engine")

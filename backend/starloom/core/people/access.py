@@ -1,0 +1,102 @@
+"""Who may ask: principals, tokens, sign-in links. All are entities of `access`, so a revocation is an event."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.state.effects import CloseToken
+from starloom.core.state.idempotency import made_before, note_made
+from starloom.core.state.inputs import PrincipalAdded, SignInOpened, SignInUsed, TokenAdded, TokenRevoked
+from starloom.core.state.model import Access
+from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom_protocol.entities import Token
+from starloom_protocol.vocabulary import Code
+
+
+def on_principal(work: Work, item: PrincipalAdded) -> None:
+    """A new principal, with its first token if one is given."""
+    if item.principal.id in work.shard.access.principals:
+        raise Refusal(fault(Code.CONFLICT, f"a principal {item.principal.id} exists"))
+    if any(known.name == item.principal.name for known in work.shard.access.principals.values()):
+        raise Refusal(fault(Code.CONFLICT, f"somebody is called {item.principal.name} already"))
+    puts: list[Put] = [("principal", item.principal.id, item.principal)]
+    if item.token is not None:
+        puts.append(("token", item.token.id, item.token))
+    work.emit(work.shard.access, "principal_added", item.principal.id, puts)
+    work.answer({"id": item.principal.id})
+
+
+def on_token(work: Work, item: TokenAdded) -> None:
+    """A new token of an existing principal, once a key."""
+    before = made_before(work, item.caller or item.token.principal, "token", item.idempotency)
+    if before is not None:
+        raise Refusal(
+            fault(
+                Code.CONFLICT,
+                f"this key has made the token {before}; its text was shown then and is not kept",
+                "",
+                f"Revoke {before} if you do not have it, and ask again with a new key.",
+            )
+        )
+    access = work.shard.access
+    if item.token.principal not in access.principals:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no principal {item.token.principal}"))
+    parent = access.tokens.get(item.token.parent)
+    if item.token.parent and (parent is None or parent.revoked_ms):
+        raise Refusal(fault(Code.BAD_TOKEN, "the token that issues this one has ended"))
+    work.emit(access, "token_added", item.token.id, [("token", item.token.id, item.token)])
+    note_made(work, item.caller or item.token.principal, "token", item.idempotency, item.token.id)
+    work.answer({"id": item.token.id})
+
+
+def on_token_revoked(work: Work, item: TokenRevoked) -> None:
+    """A token ends now, with all that come from it; sockets that they let in are cut once this is committed."""
+    access = work.shard.access
+    token = access.tokens.get(item.token)
+    if token is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no token {item.token}"))
+    if not token.revoked_ms:
+        ending = [token, *(one for one in _descendants(access, token.id) if not one.revoked_ms)]
+        puts: list[Put] = [("token", one.id, replace(one, revoked_ms=work.at_ms)) for one in ending]
+        note = f"with {len(ending) - 1} that come from it" if len(ending) > 1 else ""
+        work.emit(access, "token_revoked", token.id, puts, note=note)
+        for one in ending:
+            work.order(CloseToken(token=one.id))
+    work.answer({"id": token.id})
+
+
+def _descendants(access: Access, token: str) -> list[Token]:
+    """Return the tokens that come from a token: its children, and theirs."""
+    children: dict[str, list[Token]] = {}
+    for one in access.tokens.values():
+        children.setdefault(one.parent, []).append(one)
+    found: list[Token] = []
+    ahead = [token]
+    while ahead:
+        below = children.pop(ahead.pop(), [])
+        found += below
+        ahead += [one.id for one in below]
+    return found
+
+
+def on_signin(work: Work, item: SignInOpened) -> None:
+    """A one-time sign-in link was made."""
+    work.emit(work.shard.access, "signin_opened", item.signin.id, [("signin", item.signin.id, item.signin)])
+    work.answer({"id": item.signin.id})
+
+
+def on_signin_used(work: Work, item: SignInUsed) -> None:
+    """A link is exchanged for a session, once; two that race see one winner."""
+    signin = work.shard.access.signins.get(item.signin)
+    parent = work.shard.access.tokens.get(signin.parent) if signin is not None and signin.parent else None
+    if signin is not None and signin.parent and (parent is None or parent.revoked_ms):
+        raise Refusal(fault(Code.BAD_TOKEN, "the token that made this sign-in link has ended"))
+    if signin is None or signin.used_ms or signin.expires_ms <= work.at_ms:
+        why = "is used" if signin is not None and signin.used_ms else "has expired"
+        raise Refusal(fault(Code.BAD_TOKEN, f"the sign-in link {why}", "", "Run `starloom open` for a fresh link."))
+    puts: list[Put] = [
+        ("signin", signin.id, replace(signin, used_ms=work.at_ms)),
+        ("token", item.token.id, item.token),
+    ]
+    work.emit(work.shard.access, "signed_in", signin.principal, puts)
+    work.answer({"id": item.token.id})

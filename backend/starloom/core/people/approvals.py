@@ -1,0 +1,387 @@
+"""Approvals: what of a plan asks a person, what an answer does, and what the answer `always` leaves standing.
+
+An approval is bound to the hash of what it allows: it is denied by time, void once its plan changes, and answered once.
+A standing allowance is one tool with one set of arguments on the devices of that day; wider asks again. Who may answer
+is the edge's matter; nothing but a person's own action ever does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from msgspec.structs import replace
+
+from starloom.core.people.controls import activate, stop_all
+from starloom.core.rights.call_effects import ASKING, added_to, adds, effects_of_task, offers_in, specs_by_rules
+from starloom.core.rights.consent import beyond, consent_to, may_run_on
+from starloom.core.state.effects import ArmTimer
+from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
+from starloom_protocol.approval_records import Call, Standing
+from starloom_protocol.authors import is_model
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import (
+    Policy,
+    Question,
+    RuleRecord,
+    TaskSpec,
+    encode_entity,
+)
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect
+
+KIND = "approval"
+TIMER = "approval"
+ALLOW, DENY, ALWAYS = "allow", "deny", "always"
+CALLS_MOST = 20
+ARGS_BYTES_MOST = 4096
+_FIRST = "approve-plan"
+_STATE = ConstellationState
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a plan asks; `calls` are what `always` would allow, `once_because` says why there is no such answer."""
+
+    asks: bool
+    calls: list[Call] = field(default_factory=list)
+    once_because: str = ""
+
+
+def action_of(tool: str, args: str) -> str:
+    """Return the hash that a standing allowance is bound to; `args` is canonical text."""
+    return sha256(canonical({"args": parse(args), "tool": tool}).encode()).hexdigest()
+
+
+# -- what asks
+
+
+def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
+    """Return what the tools of a plan, and of what its rules may add, may do to the world, as the devices declare."""
+    return _effects(fleet, [*plan.specs, *specs_by_rules(plan.rules, plan.specs)])
+
+
+def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
+    known = _Effects(fleet)
+    # Most calls of a plan have the same effects: these are put together once.
+    return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in specs)))
+
+
+class _Effects:
+    """The effects of calls over all devices, looked up once a tool where nothing but the tool decides."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._offers = offers_in(fleet)
+        self._by_tool: dict[str, frozenset[Effect] | None] = {}
+
+    def is_offered(self, tool: str) -> bool:
+        return any(True for _ in self._offers(tool))
+
+    def of(self, spec: TaskSpec) -> frozenset[Effect]:
+        tool = spec.tool or ""
+        if tool not in self._by_tool:
+            offers = list(self._offers(tool))
+            whole = frozenset(effect for offer in offers for effect in offer.effects)
+            self._by_tool[tool] = None if any(offer.effects_by for offer in offers) else whole
+        known = self._by_tool[tool]
+        if known is not None and not adds(spec):
+            return known
+        return effects_of_task(spec, self._offers)
+
+
+def judge(
+    fleet: Fleet,
+    specs: Sequence[TaskSpec],
+    rules: Iterable[RuleRecord],
+    policy: Policy,
+    *,
+    asked_in_words: bool,
+    hold: bool,
+    by: str,
+) -> Verdict:
+    """Say whether a plan waits for a person before its first task, and what that person could allow for good.
+
+    `by` asked for it: where a model chose the words, no policy sets the question aside, and what is not known yet, or
+    is given a secret, is asked about.
+    """
+    guided = is_model(by)
+    if policy.approval is Approval.NEVER and not hold and not guided:
+        return Verdict(asks=False)
+    known = _Effects(fleet)
+    by_id = {spec.id: spec for spec in specs}
+    standing = _by_action(fleet)
+    calls: list[Call] = []
+    because = ""
+    for spec in specs:
+        effects = known.of(spec) if spec.tool is not None and spec.key is None else frozenset()
+        unseen = guided and spec.tool is not None and (bool(spec.secrets) or not known.is_offered(spec.tool))
+        if not unseen and not _asks(effects, asked_in_words=asked_in_words):
+            continue
+        late = _late(spec, by_id)
+        call = _call(fleet, spec, by_id, effects)
+        if not late and standing and _covered(standing, call):
+            continue
+        calls.append(call)
+        because = because or late or _too_wide(call)
+    for spec in specs_by_rules(rules, specs):
+        if guided or _asks(known.of(spec), asked_in_words=asked_in_words):
+            calls.append(Call(task=spec.id, tool=spec.tool or ""))
+            because = because or f"a rule may add {spec.id} while it runs"
+    every_time = hold or policy.approval is Approval.ALWAYS
+    if not calls and not every_time:
+        return Verdict(asks=False)
+    if every_time:
+        because = "it was submitted to wait for a person" if hold else "its policy asks each time"
+    elif len(calls) > CALLS_MOST:
+        because = f"it makes {len(calls)} such calls, and at most {CALLS_MOST} are allowed for good at once"
+    return Verdict(asks=True, calls=[] if because else calls, once_because=because)
+
+
+def needs_approval(fleet: Fleet, plan: LoweredPlan, *, asked_in_words: bool, by: str) -> bool:
+    """Say whether a plan that `by` asks for waits for a person before its first task."""
+    return judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=asked_in_words, hold=False, by=by).asks
+
+
+def _asks(effects: frozenset[Effect], *, asked_in_words: bool) -> bool:
+    return bool(effects & ASKING) or (asked_in_words and bool(effects - {Effect.READ}))
+
+
+def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
+    """Return why a task is more than one call with arguments that are in the plan; empty if it is that."""
+    root = by_id.get(spec.family or spec.id, spec)
+    listed = spec.for_each is not None and (root.for_each is None or root.for_each.devices is None)
+    if spec.inputs or listed:
+        return f"{spec.id} takes arguments from the results of other tasks, so nobody knows them yet"
+    if adds(spec):
+        return f"{spec.id} {added_to(spec)}, which is more than one call"
+    return ""
+
+
+def _too_wide(call: Call) -> str:
+    if not call.devices:
+        return f"no device offers {call.tool} for {call.task} now"
+    if len(call.args.encode()) > ARGS_BYTES_MOST:
+        return f"the arguments of {call.task} are longer than {ARGS_BYTES_MOST} bytes"
+    return ""
+
+
+def _call(fleet: Fleet, spec: TaskSpec, by_id: dict[str, TaskSpec], effects: frozenset[Effect]) -> Call:
+    devices = sorted(may_run_on(fleet, spec, by_id))
+    return Call(args=spec.args, devices=devices, effects=sorted(effects), task=spec.id, tool=spec.tool or "")
+
+
+def _by_action(fleet: Fleet) -> dict[str, list[Standing]]:
+    found: dict[str, list[Standing]] = {}
+    for allowed in fleet.standing.values():
+        found.setdefault(allowed.action, []).append(allowed)
+    return found
+
+
+def _covered(standing: dict[str, list[Standing]], call: Call) -> bool:
+    """Whether a person allowed exactly this, wherever it may go now; what nobody can run is not covered."""
+    return bool(call.devices) and any(
+        set(call.devices) <= set(allowed.devices) and set(call.effects) <= set(allowed.effects)
+        for allowed in standing.get(action_of(call.tool, call.args), ())
+    )
+
+
+# -- asking
+
+
+def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *, approved: bool, words: bool) -> None:
+    """A plan is installed: ask a person about it, or start it. `approved`: its preview was, by its hash."""
+    fleet, head = work.shard.fleet, constellation.head
+    verdict = judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=words, hold=head.hold, by=head.author)
+    effects = plan_effects(fleet, plan)
+    wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
+    if approved or not verdict.asks or wider == []:
+        activate(work, constellation, "started", "")
+        return
+    again = f" Its schedule asks because {'; '.join(wider)}. Allowing it allows its later firings too." if wider else ""
+    _ask(work, constellation, verdict, effects, action=plan.hash, note=again)
+
+
+def plan_changed(work: Work, constellation: Constellation) -> None:
+    """A plan that waits for its approval was edited: what was asked is void, and the plan as it is now is asked."""
+    head = constellation.head
+    if head.state is not _STATE.AWAITING_APPROVAL:
+        return
+    for key in list(constellation.open_questions):
+        asked = constellation.questions[key]
+        if asked.kind == KIND:
+            void = replace(
+                asked, answer="", answered_by=work.by, answered_ms=work.at_ms, reason="the plan was changed since"
+            )
+            work.emit(constellation, "approval_void", key, [("question", key, void)], note=void.reason)
+    specs, rules = list(constellation.specs.values()), list(constellation.rules.values())
+    words = bool(head.request) and head.recipe is None
+    verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold, by=head.author)
+    if not verdict.asks:
+        # It was asked about once, so its change is, too, even if nothing in it would be asked about by itself.
+        verdict = Verdict(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")
+    effects = _effects(work.shard.fleet, [*specs, *specs_by_rules(rules, specs)])
+    _ask(work, constellation, verdict, effects, action=hash_of(constellation), note=" The plan was changed since.")
+
+
+def hash_of(constellation: Constellation) -> str:
+    """Return the hash of a plan as it stands now, with all that decides what it does."""
+    parts = (constellation.specs, constellation.deps, constellation.rules)
+    told = sha256(encode_entity(constellation.head.policy))
+    for records in parts:
+        for key in sorted(records):
+            told.update(encode_entity(records[key]))
+    return told.hexdigest()
+
+
+def _ask(
+    work: Work, constellation: Constellation, verdict: Verdict, effects: list[Effect], *, action: str, note: str
+) -> None:
+    head = constellation.head
+    question = Question(
+        action=action,
+        calls=verdict.calls,
+        effects=effects,
+        expires_ms=work.at_ms + work.shard.settings.approval_ms,
+        id=_FIRST if _FIRST not in constellation.questions else f"{_FIRST}-{head.version}",
+        kind=KIND,
+        once_because=verdict.once_because,
+        opened_ms=work.at_ms,
+        text=f"Run {head.name}? It may {', '.join(effects) or 'do nothing to the world'}.{note}",
+        version=head.version,
+    )
+    waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
+    puts: list[Put] = [("question", question.id, question), ("head", "", waiting)]
+    work.emit(constellation, "approval_asked", question.id, puts, by="engine")
+    attend(work, constellation, Attention.QUESTION_OPEN)
+    work.order(due_moment(constellation, question))
+
+
+def _beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan, effects: list[Effect]) -> list[str]:
+    """Return what of a schedule's plan goes beyond what was approved with the schedule."""
+    fleet = work.shard.fleet
+    schedule = fleet.schedules.get(constellation.head.schedule or "")
+    if schedule is None or schedule.consent is None:
+        return ["nobody has approved it for this schedule"]
+    now = consent_to(fleet, plan.specs, effects, plan_hash=plan.hash, by=work.by, at_ms=work.at_ms)
+    return beyond(schedule.consent, now, fleet)
+
+
+# -- answers
+
+
+def decide(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
+    """A person answers an approval: allow, deny, or allow its calls from now on.
+
+    Raises:
+        Refusal: no such answer, or nothing that could be allowed for good.
+    """
+    if item.value not in (ALLOW, DENY, ALWAYS):
+        reason = f"an approval is answered {ALLOW}, {DENY} or {ALWAYS}, not {item.value}"
+        raise Refusal(fault(Code.BAD_REQUEST, reason, "value"))
+    if item.value == ALWAYS and not question.calls:
+        reason = (
+            f"this can only be allowed once: {question.once_because or 'it was asked before there was another way'}"
+        )
+        raise Refusal(fault(Code.BAD_REQUEST, reason, "value", "Answer allow, which is for this time."))
+    _answered(work, constellation, question, item.value, item.reason, by=work.by)
+    if item.value == DENY:
+        _deny(work, constellation, item.reason, by=work.by)
+        return
+    if item.value == ALWAYS:
+        _leave_standing(work, constellation, question)
+    _consent_again(work, constellation, question)
+    activate(work, constellation, "started", "approved")
+
+
+def _answered(
+    work: Work, constellation: Constellation, question: Question, value: str, reason: str, *, by: str
+) -> None:
+    answered = replace(question, answer=value, answered_by=by, answered_ms=work.at_ms, reason=reason)
+    work.emit(
+        constellation, "approval_answered", question.id, [("question", question.id, answered)], note=reason, by=by
+    )
+
+
+def _deny(work: Work, constellation: Constellation, why: str, *, by: str) -> None:
+    reason = f"the plan was denied{': ' + why if why else ''}"
+    denied = replace(constellation.head, state=_STATE.CANCELLING, cancelled_by=by, fault=fault(Code.DECLINED, reason))
+    work.emit(constellation, "denied", "", [("head", "", denied)], note=reason, by=by)
+    stop_all(work, constellation, reason)
+
+
+def _leave_standing(work: Work, constellation: Constellation, question: Question) -> None:
+    fleet = work.shard.fleet
+    puts: list[Put] = []
+    for call in question.calls:
+        action = action_of(call.tool, call.args)
+        made = Standing(
+            action=action,
+            args=call.args,
+            at_ms=work.at_ms,
+            by=work.by,
+            constellation=constellation.name,
+            devices=call.devices,
+            effects=call.effects,
+            id="s-" + sha256(f"{action} {' '.join(call.devices)}".encode()).hexdigest()[:12],
+            tool=call.tool,
+        )
+        puts.append(("standing", made.id, made))
+    most = work.shard.settings.standing_most
+    if len({*fleet.standing, *(key for _, key, _ in puts)}) > most:
+        reason = f"{most} calls are allowed for good already, which is the most"
+        hint = "Answer allow, which is for this time, or take some back in Settings."
+        raise Refusal(fault(Code.CONFLICT, reason, "value", hint))
+    work.emit(fleet, "standing_allowed", constellation.name, puts)
+
+
+def _consent_again(work: Work, constellation: Constellation, question: Question) -> None:
+    """What a person allows a firing to do is what the schedule's later firings may do."""
+    fleet = work.shard.fleet
+    schedule = fleet.schedules.get(constellation.head.schedule or "")
+    if schedule is None or question.action is None:
+        return
+    now = consent_to(
+        fleet,
+        constellation.specs.values(),
+        question.effects,
+        plan_hash=question.action,
+        by=work.by,
+        at_ms=work.at_ms,
+    )
+    agreed = replace(schedule, consent=now)
+    work.emit(fleet, "schedule_approved", schedule.id, [("schedule", schedule.id, agreed)])
+
+
+def on_standing_revoked(work: Work, item: StandingRevoked) -> None:
+    """A person takes an allowance back: from the next plan on, its call asks again."""
+    found = work.shard.fleet.standing.get(item.standing)
+    if found is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"nothing that is called {item.standing} is allowed for good"))
+    work.emit(work.shard.fleet, "standing_revoked", found.id, [("standing", found.id, None)], note=item.reason)
+    work.answer({"id": found.id})
+
+
+# -- time
+
+
+def due_moment(constellation: Constellation, question: Question) -> ArmTimer:
+    """Return the timer of an open approval."""
+    return ArmTimer(constellation=constellation.name, due_ms=question.expires_ms, entity=question.id, kind=TIMER)
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """Nobody answered an approval in its time, which is a no."""
+    constellation = work.shard.constellations.get(item.constellation)
+    question = constellation.questions.get(item.entity) if constellation else None
+    if constellation is None or question is None or question.answer is not None or work.at_ms < question.expires_ms:
+        work.ignore("the timer is stale")
+        return
+    hours = work.shard.settings.approval_ms / 3_600_000
+    reason = f"nobody answered within {hours:g} hours, which is a no"
+    _answered(work, constellation, question, DENY, reason, by="engine")
+    _deny(work, constellation, reason, by="engine")
+    if not constellation.open_questions:
+        unattend(work, constellation, Attention.QUESTION_OPEN)

@@ -1,0 +1,163 @@
+"""Undoing finished work: each task says by which call it is taken back; they go in reverse order of completion.
+
+Each is an ordinary task with its own attempt and ledger entry, on the device that did the work, and must be safe to
+repeat. One that fails stops the rest and asks for a person; nothing is tried behind it.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.people.controls import activate
+from starloom.core.plan.edits import apply_edit
+from starloom.core.state.inputs import UndoRequested
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Refusal, Work, fault
+from starloom_protocol.edits import AddDependency, AddTask, EditOperation
+from starloom_protocol.entities import (
+    Attempt,
+    Dependency,
+    Fault,
+    Input,
+    OnAbsence,
+    Selector,
+    TaskSpec,
+    UndoCall,
+)
+from starloom_protocol.vocabulary import (
+    FINAL_CONSTELLATION_STATES,
+    FINAL_TASK_STATES,
+    STARTED_TASK_STATES,
+    Code,
+    ConstellationState,
+    Gate,
+    Repeatability,
+    TaskState,
+)
+
+UNDO_ID_MOST = 60
+
+
+def on_undo(work: Work, item: UndoRequested) -> None:
+    """Add the calls that take back what was done, in reverse order, as one version of the plan.
+
+    Raises:
+        Refusal: nothing to undo, a named task that cannot be, or work that is still under way.
+    """
+    constellation = work.shard.constellations.get(item.constellation)
+    if constellation is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    head = constellation.head
+    if not head.version or head.state is ConstellationState.CANCELLING:
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the constellation is {head.state}", "", "Wait until it has ended."))
+    chosen = _chosen(constellation, item)
+    busy = [task for task, record in constellation.tasks.items() if record.state in STARTED_TASK_STATES]
+    if not item.tasks and busy:
+        names = ", ".join(busy[:10])
+        raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {names}", "", "Cancel it or wait, then undo."))
+    order = {task: at for at, task in enumerate(constellation.tasks)}
+    chosen.sort(key=lambda found: (found[2].ended_ms, order[found[0]]), reverse=True)
+    operations: list[EditOperation] = []
+    before: str | None = None
+    for task, call, attempt in chosen:
+        made = _compensation(constellation, task, call, attempt)
+        operations.append(AddTask(spec=made))
+        if before is not None:
+            gate = Dependency(changed_in=0, gate=Gate.SUCCESS, source=before, target=made.id)
+            operations.append(AddDependency(dependency=gate))
+        before = made.id
+    why = item.reason or "undo"
+    if head.state in FINAL_CONSTELLATION_STATES:
+        noted = replace(head, undone_from=head.undone_from or head.state)
+        work.emit(constellation, "undo_asked", "", [("head", "", noted)], note=why)
+        activate(work, constellation, "reopened", why)
+    number = apply_edit(work, constellation, operations, author=work.by, reason=why, trigger="undo")
+    left = [task for task in _done(constellation) if task not in {found[0] for found in chosen}]
+    work.answer(
+        {
+            "version": number,
+            "undoing": [found[0] for found in chosen],
+            "cannot_be_undone": [task for task in left if constellation.specs[task].undo is None],
+        }
+    )
+
+
+def _chosen(constellation: Constellation, item: UndoRequested) -> list[tuple[str, UndoCall, Attempt]]:
+    wanted: dict[str, None] = {}
+    faults: list[Fault] = []
+    for name in item.tasks:
+        if name in constellation.groups:
+            wanted.update((task, None) for task in constellation.leaves(name) if _can_be(constellation, task))
+        elif name in constellation.tasks:
+            wanted[name] = None
+        else:
+            faults.append(fault(Code.UNKNOWN_TASK, f"there is no task {name}", "tasks"))
+    if not item.tasks:
+        wanted.update((task, None) for task in constellation.tasks if _can_be(constellation, task))
+    found: list[tuple[str, UndoCall, Attempt]] = []
+    for task in wanted:
+        why = _why_not(constellation, task)
+        call, attempt = constellation.specs[task].undo, constellation.last_attempt(task)
+        if why or call is None or attempt is None:
+            faults.append(fault(Code.ILLEGAL_CONTROL, f"{task} {why}", "tasks"))
+        else:
+            found.append((task, call, attempt))
+    if not faults and not found:
+        reason = "no finished task says how it is undone, or all that do are undone already"
+        faults.append(fault(Code.ILLEGAL_CONTROL, reason, "", "A task says so with `undo` (docs/plans.md)."))
+    if faults:
+        raise Refusal(*faults)
+    return found
+
+
+def _done(constellation: Constellation) -> list[str]:
+    return [
+        task
+        for task, record in constellation.tasks.items()
+        if record.state is TaskState.SUCCEEDED and constellation.specs[task].undoes is None
+    ]
+
+
+def _can_be(constellation: Constellation, task: str) -> bool:
+    return constellation.specs[task].undo is not None and not _why_not(constellation, task)
+
+
+def _why_not(constellation: Constellation, task: str) -> str:
+    """Return why a task cannot be undone now, empty if it can."""
+    record, spec = constellation.tasks[task], constellation.specs[task]
+    if spec.undo is None:
+        return "does not say how it is undone"
+    if record.state is not TaskState.SUCCEEDED:
+        return f"is {record.state}, so there is nothing to undo"
+    if constellation.last_attempt(task) is None:
+        return "was not done by a device"
+    known = constellation.tasks.get(_name(constellation, task))
+    if known is not None and known.state not in FINAL_TASK_STATES:
+        return "is being undone"
+    if known is not None and known.state is TaskState.SUCCEEDED:
+        return "is undone"
+    if known is not None:
+        return f"was tried to be undone, and {_name(constellation, task)} is {known.state}: retry that"
+    return ""
+
+
+def _name(constellation: Constellation, task: str) -> str:
+    """Return what the task is called that undoes this round of another."""
+    of_round = constellation.tasks[task].round
+    base = f"undo-{task.replace('.', '-')}"[:UNDO_ID_MOST]
+    return base if of_round == 1 else f"{base}-{of_round}"[: UNDO_ID_MOST + 4]
+
+
+def _compensation(constellation: Constellation, task: str, call: UndoCall, attempt: Attempt) -> TaskSpec:
+    inputs = [Input(name=name, output=pointer, source=task) for name, pointer in call.outputs.items()]
+    return TaskSpec(
+        args=call.args,
+        changed_in=0,
+        device=Selector(id=attempt.device),
+        id=_name(constellation, task),
+        inputs=inputs,
+        on_absence=OnAbsence(then="wait"),
+        repeatability=Repeatability.IDEMPOTENT,
+        tool=call.tool,
+        undoes=task,
+    )

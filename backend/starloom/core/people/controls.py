@@ -1,0 +1,408 @@
+"""Controls: actions on tasks and constellations that leave the plan alone, and the rounds they open.
+
+A round is opened for a task and every final task downstream of it, its group included, siblings not. Work that may
+not be repeated never runs again without a person's `confirm`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from starloom.core.people.restored_history import let_go_on
+from starloom.core.placement.selection import requeue
+from starloom.core.plan.relisting import open_round as next_round
+from starloom.core.rights import budgets
+from starloom.core.rights.authorship import check_control
+from starloom.core.run import timeouts
+from starloom.core.run.attempts import ask_to_stop
+from starloom.core.state.inputs import ControlRequested
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.graph import redone
+from starloom.core.state.transitions import Trigger, Verdict, look_up
+from starloom.core.state.work import (
+    Put,
+    Refusal,
+    Work,
+    change_task,
+    close_question,
+    close_questions,
+    fault,
+    moved,
+    unattend,
+)
+from starloom_protocol.authors import may_decide
+from starloom_protocol.entities import Attempt, TaskRecord
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import (
+    FINAL_GROUP_STATES,
+    FINAL_TASK_STATES,
+    REPEATABLE,
+    STARTED_TASK_STATES,
+    AttemptEnd,
+    Attention,
+    Code,
+    ConstellationState,
+    GroupState,
+    Reason,
+    TaskState,
+)
+
+DEADLINE = "deadline"
+"""The `cancelled_by` of a constellation that its deadline ended."""
+_STATE = ConstellationState
+_TRIGGERS = {
+    "retry": Trigger.RETRY,
+    "skip": Trigger.SKIP,
+    "mark": Trigger.MARK,
+    "cancel": Trigger.CANCEL,
+    "hold": Trigger.HOLD,
+    "release": Trigger.RELEASE,
+}
+
+
+def on_control(work: Work, item: ControlRequested) -> None:
+    """Carry out one control, whole or refused."""
+    constellation = work.shard.constellations.get(item.constellation)
+    if constellation is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    if item.task is None:
+        action = _OF_CONSTELLATION.get(item.action)
+        if action is None:
+            raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a constellation", "action"))
+        action(work, constellation, item)
+    else:
+        check_control(work.shard.fleet, constellation, item.action, approves=item.approves)
+        _on_task(work, constellation, item, item.task)
+    work.answer({"seq": constellation.seq})
+
+
+# -- of the constellation
+
+
+def _pause(work: Work, constellation: Constellation, item: ControlRequested) -> None:
+    head = constellation.head
+    if head.state is not _STATE.ACTIVE:
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"only an active constellation can pause; it is {head.state}"))
+    paused = replace(head, state=_STATE.PAUSED, paused_since_ms=work.at_ms)
+    work.emit(constellation, "paused", "", [("head", "", paused)], note=item.reason)
+
+
+def _resume(work: Work, constellation: Constellation, item: ControlRequested) -> None:
+    head = constellation.head
+    if head.state is not _STATE.PAUSED:
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"only a paused constellation can go on; it is {head.state}"))
+    budgets.allow_again(work, constellation)
+    activate(work, constellation, "resumed", item.reason)
+
+
+def activate(work: Work, constellation: Constellation, kind: str, note: str) -> None:
+    """Make a constellation active and put its ready tasks back into their queues."""
+    head = constellation.head
+    active = replace(head, state=_STATE.ACTIVE, ended_ms=0, paused_since_ms=0)
+    if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
+        # Opened again by a person after its time: the deadline is behind it.
+        active = replace(active, deadline_s=0)
+    puts: list[Put] = [*timeouts.stood_still(constellation, work.at_ms), ("head", "", active)]
+    work.emit(constellation, kind, "", puts, note=note)
+    let_go_on(work, constellation)
+    for task in constellation.tasks:
+        requeue(work.shard, constellation, task)
+        if constellation.specs[task].person is not None:
+            # Nothing was asked while the plan itself waited for an approval.
+            work.shard.touched[(constellation.name, task)] = None
+    work.shard.settled[constellation.name] = None
+
+
+def _cancel(work: Work, constellation: Constellation, item: ControlRequested) -> None:
+    head = constellation.head
+    if constellation.name not in work.shard.live:
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the constellation is {head.state} already"))
+    if head.state is _STATE.CANCELLING:
+        return
+    cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=work.by)
+    work.emit(constellation, "cancelling", "", [("head", "", cancelling)], note=item.reason)
+    stop_all(work, constellation, item.reason or "the constellation was cancelled")
+
+
+def at_deadline(work: Work, constellation: Constellation) -> None:
+    """The constellation's time is over: nothing starts any more, and what must not be cut goes on to its own end."""
+    head = constellation.head
+    if head.state is _STATE.CANCELLING or constellation.name not in work.shard.live:
+        work.ignore("the timer is stale")
+        return
+    note = f"its deadline of {head.deadline_s} s has passed"
+    cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=DEADLINE)
+    work.emit(constellation, "cancelling", "", [("head", "", cancelling)], note=note, by="engine")
+    stop_all(work, constellation, note, cut=False)
+
+
+def stop_all(work: Work, constellation: Constellation, reason: str, *, cut: bool = True) -> None:
+    """Close every question, end every group that has not begun, ask every task to stop.
+
+    Without `cut`, work that runs and may not be repeated is left to its end: to stop it halfway is no safe point.
+    """
+    close_questions(work, constellation)
+    for group, record in list(constellation.groups.items()):
+        if record.state is GroupState.WAITING:
+            ended = replace(record, state=GroupState.CANCELLED, since_ms=work.at_ms)
+            work.emit(constellation, "group_cancelled", group, [("group", group, ended)])
+    for task, task_record in list(constellation.tasks.items()):
+        if task_record.state not in FINAL_TASK_STATES and task_record.state is not TaskState.UNKNOWN:
+            if not cut and task_record.state is TaskState.RUNNING:
+                attempt = constellation.attempt(task, task_record.attempt)
+                if attempt.repeatability not in REPEATABLE:
+                    continue
+            ask_to_stop(work, constellation, task, reason)
+
+
+_OF_CONSTELLATION: dict[str, Callable[[Work, Constellation, ControlRequested], None]] = {
+    "pause": _pause,
+    "resume": _resume,
+    "cancel": _cancel,
+}
+
+
+# -- of a task
+
+
+def _on_task(work: Work, constellation: Constellation, item: ControlRequested, task: str) -> None:
+    if task in constellation.groups:
+        _on_group(work, constellation, item, task)
+        return
+    record = constellation.tasks.get(task)
+    if record is None:
+        raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "task"))
+    if item.action == "retry_from":
+        if record.state not in FINAL_TASK_STATES:
+            raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{task} is {record.state}, not final"))
+        open_round(work, constellation, [task], item)
+        return
+    trigger = _TRIGGERS.get(item.action)
+    if trigger is None:
+        raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a task", "action"))
+    row = look_up(record.state, trigger)
+    if row.verdict is Verdict.NEVER:
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{task} is {record.state}: {row.reason}"))
+    if row.verdict is Verdict.IGNORE:
+        work.ignore(row.reason)
+        return
+    _TASK_ACTIONS[item.action](work, constellation, task, record, item)
+
+
+def _retry(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
+    if record.state is not TaskState.UNKNOWN:
+        open_round(work, constellation, [task], item)
+        return
+    attempt = constellation.attempt(task, record.attempt)
+    _need_confirm(work, constellation, [task], item)
+    closed = replace(attempt, end=AttemptEnd.REVOKED, ended_ms=work.at_ms)
+    ready = moved(work, record, TaskState.READY, started=0, confirmed=True)
+    change_task(
+        work,
+        constellation,
+        task,
+        "task_retried",
+        ready,
+        ("attempt", f"{task}/{record.attempt}", closed),
+        note=item.reason,
+    )
+    _clear_unknown(work, constellation)
+
+
+def _clear_unknown(work: Work, constellation: Constellation) -> None:
+    if not constellation.unknown:
+        unattend(work, constellation, Attention.TASK_UNKNOWN)
+
+
+def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
+    skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.SKIPPED_BY_PERSON, cause="not_chosen")
+    close_question(work, constellation, task)
+    change_task(work, constellation, task, "task_skipped", skipped, note=item.reason)
+
+
+def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
+    wanted = {"succeeded": TaskState.SUCCEEDED, "failed": TaskState.FAILED, "skipped": TaskState.SKIPPED}.get(
+        item.state
+    )
+    if wanted is None:
+        raise Refusal(
+            fault(Code.BAD_REQUEST, f"a task can be marked succeeded, failed or skipped, not {item.state}", "state")
+        )
+    value = item.value if item.value is not None else "null"
+    try:
+        parse(value)
+    except ValueError as error:
+        raise Refusal(fault(Code.BAD_REQUEST, str(error), "value")) from error
+    if record.state is not TaskState.UNKNOWN:
+        open_round(work, constellation, [task], item)
+        record = constellation.tasks[task]
+    also = []
+    attempt = constellation.last_attempt(task)
+    if attempt is not None and attempt.end is None:
+        closed: Attempt = replace(attempt, end=AttemptEnd.REVOKED, ended_ms=work.at_ms)
+        also.append(("attempt", f"{task}/{record.attempt}", closed))
+    marked = moved(
+        work,
+        record,
+        wanted,
+        reason=Reason.MARKED if wanted is not TaskState.SKIPPED else Reason.SKIPPED_BY_PERSON,
+        cause="not_chosen" if wanted is TaskState.SKIPPED else None,
+        marked=value if wanted is TaskState.SUCCEEDED else None,
+        checked=False,
+        code=Code.DECLINED if wanted is TaskState.FAILED else None,
+    )
+    change_task(work, constellation, task, "task_marked", marked, *also, note=item.reason)
+    work.rules_due.append((constellation.name, task, wanted.value))
+    _clear_unknown(work, constellation)
+
+
+def _cancel_task(
+    work: Work, constellation: Constellation, task: str, _record: TaskRecord, item: ControlRequested
+) -> None:
+    ask_to_stop(work, constellation, task, item.reason or "cancelled")
+
+
+def _hold(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
+    reason = Reason.HELD if record.state is TaskState.READY and record.reason is None else record.reason
+    change_task(work, constellation, task, "task_held", replace(record, held=True, reason=reason), note=item.reason)
+
+
+def _release(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
+    reason = None if record.reason is Reason.HELD else record.reason
+    free = replace(record, held=False, reason=reason)
+    change_task(work, constellation, task, "task_released", free, note=item.reason)
+
+
+_TASK_ACTIONS: dict[str, Callable[[Work, Constellation, str, TaskRecord, ControlRequested], None]] = {
+    "retry": _retry,
+    "skip": _skip,
+    "mark": _mark,
+    "cancel": _cancel_task,
+    "hold": _hold,
+    "release": _release,
+}
+
+
+# -- of a group: of its children
+
+
+def _on_group(work: Work, constellation: Constellation, item: ControlRequested, group: str) -> None:
+    children = constellation.leaves(group)
+    if item.action in ("retry", "retry_from"):
+        wanted = [
+            child
+            for child in children
+            if constellation.tasks[child].state in FINAL_TASK_STATES
+            and (item.action == "retry_from" or constellation.tasks[child].state is not TaskState.SUCCEEDED)
+        ]
+        if not wanted and constellation.groups[group].state not in FINAL_GROUP_STATES:
+            raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {group} has ended without success"))
+        open_round(work, constellation, wanted or [group], item)
+        return
+    trigger = _TRIGGERS.get(item.action)
+    if trigger is None or item.action == "mark":
+        raise Refusal(fault(Code.BAD_REQUEST, f"{item.action} is not a control of a group", "action"))
+    acted = False
+    for child in children:
+        record = constellation.tasks[child]
+        if look_up(record.state, trigger).verdict is Verdict.ACT:
+            _TASK_ACTIONS[item.action](work, constellation, child, record, item)
+            acted = True
+    for name in (group, *constellation.within(group)) if item.action in ("skip", "cancel") else ():
+        found = constellation.groups.get(name)
+        if found is None or found.state is not GroupState.WAITING:
+            continue
+        state = GroupState.SKIPPED if item.action == "skip" else GroupState.CANCELLED
+        reason = Reason.SKIPPED_BY_PERSON if item.action == "skip" else None
+        ended = replace(found, state=state, reason=reason, cause="not_chosen", since_ms=work.at_ms)
+        work.emit(constellation, f"group_{state}", name, [("group", name, ended)], note=item.reason)
+        acted = True
+    if not acted:
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {group} is in a state where {item.action} is possible"))
+
+
+# -- rounds
+
+
+def open_round(work: Work, constellation: Constellation, starts: list[str], item: ControlRequested) -> None:
+    """Open a new round of `starts` and of every final task downstream of them, in an active constellation.
+
+    Raises:
+        Refusal: `illegal_control` after a cancel, `downstream_started`, `needs_confirm`.
+    """
+    head = constellation.head
+    if head.state is _STATE.CANCELLING or (head.state is _STATE.CANCELLED and head.cancelled_by is not None):
+        reason = f"the constellation is {head.state}"
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", "Start it again as a new constellation."))
+    part, kept = redone(constellation, starts)
+    busy = [task for task in (*part, *kept) if _under_way(constellation, task, starts)]
+    if busy:
+        raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {', '.join(busy)}"))
+    again = [
+        task for task in part if task in constellation.tasks and constellation.tasks[task].state in FINAL_TASK_STATES
+    ]
+    # A marked task is not run, only what follows it.
+    runs = [task for task in again if item.action != "mark" or task not in starts]
+    _need_confirm(work, constellation, [*runs, *(task for task in kept if _is_final(constellation, task))], item)
+    confirmed = dict.fromkeys(item.confirm)
+    for task in again:
+        record = constellation.tasks[task]
+        fresh = next_round(record, work.at_ms, confirmed=task in confirmed)
+        change_task(work, constellation, task, "round_opened", fresh, note=item.reason)
+    for task in kept:
+        if task in confirmed and _is_final(constellation, task):
+            # Whether it runs again is seen when its family's list is known; what the person allowed waits with it.
+            allowed = replace(constellation.tasks[task], confirmed=True)
+            change_task(work, constellation, task, "task_confirmed", allowed, note=item.reason)
+    for group in part:
+        found = constellation.groups.get(group)
+        if found is None or found.state not in FINAL_GROUP_STATES:
+            continue
+        expanded = bool(constellation.children.get(group))
+        state = GroupState.EXPANDED if expanded else GroupState.WAITING
+        opened = replace(
+            found,
+            state=state,
+            round=found.round + 1,
+            cause=None,
+            code=None,
+            reason=None,
+            since_ms=work.at_ms,
+            until_ms=0,
+        )
+        work.emit(constellation, "round_opened", group, [("group", group, opened)], note=item.reason)
+    if head.state not in (_STATE.ACTIVE, _STATE.PAUSED, _STATE.PLANNING):
+        # One that is only being made from another is started by whoever makes it.
+        activate(work, constellation, "reopened", item.reason)
+
+
+def _is_final(constellation: Constellation, task: str) -> bool:
+    return constellation.tasks[task].state in FINAL_TASK_STATES
+
+
+def _under_way(constellation: Constellation, task: str, starts: list[str]) -> bool:
+    record = constellation.tasks.get(task)
+    return record is not None and task not in starts and record.state in STARTED_TASK_STATES
+
+
+def may_have_run(attempt: Attempt) -> bool:
+    """Whether an attempt may have had an effect that must not be had twice."""
+    begun = attempt.end not in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
+    return begun and attempt.repeatability not in REPEATABLE
+
+
+def _need_confirm(work: Work, constellation: Constellation, tasks: list[str], item: ControlRequested) -> None:
+    unsafe = []
+    for task in tasks:
+        record = constellation.tasks[task]
+        # Of any round: work that was marked or skipped since has still been begun.
+        tried = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
+        if task not in item.confirm and any(attempt is not None and may_have_run(attempt) for attempt in tried):
+            unsafe.append(task)
+    if unsafe:
+        names = ", ".join(unsafe)
+        raise Refusal(fault(Code.NEEDS_CONFIRM, f"would run again: {names}", "confirm", f"Send confirm: [{names}]."))
+    if item.confirm and not may_decide(work.by):
+        raise Refusal(fault(Code.NEEDS_CONFIRM, "only a person can confirm work that may not be repeated", "confirm"))

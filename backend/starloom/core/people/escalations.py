@@ -1,0 +1,176 @@
+"""A reviewer's edit that goes beyond what was approved, put to a person: what is wider, allow and apply, or no.
+
+The question is bound to the edit, its version and what is wider about it; what it would do is worked out again when it
+is answered. Only a person's answer applies it, in that person's name. Silence is a no. What the review
+held stays held until then, because an edit that comes after its tasks have begun comes too late.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.people.approvals import ALLOW, DENY, due_moment
+from starloom.core.plan import review
+from starloom.core.plan.edits import apply_edit
+from starloom.core.rights.authorship import check_edit
+from starloom.core.rights.edit_scope import wider_than_approved
+from starloom.core.state.inputs import QuestionAnswered, ReviewProposed, TimerFired
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
+from starloom_protocol.authors import MODEL
+from starloom_protocol.edits import EditOperation, SetPolicy
+from starloom_protocol.entities import Job, Question
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Attention, Code
+
+KIND: Final = "review"
+WAIT_MS: Final = 3_600_000
+WIDER_MOST: Final = 50
+OPERATIONS_BYTES_MOST: Final = 64 * 1024
+_NAME: Final = "wish-"
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_decode = msgspec.json.Decoder(list[EditOperation]).decode
+
+
+def open_wishes(constellation: Constellation) -> list[Question]:
+    """Return the wishes that wait for a person."""
+    return [question for key in constellation.open_questions if (question := constellation.questions[key]).kind == KIND]
+
+
+def on_proposed(work: Work, item: ReviewProposed) -> None:
+    """The reviewer's edit; one that is wider than what was approved is put to a person where it says `ask`.
+
+    Raises:
+        Refusal: with every fault of the edit.
+    """
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.job) if constellation else None
+    asks = item.ask and item.operations and not any(isinstance(part, SetPolicy) for part in item.operations)
+    if constellation is None or job is None or not asks or not review.may_propose(work, constellation, job, item):
+        review.on_proposed(work, item)
+        return
+    marks = work.marks()
+    wider = _apply(work, constellation, item.operations, item.base_version, author=MODEL, reason="", trigger="")
+    work.back_to(marks)
+    if not wider:
+        review.on_proposed(work, item)
+        return
+    _ask(work, constellation, job, item, wider)
+    work.answer({"accepted": False})
+
+
+def _apply(
+    work: Work,
+    constellation: Constellation,
+    operations: list[EditOperation],
+    base_version: int,
+    *,
+    author: str,
+    reason: str,
+    trigger: str,
+) -> list[str]:
+    before, flows = dict(constellation.specs), dict(constellation.deps)
+    apply_edit(
+        work,
+        constellation,
+        operations,
+        author=author,
+        base_version=base_version,
+        reason=reason or "the plan was reviewed",
+        trigger=trigger,
+        proposed=True,
+    )
+    fleet = work.shard.fleet
+    check_edit(fleet, constellation, before, flows, operations, author=author, approves=True)
+    return wider_than_approved(fleet, constellation, before, flows)
+
+
+def _ask(work: Work, constellation: Constellation, job: Job, item: ReviewProposed, wider: list[str]) -> None:
+    operations = _encode(item.operations).decode()
+    if len(operations) > OPERATIONS_BYTES_MOST or len(wider) > WIDER_MOST:
+        reason = f"a wish has at most {OPERATIONS_BYTES_MOST} bytes and is wider in at most {WIDER_MOST} ways"
+        raise Refusal(fault(Code.NEEDS_APPROVAL, reason, "operations"))
+    question = Question(
+        action=_hash(item.base_version, operations, wider),
+        expires_ms=work.at_ms + min(WAIT_MS, work.shard.settings.approval_ms),
+        id=_NAME + job.id,
+        kind=KIND,
+        opened_ms=work.at_ms,
+        operations=operations,
+        reason=item.reason,
+        text=f"The model would change {constellation.head.name} beyond what was approved: {item.reason or 'a review'}",
+        version=item.base_version,
+        wider=wider,
+    )
+    puts: list[Put] = [("job", job.id, replace(job, state="done")), ("question", question.id, question)]
+    work.emit(constellation, "review_wish_asked", question.id, puts, by="engine")
+    attend(work, constellation, Attention.REVIEW_WISHES, note="; ".join(wider))
+    attend(work, constellation, Attention.QUESTION_OPEN)
+    work.order(due_moment(constellation, question))
+
+
+def _hash(version: int, operations: str, wider: list[str]) -> str:
+    return sha256(canonical({"operations": operations, "version": version, "wider": wider}).encode()).hexdigest()
+
+
+def decide(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
+    """A person answers: the edit is applied in their name, or nothing changes.
+
+    Raises:
+        Refusal: no such answer; the plan, or what the edit would do, is another one by now.
+    """
+    if item.value not in (ALLOW, DENY):
+        raise Refusal(fault(Code.BAD_REQUEST, f"a wish is answered {ALLOW} or {DENY}, not {item.value}", "value"))
+    _answered(work, constellation, question, item.value, item.reason, by=work.by)
+    if item.value == ALLOW:
+        wider = _apply(
+            work,
+            constellation,
+            _decode(question.operations),
+            question.version,
+            author=work.by,
+            reason=f"{question.reason or 'the plan was reviewed'}; allowed by a person",
+            trigger=question.id,
+        )
+        if _hash(question.version, question.operations, wider) != question.action:
+            now = "; ".join(wider) or "nothing wider"
+            hint = "Answer no, and change the plan yourself."
+            raise Refusal(fault(Code.EDIT_CONFLICT, f"it would do something else by now: {now}", "value", hint))
+    _let_go(work, constellation, question, "allowed" if item.value == ALLOW else "denied")
+
+
+def _answered(
+    work: Work, constellation: Constellation, question: Question, value: str, reason: str, *, by: str
+) -> None:
+    answered = replace(question, answer=value, answered_by=by, answered_ms=work.at_ms)
+    puts: list[Put] = [("question", question.id, answered)]
+    work.emit(constellation, "review_wish_answered", question.id, puts, note=reason, by=by)
+
+
+def _let_go(work: Work, constellation: Constellation, question: Question, note: str) -> None:
+    if not open_wishes(constellation):
+        unattend(work, constellation, Attention.REVIEW_WISHES)
+    review.close(work, constellation, constellation.jobs[question.id.removeprefix(_NAME)], note)
+
+
+def is_wish(constellation: Constellation | None, question: str) -> bool:
+    """Whether a question, open or not, is one of these."""
+    found = constellation.questions.get(question) if constellation is not None else None
+    return found is not None and found.kind == KIND
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """Nobody answered in time, which is a no."""
+    constellation = work.shard.constellations[item.constellation]
+    question = constellation.questions[item.entity]
+    if question.answer is not None or work.at_ms < question.expires_ms:
+        work.ignore("the timer is stale")
+        return
+    _answered(work, constellation, question, DENY, "nobody answered in time, which is a no", by="engine")
+    _let_go(work, constellation, question, "nobody answered")
+    if not constellation.open_questions:
+        unattend(work, constellation, Attention.QUESTION_OPEN)

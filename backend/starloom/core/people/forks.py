@@ -1,0 +1,216 @@
+"""Forks: a new constellation from a moment of another. What was finished then keeps its results, by reference.
+
+The records of that moment come with the input and stay as they were, byte for byte; what was under way is to be done
+anew, and so is the chosen task with all that follows it. The origin is read only: nothing of it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.people import approvals
+from starloom.core.people.controls import may_have_run, open_round
+from starloom.core.plan.edits import apply_edit
+from starloom.core.rights.authorship import check_plan
+from starloom.core.run.late_facts import ask
+from starloom.core.state.idempotency import made_before, note_made
+from starloom.core.state.inputs import ControlRequested, ForkRequested
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.graph import redone, set_ranks
+from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom_protocol.authors import is_model, may_decide
+from starloom_protocol.edits import LoweredPlan, UpdateTask
+from starloom_protocol.entities import Attempt, GroupRecord, Head, Origin, Record, TaskRecord, decode_entity
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, TaskState
+
+_KEPT = ("rule", "version", "item", "spec", "attempt", "dep", "task", "group")
+"""What a fork takes over, in an order that the indexes can take; questions, jobs and drafts are the origin's own."""
+
+
+def on_fork(work: Work, item: ForkRequested) -> None:
+    """Make the fork, whole or not at all.
+
+    Raises:
+        Refusal: no such origin or task, `needs_confirm`, or arguments of a task that keeps its result.
+    """
+    scope = f"fork/{item.origin}"
+    before = made_before(work, item.caller, scope, item.idempotency)
+    if before is not None:
+        work.answer({"id": before})
+        return
+    shard = work.shard
+    origin = shard.constellations.get(item.origin)
+    if origin is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.origin}"))
+    if item.constellation in shard.constellations:
+        raise Refusal(fault(Code.CONFLICT, f"a constellation {item.constellation} exists"))
+    if item.version < 1:
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{item.origin} has no plan yet: there is nothing to fork"))
+    fork = shard.stream(item.constellation)
+    assert isinstance(fork, Constellation)  # noqa: S101 - its name is no stream of the fleet
+    note = item.reason or f"from {item.origin}, {f'task {item.task}' if item.task else f'version {item.version}'}"
+    work.emit(fork, "forked", item.origin, _puts(work, item), note=note)
+    set_ranks(fork)
+    starts = _starts(fork, item)
+    _check_confirm(work, origin, fork, starts, item)
+    if starts:
+        round_asked = ControlRequested(
+            id=item.id,
+            by=item.by,
+            action="retry_from",
+            confirm=item.confirm,
+            constellation=fork.name,
+            reason=item.reason,
+        )
+        open_round(work, fork, starts, round_asked)
+    if item.args:
+        changes = [
+            UpdateTask(changes={"args": msgspec.Raw(msgspec.json.encode(text))}, id=task)
+            for task, text in sorted(item.args.items())
+        ]
+        apply_edit(work, fork, list(changes), author=work.by, reason=item.reason or "other arguments", trigger="fork")
+    left = _what_runs(fork)
+    check_plan(work.by, left, approves=item.approves)
+    ask(work, fork, list(fork.unasked))
+    note_made(work, item.caller, scope, item.idempotency, fork.name)
+    approvals.ask_or_start(work, fork, left, approved=False, words=False)
+    head = fork.head
+    work.answer({"id": head.id, "state": str(head.state), "version": head.version})
+
+
+def _puts(work: Work, item: ForkRequested) -> list[Put]:
+    """Return the records of that moment: finished work as it was, the rest as if it had not begun."""
+    found: dict[str, dict[str, Record]] = {kind: {} for kind in _KEPT}
+    head: Head | None = None
+    for full, raw in item.records.items():
+        kind, _, key = full.partition("/")
+        if kind in found:
+            found[kind][key] = decode_entity(full, raw)
+        elif full == "head":
+            decoded = decode_entity(full, raw)
+            head = decoded if isinstance(decoded, Head) else None
+    if head is None:
+        raise Refusal(fault(Code.BAD_REQUEST, f"event {item.seq} of {item.origin} has no head"))
+    puts: list[Put] = [("head", "", _head(work, item, head))]
+    for kind in _KEPT:
+        for key, record in found[kind].items():
+            if isinstance(record, Attempt):
+                if _is_over(found["attempt"], key):
+                    puts.append((kind, key, replace(record, origin=record.origin or item.origin)))
+            elif isinstance(record, TaskRecord):
+                puts.append((kind, key, _task(work, item, key, record)))
+            elif isinstance(record, GroupRecord) and record.review is not None:
+                puts.append((kind, key, replace(record, review=None)))
+            else:
+                puts.append((kind, key, record))
+    return puts
+
+
+def _is_over(attempts: dict[str, Record], key: str) -> bool:
+    """Whether an attempt and all before it had ended: numbers must have no gap, and a hedge may end first."""
+    task, _, last = key.rpartition("/")
+    for number in range(1, int(last) + 1):
+        attempt = attempts.get(f"{task}/{number}")
+        if not isinstance(attempt, Attempt) or attempt.end is None:
+            return False
+    return True
+
+
+def _head(work: Work, item: ForkRequested, head: Head) -> Head:
+    return Head(
+        approves=item.approves and not is_model(work.by),
+        author=work.by,
+        created_ms=work.at_ms,
+        id=item.constellation,
+        labels=head.labels,
+        name=item.name or head.name,
+        origin=Origin(constellation=item.origin, seq=item.seq, task=item.task, version=item.version),
+        params=head.params,
+        plan_hash=head.plan_hash,
+        policy=head.policy,
+        recipe=head.recipe,
+        request=head.request,
+        results=head.results,
+        state=ConstellationState.PLANNING,
+        version=item.version,
+    )
+
+
+def _task(work: Work, item: ForkRequested, task: str, record: TaskRecord) -> TaskRecord:
+    if record.state in FINAL_TASK_STATES:
+        return replace(record, review=None) if record.review is not None else record
+    return TaskRecord(
+        attempt=max(record.attempt, record.hedge),
+        confirmed=task in item.confirm,
+        held=record.held,
+        round=record.round + (1 if record.started else 0),
+        since_ms=work.at_ms,
+        state=TaskState.WAITING,
+    )
+
+
+def _starts(fork: Constellation, item: ForkRequested) -> list[str]:
+    """Return what is finished and done anew all the same: the chosen task, and whatever had been cancelled."""
+    starts = [task for task, record in fork.tasks.items() if record.state is TaskState.CANCELLED]
+    starts.extend(group for group, record in fork.groups.items() if record.state == TaskState.CANCELLED.value)
+    if item.task is None:
+        return starts
+    if item.task not in fork.specs:
+        raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {item.task} in version {item.version}", "from_task"))
+    chosen = [item.task]
+    if item.task in fork.groups:
+        chosen.extend(fork.leaves(item.task))
+    return list(dict.fromkeys([*chosen, *starts]))
+
+
+def _check_confirm(
+    work: Work, origin: Constellation, fork: Constellation, starts: Iterable[str], item: ForkRequested
+) -> None:
+    """Refuse what would repeat an effect that must not be repeated, unless a person names it."""
+    again, maybe = redone(fork, starts)
+    again.update(maybe)
+    runs = [task for task, record in fork.tasks.items() if task in again or record.state not in FINAL_TASK_STATES]
+    unsafe = [task for task in runs if task not in item.confirm and _has_run(origin, fork, task)]
+    if unsafe:
+        names = ", ".join(unsafe)
+        raise Refusal(fault(Code.NEEDS_CONFIRM, f"would run again: {names}", "confirm", f"Send confirm: [{names}]."))
+    if item.confirm and not may_decide(work.by):
+        raise Refusal(fault(Code.NEEDS_CONFIRM, "only a person can confirm work that may not be repeated", "confirm"))
+
+
+def _has_run(origin: Constellation, fork: Constellation, task: str) -> bool:
+    """Whether it may have had an effect that must not be repeated, up to this day."""
+    for constellation in (origin, fork):
+        record = constellation.tasks.get(task)
+        for number in range(1, record.attempt + 1 if record is not None else 0):
+            attempt = constellation.attempts.get(f"{task}/{number}")
+            if attempt is not None and may_have_run(attempt):
+                return True
+    return False
+
+
+def _what_runs(fork: Constellation) -> LoweredPlan:
+    """Return what is left to do as a plan, for whoever allows it."""
+    open_tasks = [
+        spec
+        for task, spec in fork.specs.items()
+        if task not in fork.tasks or fork.tasks[task].state not in FINAL_TASK_STATES
+    ]
+    return LoweredPlan(
+        dependencies=[],
+        hash=approvals.hash_of(fork),
+        name=fork.head.name,
+        policy=fork.head.policy,
+        rules=list(fork.rules.values()),
+        specs=open_tasks,
+    )
+
+
+def merged(args: str, given: dict[str, object]) -> dict[str, object]:
+    """Return a task's arguments with others in the place of those that are given."""
+    found = parse(args)
+    return {**found, **given} if isinstance(found, dict) else dict(given)

@@ -1,0 +1,16 @@
+"""Refusals at the doors as events of `access`, so that the log also tells who was not let in.
+
+Nothing but a number in the log changes. How many are noted is bounded where they are noticed.
+"""
+
+from __future__ import annotations
+
+from starloom.core.state.inputs import RefusalNoted
+from starloom.core.state.work import Work
+
+
+def on_refusal(work: Work, item: RefusalNoted) -> None:
+    """Somebody was refused; the event names the door, the address and the reason, never what was shown there."""
+    often = f", {item.times} times" if item.times > 1 else ""
+    whence = f" from {item.address}" if item.address else ""
+    work.emit(work.shard.access, "refused", item.door, [], note=f"{item.code}: {item.reason}{whence}{often}")

@@ -1,0 +1,280 @@
+"""Constellations from request to first version; jobs, approvals and questions to people."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.people import approvals, clarifications, escalations
+from starloom.core.plan.install import install_plan
+from starloom.core.rights.authorship import check_plan
+from starloom.core.run import last_resort
+from starloom.core.state.effects import DURABLE, ArmTimer, StartJob
+from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Refusal, Work, attend, change_task, fault, moved, unattend
+from starloom_protocol.authors import MODEL, is_model, may_decide, who
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import (
+    Attention,
+    Code,
+    ConstellationState,
+    Reason,
+    TaskState,
+)
+
+_STATE = ConstellationState
+_PLAN_JOB = clarifications.PLAN_JOB
+_PERSON = "person"
+
+
+def on_request(work: Work, item: RequestReceived) -> None:
+    """Accept a request once: its constellation, and a plan or a job to make one."""
+    shard = work.shard
+    if item.idempotency is not None:
+        key, body_hash = item.idempotency
+        used = shard.access.idempotency.get(f"{item.caller}/{key}")
+        if used is not None:
+            if used.body_hash != body_hash:
+                raise Refusal(fault(Code.IDEMPOTENCY_MISMATCH, f"the key {key} was used for another request"))
+            _answer(work, shard.constellations[used.made])
+            return
+    _answer(work, open_request(work, item, author=work.by))
+
+
+def open_request(work: Work, item: RequestReceived, *, author: str, schedule: str | None = None) -> Constellation:
+    """Open the constellation of a request, which `author` asked for; `schedule` names the clock that did it.
+
+    Raises:
+        Refusal: it exists, or its plan cannot be installed; nothing of it may be kept then.
+    """
+    shard = work.shard
+    if item.constellation in shard.constellations:
+        raise Refusal(fault(Code.CONFLICT, f"a constellation {item.constellation} exists"))
+    constellation = shard.stream(item.constellation)
+    assert isinstance(constellation, Constellation)  # noqa: S101 - its name is no stream of the fleet
+    head = Head(
+        approves=item.approves and not is_model(author),
+        author=author,
+        budget=item.budget,
+        created_ms=work.at_ms,
+        deadline_s=item.deadline_s,
+        hold=item.hold,
+        id=item.constellation,
+        labels=dict(sorted(item.labels.items())),
+        name=item.name,
+        params=item.params,
+        plan_hash=item.plan_hash,
+        priority=item.priority,
+        recipe=item.recipe,
+        request=item.request,
+        schedule=schedule,
+        state=_STATE.PLANNING,
+    )
+    work.emit(constellation, "request_accepted", "", [("head", "", head)])
+    if item.idempotency is not None:
+        key, body_hash = item.idempotency
+        entry = Idempotency(at_ms=work.at_ms, body_hash=body_hash, made=item.constellation)
+        work.emit(shard.access, "key_used", item.constellation, [("idem", f"{item.caller}/{key}", entry)])
+    if item.plan is not None:
+        check_plan(author, item.plan, approves=item.approves)
+        _install(work, constellation, item.plan, item.plan_hash, author=author, asked_in_words=False)
+    else:
+        job = Job(id="plan-1", kind=_PLAN_JOB, opened_ms=work.at_ms)
+        work.emit(constellation, "job_opened", job.id, [("job", job.id, job)])
+        work.order(StartJob(after=DURABLE, constellation=item.constellation, job=job.id, kind=_PLAN_JOB))
+    if item.deadline_s:
+        due = work.at_ms + item.deadline_s * 1000
+        work.order(ArmTimer(constellation=item.constellation, due_ms=due, entity="", kind="deadline"))
+    return constellation
+
+
+def _answer(work: Work, constellation: Constellation) -> None:
+    head = constellation.head
+    work.answer({"id": head.id, "state": str(head.state), "version": head.version})
+
+
+def _install(
+    work: Work,
+    constellation: Constellation,
+    plan: LoweredPlan,
+    approved_hash: str | None,
+    *,
+    author: str,
+    asked_in_words: bool,
+) -> None:
+    if approved_hash is not None and approved_hash != plan.hash:
+        raise Refusal(
+            fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {approved_hash}", "plan_hash")
+        )
+    install_plan(work, constellation, plan, author=author, trigger="request")
+    approved = approved_hash is not None and constellation.head.approves
+    approvals.ask_or_start(work, constellation, plan, approved=approved, words=asked_in_words)
+
+
+# -- jobs
+
+
+def on_job_claimed(work: Work, item: JobClaimed) -> None:
+    """A worker takes a job, or renews its claim; one worker at a time, as long as it renews."""
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.job) if constellation else None
+    if constellation is None or job is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
+    if job.state == "done":
+        raise Refusal(fault(Code.CONFLICT, "the job is done"))
+    if job.claimed_by not in (None, item.worker) and job.expires_ms > work.at_ms:
+        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    renewed = job.claimed_by == item.worker
+    claimed = replace(
+        job,
+        state="claimed",
+        claimed_by=item.worker,
+        claims=job.claims + (0 if renewed else 1),
+        expires_ms=work.at_ms + item.ttl_ms,
+    )
+    work.emit(constellation, "job_renewed" if renewed else "job_claimed", job.id, [("job", job.id, claimed)])
+    work.answer({"claimed": True})
+
+
+def on_plan_proposed(work: Work, item: PlanProposed) -> None:
+    """The planner's answer: a plan that becomes version 1, or the reason why there is none."""
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.job) if constellation else None
+    if constellation is None or job is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
+    if job.state == "done" or constellation.head.state is not _STATE.PLANNING:
+        work.ignore("the job is done")
+        work.answer({"accepted": False})
+        return
+    if job.claimed_by not in (None, item.worker):
+        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    done = replace(job, state="done", claimed_by=item.worker, fault=item.fault)
+    work.emit(constellation, "job_done", job.id, [("job", job.id, done)])
+    if item.question and item.plan is None and clarifications.may_ask(constellation):
+        clarifications.ask_person(work, constellation, item.question)
+    elif item.plan is None and item.question:
+        asked = f"the model asks too often; its last question was: {item.question}"
+        _planning_failed(work, constellation, fault(Code.MODEL_ANSWER, asked))
+    elif item.plan is None:
+        missing = fault(Code.INTERNAL, "the planner gave neither a plan nor a reason")
+        _planning_failed(work, constellation, item.fault or missing)
+    else:
+        head = constellation.head
+        words = item.by_model or (bool(head.request) and head.recipe is None)
+        author = MODEL if item.by_model else "planner"
+        if item.by_model:
+            check_plan(author, item.plan, approves=False)
+        try:
+            _install(work, constellation, item.plan, head.plan_hash, author=author, asked_in_words=words)
+        except Refusal as refusal:
+            if refusal.faults[0].code is Code.PLAN_HASH_MISMATCH:
+                _planning_failed(work, constellation, refusal.faults[0])
+            else:
+                raise
+    work.answer({"accepted": True})
+
+
+def _planning_failed(work: Work, constellation: Constellation, why: Fault) -> None:
+    failed = replace(
+        constellation.head,
+        state=_STATE.FAILED,
+        fault=why,
+        ended_ms=work.at_ms,
+        attention=[Attention.PLANNING_FAILED],
+    )
+    work.emit(constellation, "planning_failed", "", [("head", "", failed)], note=why.reason)
+
+
+# -- questions
+
+
+def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
+    """A `person:` task's gates are open: its question is asked, durably."""
+    record = constellation.tasks[spec.id]
+    question = Question(
+        choices=spec.choices,
+        id=f"{spec.id}-{record.round}",
+        kind=_PERSON,
+        opened_ms=work.at_ms,
+        task=spec.id,
+        text=spec.person or "",
+        version=constellation.head.version,
+    )
+    ready = moved(work, record, TaskState.READY, reason=Reason.PERSON)
+    also = ("question", question.id, question)
+    change_task(work, constellation, spec.id, "question_asked", ready, also, by="engine")
+    attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
+
+
+def on_answer(work: Work, item: QuestionAnswered) -> None:
+    """A person answers a question, once."""
+    constellation = work.shard.constellations.get(item.constellation)
+    question = constellation.questions.get(item.question) if constellation else None
+    if constellation is None or question is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no question {item.question}"))
+    if not may_decide(work.by):
+        raise Refusal(fault(Code.FORBIDDEN, f"only a person answers a question, not {work.by}"))
+    if question.answer is not None:
+        if (question.answer, who(question.answered_by or "")) != (item.value, who(work.by)):
+            raise Refusal(fault(Code.CONFLICT, _how_answered(constellation, question)))
+        # Said again by the same person, for example because the first reply was lost.
+        work.answer({"answer": item.value})
+        return
+    if question.kind == clarifications.KIND:
+        clarifications.on_answered(work, constellation, question, item)
+    elif question.kind == escalations.KIND:
+        escalations.decide(work, constellation, question, item)
+    elif question.kind == last_resort.KIND:
+        last_resort.decide(work, constellation, question, item.value, item.reason)
+    elif question.kind == approvals.KIND:
+        approvals.decide(work, constellation, question, item)
+    else:
+        _decide_person(work, constellation, question, item)
+    if not constellation.open_questions:
+        unattend(work, constellation, Attention.QUESTION_OPEN)
+    work.answer({"answer": item.value})
+
+
+def _how_answered(constellation: Constellation, question: Question) -> str:
+    if question.answer:
+        return f"the question was answered by {question.answered_by or 'the engine'} with {question.answer}"
+    why = question.reason or "nobody needs its answer any more"
+    asked = ", ".join(f"{constellation.name}:{key}" for key in constellation.open_questions)
+    return f"the question is void: {why}{'; asked now: ' + asked if asked else ''}"
+
+
+def _answered(work: Work, question: Question, item: QuestionAnswered) -> Question:
+    return replace(question, answer=item.value, answered_by=work.by, answered_ms=work.at_ms, reason=item.reason)
+
+
+def _decide_person(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
+    task = question.task or ""
+    record = constellation.tasks.get(task)
+    if record is None or record.reason is not Reason.PERSON:
+        raise Refusal(fault(Code.CONFLICT, f"{task} does not wait for an answer any more"))
+    choices = {choice.value: choice for choice in question.choices}
+    choice = choices.get(item.value)
+    if choice is None:
+        names = ", ".join(choices)
+        raise Refusal(fault(Code.BAD_REQUEST, f"{item.value} is not one of the choices: {names}", "value"))
+    also = ("question", question.id, _answered(work, question, item))
+    value = canonical({"by": work.by, "text": item.reason, "value": item.value})
+    if choice.fails:
+        failed = moved(work, record, TaskState.FAILED, code=Code.DECLINED, marked=value)
+        change_task(work, constellation, task, "question_answered", failed, also, note=item.reason)
+        work.rules_due.append((constellation.name, task, "failed"))
+    else:
+        done = moved(work, record, TaskState.SUCCEEDED, marked=value)
+        change_task(work, constellation, task, "question_answered", done, also, note=item.reason)
+        work.rules_due.append((constellation.name, task, "succeeded"))
+
+
+def on_fault_noted(work: Work, item: FaultNoted) -> None:
+    """The lab did something to the fleet while this constellation ran: noted where a reader will look."""
+    constellation = work.shard.constellations.get(item.constellation)
+    if constellation is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    work.emit(constellation, "fault_injected", "", [("head", "", constellation.head)], note=item.note)
+    work.answer({"seq": constellation.seq})

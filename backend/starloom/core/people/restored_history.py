@@ -1,0 +1,57 @@
+"""A history that was put back from a backup: work that may have run since then waits for a person.
+
+Devices that connect say what they have begun (`remembered`); until then nobody knows. Constellations that could begin
+work a second time are paused, and go on when a person resumes them. Work that may be repeated alone is not stopped.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.state.inputs import HistoryRestored
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.work import Work, attend, unattend
+from starloom_protocol.entities import TaskSpec
+from starloom_protocol.vocabulary import REPEATABLE, Attention, ConstellationState, GroupState, TaskState
+
+WHY = "this history was restored from a backup: work may have run since it was made"
+_UNBEGUN = frozenset({TaskState.WAITING, TaskState.READY})
+
+
+def on_restored(work: Work, _item: HistoryRestored) -> None:
+    """Stop what could begin a second time what may not be repeated; applied twice it changes nothing more."""
+    for name in list(work.shard.live):
+        constellation = work.shard.constellations[name]
+        head = constellation.head
+        if head.state is ConstellationState.PLANNING:
+            if not head.hold:
+                held = replace(head, hold=True)
+                work.emit(constellation, "held", "", [("head", "", held)], note=WHY, by="engine")
+        elif head.state is ConstellationState.CANCELLING or not _could_repeat(work.shard.fleet, constellation):
+            continue
+        elif head.state is ConstellationState.ACTIVE:
+            paused = replace(head, state=ConstellationState.PAUSED, paused_since_ms=work.at_ms)
+            work.emit(constellation, "paused", "", [("head", "", paused)], note=WHY, by="engine")
+        attend(work, constellation, Attention.HISTORY_RESTORED, note=WHY)
+
+
+def let_go_on(work: Work, constellation: Constellation) -> None:
+    """A person lets a constellation go on."""
+    if Attention.HISTORY_RESTORED in constellation.head.attention:
+        unattend(work, constellation, Attention.HISTORY_RESTORED)
+
+
+def _could_repeat(fleet: Fleet, constellation: Constellation) -> bool:
+    """Whether anything that has not begun in this history may not be repeated; a tool that nobody offers counts."""
+    unbegun = [name for name, record in constellation.tasks.items() if record.state in _UNBEGUN]
+    unbegun += [name for name, record in constellation.groups.items() if record.state is GroupState.WAITING]
+    return any(_unrepeatable(fleet, constellation.specs[name]) for name in unbegun)
+
+
+def _unrepeatable(fleet: Fleet, spec: TaskSpec) -> bool:
+    if spec.tool is None:
+        return False
+    if spec.repeatability is not None:
+        return spec.repeatability not in REPEATABLE
+    offers = [offered[spec.tool] for offered in fleet.tool_sets.different() if spec.tool in offered]
+    return not offers or any(offer.repeatability not in REPEATABLE for offer in offers)

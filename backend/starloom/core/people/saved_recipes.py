@@ -1,0 +1,73 @@
+"""The recipes that people save here: one entity a version, never changed, in the stream `fleet`. Running is elsewhere.
+
+What a text means is checked at the door; here it is decided whether it may become the next version of its name.
+"""
+
+from __future__ import annotations
+
+from starloom.core.rights.authorship import check_recipe
+from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
+from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom_protocol.entities import RecipeVersion
+from starloom_protocol.vocabulary import Code
+
+RECIPES_MOST = 200
+VERSIONS_KEPT = 20
+TEXT_CHARS_MOST = 64 * 1024
+ALL_CHARS_MOST = 4 * 1024 * 1024
+
+
+def versions_of(work: Work, name: str) -> list[RecipeVersion]:
+    """Return the kept versions of a recipe, oldest first."""
+    kept = [record for record in work.shard.fleet.recipes.values() if record.name == name]
+    return sorted(kept, key=lambda record: record.number)
+
+
+def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
+    """A recipe becomes the version after the one that its writer saw; two writers at once see one winner."""
+    check_recipe(item.by, item.secrets, unapproved=item.unapproved, approves=item.approves)
+    kept = versions_of(work, item.name)
+    newest = kept[-1].number if kept else 0
+    if item.base_version != newest:
+        reason = (
+            f"there is a recipe {item.name} already, at version {newest}"
+            if item.base_version == 0
+            else f"{item.name} is at version {newest}, not {item.base_version}"
+        )
+        hint = f"Look at it, then save with base_version {newest}; or choose another name."
+        raise Refusal(fault(Code.CONFLICT, reason, "name", hint))
+    _check_room(work, item, is_new=not kept)
+    made = RecipeVersion(
+        at_ms=work.at_ms, author=item.by, name=item.name, number=newest + 1, text=item.text, title=item.title
+    )
+    dropped: list[Put] = [("recipe", key_of(old), None) for old in kept[: max(0, len(kept) + 1 - VERSIONS_KEPT)]]
+    puts: list[Put] = [("recipe", key_of(made), made), *dropped]
+    work.emit(work.shard.fleet, "recipe_saved", made.name, puts, note=item.reason)
+    work.answer({"name": made.name, "version": made.number})
+
+
+def on_recipe_removed(work: Work, item: RecipeRemoved) -> None:
+    """All versions of a recipe go; what runs from it goes on, because a plan holds no recipe."""
+    kept = versions_of(work, item.name)
+    if not kept:
+        raise Refusal(fault(Code.UNKNOWN_RECIPE, f"nobody has saved a recipe {item.name[:64]} here", "name"))
+    puts: list[Put] = [("recipe", key_of(old), None) for old in kept]
+    work.emit(work.shard.fleet, "recipe_removed", item.name, puts, note=item.reason)
+    work.answer({"name": item.name})
+
+
+def key_of(version: RecipeVersion) -> str:
+    """Return the id under which a version is kept."""
+    return f"{version.name}/{version.number}"
+
+
+def _check_room(work: Work, item: RecipeSaved, *, is_new: bool) -> None:
+    if len(item.text) > TEXT_CHARS_MOST:
+        reason = f"the recipe has {len(item.text)} characters; at most {TEXT_CHARS_MOST} are kept"
+        raise Refusal(fault(Code.PLAN_TOO_BIG, reason, "recipe"))
+    all_kept = work.shard.fleet.recipes.values()
+    if is_new and len({record.name for record in all_kept}) >= RECIPES_MOST:
+        raise Refusal(fault(Code.TOO_MANY_RECIPES, f"{RECIPES_MOST} recipes are saved here already"))
+    if sum(len(record.text) for record in all_kept) + len(item.text) > ALL_CHARS_MOST:
+        reason = f"the saved recipes and their versions would pass {ALL_CHARS_MOST // 2**20} MiB together"
+        raise Refusal(fault(Code.TOO_MANY_RECIPES, reason))

@@ -1,0 +1,66 @@
+"""Stop everything: every live constellation is cancelled, and of every device that had work it is kept what it owes.
+
+A device has confirmed when the last attempt that it was told to end is closed for sure: by its receipt, its result or
+its fence. One that is away stays named until then.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.people import controls
+from starloom.core.state.inputs import ControlRequested, StopAllRequested
+from starloom.core.state.model import Shard
+from starloom.core.state.work import Put, Work
+from starloom_protocol.fleet_records import Stopping
+from starloom_protocol.vocabulary import ConstellationState
+
+
+def on_stop_all(work: Work, item: StopAllRequested) -> None:
+    """Cancel whatever is live; the answer names what was stopped and which devices have to confirm."""
+    shard = work.shard
+    stopped: list[str] = []
+    for name in list(shard.live):
+        head = shard.constellations[name].head
+        if head.state is not ConstellationState.CANCELLING:
+            controls.on_control(
+                work, ControlRequested(id=item.id, by=item.by, action="cancel", constellation=name, reason=item.reason)
+            )
+        stopped.append(name)
+    work.answers[:] = [answer for answer in work.answers if answer.input_id != item.id]
+    owed = _owed(shard, stopped)
+    fleet = shard.fleet
+    puts: list[Put] = [("stopping", device, None) for device in fleet.stopping if device not in owed]
+    for device, attempts in owed.items():
+        row = Stopping(
+            asked=len(attempts), at_ms=work.at_ms, attempts=attempts, by=work.by, device=device, reason=item.reason
+        )
+        puts.append(("stopping", device, row))
+    note = f"{len(stopped)} constellations, {len(owed)} devices have to confirm"
+    work.emit(fleet, "stop_all", "", puts, note=note)
+    work.answer({"constellations": stopped, "devices": sorted(owed)})
+
+
+def _owed(shard: Shard, names: list[str]) -> dict[str, list[str]]:
+    """Return by device the open attempts of these constellations."""
+    owed: dict[str, list[str]] = {}
+    for name in names:
+        constellation = shard.constellations[name]
+        for key in constellation.open_attempts:
+            owed.setdefault(constellation.attempts[key].device, []).append(f"{name}/{key}")
+    return owed
+
+
+def note_ended(work: Work) -> None:
+    """Take the attempts that ended in this step off what their devices owe."""
+    shard = work.shard
+    ended, shard.ended_stops = shard.ended_stops, {}
+    for attempt in ended:
+        device = shard.fleet.stop_waits.get(attempt)
+        if device is None:
+            continue
+        row = shard.fleet.stopping[device]
+        left = [item for item in row.attempts if item not in ended]
+        now = replace(row, attempts=left, confirmed_ms=0 if left else work.at_ms)
+        kind = "device_stopping" if left else "device_stopped"
+        work.emit(shard.fleet, kind, device, [("stopping", device, now)], by="engine")

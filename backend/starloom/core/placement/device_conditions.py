@@ -1,0 +1,60 @@
+"""What devices say of themselves while they are there: battery, their owner at them, falling asleep, a full disk.
+
+A device that sleeps is neither lost nor late: the clocks of what it has stand still until it wakes or is out of reach.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.placement import disk_room
+from starloom.core.state.inputs import ConditionReceived
+from starloom.core.state.work import Put, Work
+from starloom_protocol.entities import Attempt, Device, TaskRecord
+from starloom_protocol.vocabulary import DeviceFact, DeviceLink
+
+
+def on_condition(work: Work, item: ConditionReceived) -> None:
+    """Battery, owner present, suspending."""
+    fleet = work.shard.fleet
+    device = fleet.devices.get(item.device)
+    if device is None or device.session != item.session:
+        work.ignore("a newer session has taken over")
+        return
+    facts = dict(sorted({**device.condition, **item.facts}.items()))
+    asleep = facts.get(DeviceFact.SUSPENDING) == "true"
+    link = DeviceLink.SUSPENDED if asleep else DeviceLink.ONLINE
+    if facts == device.condition and link is device.link:
+        return
+    changed = replace(device, condition=facts)
+    if link is not device.link:
+        woke(work, device)
+        changed = replace(changed, link=link, link_since_ms=work.at_ms)
+    kind, note = "device_condition", ""
+    if disk_room.is_full(changed) != disk_room.is_full(device):
+        full = disk_room.is_full(changed)
+        kind, note = ("device_full", disk_room.words(changed)) if full else ("device_has_room", "")
+    work.emit(fleet, kind, device.id, [("device", device.id, changed)], note=note)
+
+
+def woke(work: Work, device: Device) -> None:
+    """Count out the time that a device slept, for what it has; called while its record still says that it does."""
+    if device.link is not DeviceLink.SUSPENDED:
+        return
+    by_name: dict[str, list[Put]] = {}
+    for name, task in work.shard.fleet.holders.get(device.id, {}):
+        constellation = work.shard.constellations[name]
+        record = constellation.tasks[task]
+        attempt = constellation.attempt(task, record.attempt)
+        if not record.absent_since_ms:
+            by_name.setdefault(name, []).append(("task", task, stood_asleep(record, attempt, device, work.at_ms)))
+    for name, puts in by_name.items():
+        work.emit(work.shard.constellations[name], "device_woke", device.id, puts, by="engine")
+
+
+def stood_asleep(record: TaskRecord, attempt: Attempt, device: Device | None, now_ms: int) -> TaskRecord:
+    """Return a task's record with the sleep of its device up to now counted out."""
+    if device is None or device.link is not DeviceLink.SUSPENDED:
+        return record
+    slept_ms = max(0, now_ms - max(device.link_since_ms, attempt.leased_ms))
+    return replace(record, stood_ms=record.stood_ms + slept_ms)

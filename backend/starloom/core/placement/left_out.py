@@ -1,0 +1,120 @@
+"""Devices that a group over devices did not ask, with the reason: the first sentence of an answer names them.
+
+Owns which devices count as left out: those that the group's selector means, were joined when it expanded, and are no
+item of it. A device that has none of the tools asked for is not meant. Never decides who is asked; `groups` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.placement.off_devices import is_off, since_words, told_of
+from starloom.core.placement.selection import selects
+from starloom.core.state.model import Constellation, Fleet
+from starloom_protocol.entities import Device, Selector, ToolOffer
+from starloom_protocol.vocabulary import GroupState
+
+DEMONSTRATION: Final = "demonstration only"
+_NAMED_MOST: Final = 4
+
+
+def demonstration(fleet: Fleet, selector: Selector, asked: Collection[str]) -> list[Device]:
+    """Return the demonstration devices that fit as well, and were passed over because a real device fits."""
+    if not any(not fleet.devices[name].demo for name in asked if name in fleet.devices):
+        return []
+    return [
+        device
+        for device in _meant(fleet, selector, asked)
+        if device.demo and not is_off(device) and selects(selector, device, fleet.tools.get(device.id, {}))
+    ]
+
+
+def clause(constellation: Constellation, fleet: Fleet, now_ms: int) -> str:
+    """Return the end of an answer's first sentence that names what was not asked; empty where nothing was left out."""
+    by_why: dict[str, dict[str, None]] = {}
+    for name, why in _not_asked(constellation, fleet, now_ms):
+        by_why.setdefault(why, {})[name] = None
+    told = [f"{_listed(list(names))} ({why})" for why, names in by_why.items()]
+    return f"; not asked: {', '.join(told)}" if told else ""
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > _NAMED_MOST:
+        return f"{', '.join(names[:_NAMED_MOST])} and {len(names) - _NAMED_MOST} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _not_asked(constellation: Constellation, fleet: Fleet, now_ms: int) -> Iterator[tuple[str, str]]:
+    for root in constellation.families:
+        spec, record = constellation.specs.get(root), constellation.groups.get(root)
+        for_each = spec.for_each if spec is not None else None
+        if for_each is None or for_each.devices is None or record is None or record.state is GroupState.WAITING:
+            continue
+        for member in constellation.families[root]:
+            for item in told_of(constellation, member):
+                device = fleet.devices.get(item.key)
+                name = device.name if device is not None else item.key
+                yield name, f"off {since_words(item.off_since_ms, now_ms)}"
+        expanded_ms = _expanded_ms(constellation, root)
+        if expanded_ms is not None:
+            asked = _items(constellation, root)
+            for device in _meant(fleet, for_each.devices, asked):
+                if device.joined_ms <= expanded_ms:
+                    yield from _why(fleet, for_each.devices, asked, device, expanded_ms, now_ms)
+
+
+def _expanded_ms(constellation: Constellation, root: str) -> int | None:
+    made = (version.at_ms for version in constellation.versions.values() if version.trigger == root)
+    return next(made, None)
+
+
+def _items(constellation: Constellation, root: str) -> set[str]:
+    prefix = f"{root}/"
+    return {item.key for key, item in constellation.items.items() if key.startswith(prefix)}
+
+
+def _meant(fleet: Fleet, selector: Selector, asked: Collection[str]) -> Iterable[Device]:
+    """Yield devices that the selector means and that were not asked, whether their tools can be used now or not."""
+    for device in sorted(fleet.devices.values(), key=lambda device: device.name):
+        if device.id in asked or device.revoked:
+            continue
+        if selects(selector, device, _all_usable(fleet.tools.get(device.id, {}))):
+            yield device
+
+
+def _all_usable(tools: Mapping[str, ToolOffer]) -> dict[str, ToolOffer]:
+    return {name: replace(tool, unavailable=None) if tool.unavailable else tool for name, tool in tools.items()}
+
+
+def _why(
+    fleet: Fleet, selector: Selector, asked: Collection[str], device: Device, expanded_ms: int, now_ms: int
+) -> Iterator[tuple[str, str]]:
+    """Yield the device with its reason; a demonstration device only where that alone is the reason."""
+    if device.demo and any(not fleet.devices[name].demo for name in asked if name in fleet.devices):
+        if device in demonstration(fleet, selector, asked):
+            yield device.name, DEMONSTRATION
+        return
+    if is_off(device):
+        yield device.name, f"off {since_words(device.link_since_ms, now_ms)}"
+        return
+    lacking = _lacking(fleet, selector, device)
+    if lacking:
+        yield device.name, lacking
+    elif device.link_since_ms > expanded_ms:
+        yield device.name, "off when this began"
+    else:
+        yield device.name, "could not take part when this began"
+
+
+def _lacking(fleet: Fleet, selector: Selector, device: Device) -> str:
+    offered = fleet.tools.get(device.id, {})
+    grants = fleet.offers[device.id].grants if device.id in fleet.offers else ()
+    wanted = [*selector.tools, *(tool for part in selector.any for tool in part.tools)]
+    for name in wanted:
+        tool = offered.get(name)
+        if tool is not None and tool.grant is not None and tool.grant not in grants:
+            return f"has not granted {tool.grant}"
+    return next((f"cannot do {name} now" for name in wanted if name in offered and offered[name].unavailable), "")

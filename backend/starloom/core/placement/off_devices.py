@@ -1,0 +1,115 @@
+"""Groups over devices that only look (`when_off: report`): a device that is off is told of, not waited for.
+
+Owns when a child of such a group ends because its device is off, what later tasks get of it (`off: true`), and the
+words. Whether a device is off is its link; a child that was begun is the business of leases, never of this module.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.state.effects import ArmTimer
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.queues.ready import queueable
+from starloom.core.state.work import Work, change_task, moved
+from starloom_protocol.entities import Device, ForEach, Item, TaskRecord, TaskSpec
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import ConstellationState, DeviceLink, Reason, TaskState
+
+TIMER: Final = "device_off"
+REPORT: Final = "report"
+_WEEK_MS: Final = 6 * 24 * 3600 * 1000
+
+
+def is_off(device: Device) -> bool:
+    """Whether a device cannot be asked now: gone or asleep."""
+    return device.link is not DeviceLink.ONLINE
+
+
+def reporting(constellation: Constellation, spec: TaskSpec) -> ForEach | None:
+    """Return the list of a child that is told of when its device is off; None for every other task."""
+    root = constellation.specs.get(spec.family or "")
+    on_its_own = spec.device is not None and spec.device.id is not None and spec.device.id == spec.key
+    for_each = root.for_each if root is not None and on_its_own else None
+    return for_each if for_each is not None and for_each.when_off == REPORT else None
+
+
+def due(constellation: Constellation, fleet: Fleet, spec: TaskSpec, record: TaskRecord, now_ms: int) -> ArmTimer | None:
+    """Return when to look whether a ready child waits for a device that is off; None where nobody wants to know."""
+    for_each = reporting(constellation, spec)
+    device = fleet.devices.get(spec.key or "")
+    if for_each is None or device is None:
+        return None
+    since_ms = device.link_since_ms if is_off(device) else now_ms
+    due_ms = since_ms + max(for_each.after_s, 1) * 1000
+    return _timer(constellation, spec, record, max(due_ms, device.expected_until_ms))
+
+
+def _timer(constellation: Constellation, spec: TaskSpec, record: TaskRecord, due_ms: int) -> ArmTimer:
+    return ArmTimer(
+        attempt=record.attempt,
+        constellation=constellation.name,
+        due_ms=due_ms,
+        entity=spec.id,
+        kind=TIMER,
+        round=record.round,
+    )
+
+
+def on_due(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
+    """End a child whose device has been off for long enough; look again later where it has not."""
+    for_each = reporting(constellation, spec)
+    device = work.shard.fleet.devices.get(spec.key or "")
+    if for_each is None or device is None or record.state is not TaskState.READY:
+        work.ignore("the timer is stale")
+        return
+    may_go_on = constellation.head.state is ConstellationState.ACTIVE and queueable(record)
+    overdue_ms = work.at_ms - max(device.link_since_ms + for_each.after_s * 1000, device.expected_until_ms)
+    if not may_go_on or not is_off(device) or overdue_ms < 0:
+        wait_ms = -overdue_ms if may_go_on and is_off(device) else max(for_each.after_s, 1) * 1000
+        work.order(_timer(constellation, spec, record, work.at_ms + wait_ms))
+        return
+    skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.DEVICE_AWAY, cause="not_chosen")
+    key = f"{spec.family}/{spec.key}"
+    item = replace(constellation.items[key], off_since_ms=device.link_since_ms)
+    note = f"{device.name} is off {since_words(device.link_since_ms, work.at_ms)}"
+    change_task(work, constellation, spec.id, "task_skipped", skipped, ("item", key, item), by="engine", note=note)
+
+
+def told_of(constellation: Constellation, group: str) -> list[Item]:
+    """Return the items of a group whose child ended because its device is off, in the order of the list."""
+    family = constellation.specs[group].family or group
+    found = []
+    for child in constellation.children.get(group, {}):
+        record = constellation.tasks.get(child)
+        if record is not None and record.state is TaskState.SKIPPED and record.reason is Reason.DEVICE_AWAY:
+            found.append(constellation.items[f"{family}/{constellation.specs[child].key}"])
+    return found
+
+
+def row(fleet: Fleet, item: Item) -> str:
+    """Return, as canonical text, what a later task gets of a device that is off."""
+    device = fleet.devices.get(item.key)
+    at = datetime.fromtimestamp(item.off_since_ms / 1000, UTC)
+    return canonical(
+        {
+            "device": device.name if device is not None else item.key,
+            "off": True,
+            "off_since": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "os": device.os if device is not None else "",
+            "why": f"off since {at.day} {at:%B %Y, %H:%M} UTC",
+        }
+    )
+
+
+def since_words(since_ms: int, now_ms: int) -> str:
+    """Return `since 09:14 UTC`, `since Tuesday` or `since 3 November`, whichever is enough."""
+    since, now = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (since_ms, now_ms))
+    if since.date() == now.date():
+        return f"since {since:%H:%M} UTC"
+    if now_ms - since_ms < _WEEK_MS:
+        return f"since {since:%A}"
+    return f"since {since.day} {since:%B}" + (f" {since.year}" if since.year != now.year else "")

@@ -1,0 +1,69 @@
+"""Where a ready task stands among those that want the same devices. Reads the shard and changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from starloom.core.placement.selection import capable
+from starloom.core.state.model import Constellation, Demand, Shard
+from starloom.core.state.queues.fair_share import owner_key, usual_key
+
+NAMED_MOST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """`tasks` go before it, most of them of the constellations named in `plans`, which are other ones than its own.
+
+    `running` names those that hold the slots it waits for; `used` has slots taken and slots in all, by device.
+    """
+
+    tasks: int
+    plans: list[str]
+    running: list[str]
+    used: dict[str, tuple[int, int]]
+
+
+def position(shard: Shard, name: str, task: str) -> Position | None:
+    """Return where a task stands; None if it waits in no queue or nothing can take it."""
+    key = shard.queued.get((name, task))
+    demand = shard.demands.get(key) if key is not None else None
+    if demand is None:
+        return None
+    constellation, fleet = shard.constellations[name], shard.fleet
+    slots = {device: count for device, count, _sparing, _idle in capable(fleet, demand)}
+    if not slots:
+        return None
+    before = _before(shard, constellation, task, demand, set(slots))
+    running = Counter(held[0] for device in slots for held in fleet.holders.get(device, ()))
+    return Position(
+        tasks=before.total(),
+        plans=_named(shard, before, name),
+        running=_named(shard, running, name),
+        used={device: (fleet.used.get(device, 0), count) for device, count in slots.items()},
+    )
+
+
+def _before(shard: Shard, mine: Constellation, task: str, demand: Demand, devices: set[str]) -> Counter[str]:
+    """Count, by constellation, the ready tasks that go before one."""
+    found: Counter[str] = Counter()
+    own = next((entry for entry in demand.lines.get(mine.name, ()) if entry[2] == task), None)
+    if own is not None:
+        found[mine.name] = sum(entry < own for entry in demand.lines[mine.name])
+    key, turn = usual_key(mine), owner_key(shard, demand.owner)
+    for other in shard.demands.values():
+        if other is not demand and devices.isdisjoint(item[0] for item in capable(shard.fleet, other)):
+            continue
+        theirs = other.owner != demand.owner
+        if theirs and owner_key(shard, other.owner) > turn:
+            continue
+        for name, line in other.lines.items():
+            known = shard.constellations.get(name)
+            if known is not None and known is not mine and (theirs or usual_key(known) < key):
+                found[name] += min(len(line), known.ready)
+    return found
+
+
+def _named(shard: Shard, counted: Counter[str], name: str) -> list[str]:
+    return [shard.constellations[other].head.name for other, _ in counted.most_common() if other != name][:NAMED_MOST]

@@ -1,0 +1,81 @@
+"""Groups over devices after a hub has ended: its devices are waited for before the list is made.
+
+Owns which devices are expected back, how long a group waits for them (`Settings.return_ms`: an agent's first tries to
+connect take less), and when it goes on. A device that was off before the hub ended is not waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.placement.selection import selects
+from starloom.core.state.effects import ArmTimer
+from starloom.core.state.inputs import TimerFired
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.work import Work
+from starloom_protocol.entities import Device, Selector
+from starloom_protocol.vocabulary import DeviceLink, GroupState
+
+TIMER: Final = "devices_return"
+_NAMED_MOST: Final = 3
+
+
+def defer(work: Work, constellation: Constellation, root: str, selector: Selector) -> bool:
+    """Let a family's root wait for fitting devices that are expected back; False where there are none."""
+    record = constellation.groups[root]
+    away = _expected(work.shard.fleet, selector, work.at_ms)
+    if not away or record.state is not GroupState.WAITING:
+        return False
+    until_ms = max(device.expected_until_ms for device in away)
+    work.order(_timer(constellation, root, until_ms))
+    if record.until_ms != until_ms:
+        waits = replace(record, until_ms=until_ms)
+        work.emit(constellation, "group_waits", root, [("group", root, waits)], by="engine", note=_note(away))
+    return True
+
+
+def came_back(work: Work) -> None:
+    """Look again at every group that waits for devices: one of them is connected."""
+    for name in work.shard.live:
+        constellation = work.shard.constellations[name]
+        for group in constellation.returning:
+            work.shard.touched[(name, group)] = None
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """Make the list of whoever is there by now."""
+    constellation = work.shard.constellations.get(item.constellation)
+    if constellation is None or item.entity not in constellation.returning:
+        work.ignore("the timer is stale")
+        return
+    work.shard.touched[(constellation.name, item.entity)] = None
+
+
+def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
+    """Yield a timer for each group that waits for devices."""
+    for group in constellation.returning:
+        yield _timer(constellation, group, constellation.groups[group].until_ms)
+
+
+def _expected(fleet: Fleet, selector: Selector, now_ms: int) -> list[Device]:
+    return [
+        device
+        for device in fleet.devices.values()
+        if device.expected_until_ms > now_ms
+        and device.link is DeviceLink.OFFLINE
+        and not device.revoked
+        and selects(selector, device, fleet.tools.get(device.id, {}))
+    ]
+
+
+def _timer(constellation: Constellation, group: str, due_ms: int) -> ArmTimer:
+    return ArmTimer(constellation=constellation.name, due_ms=due_ms, entity=group, kind=TIMER)
+
+
+def _note(away: list[Device]) -> str:
+    names = sorted(device.name for device in away)
+    more = f" and {len(names) - _NAMED_MOST} more" if len(names) > _NAMED_MOST else ""
+    return f"waits for {', '.join(names[:_NAMED_MOST])}{more} to connect again, as the hub has just started"

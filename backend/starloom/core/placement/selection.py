@@ -1,0 +1,395 @@
+"""Which device takes a ready task: feasible, rank, pick - each a pure function; a device or a reason.
+
+Ready tasks wait in queues by demand (same tool, same selector). A task that becomes ready asks the free devices
+of its demand; a slot that becomes free lets the queues be asked again, in the order of `fair_share`. Nothing scans a
+graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+import msgspec
+
+from starloom.core.placement import disk_room
+from starloom.core.placement.battery import spared
+from starloom.core.placement.health import is_fault
+from starloom.core.state.model import Constellation, Demand, Fleet, Shard
+from starloom.core.state.queues import fair_share
+from starloom.core.state.queues.ready import ANY, enqueue, queueable
+from starloom.core.state.queues.secret_needs import Needs, needs_of, withheld
+from starloom_protocol.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
+from starloom_protocol.fleet_records import Health
+from starloom_protocol.vocabulary import (
+    CODES,
+    REPEATABLE,
+    AttemptEnd,
+    CodeClass,
+    ConstellationState,
+    DeviceLink,
+    Reason,
+    Repeatability,
+)
+
+_NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.DEVICE_ASIDE, Reason.MISSING_SECRET, Reason.MISSING_GRANT)
+"""What may stand between a task and a device, from the least on; what is not among it is that it cannot do it."""
+
+_ACTIVE = ConstellationState.ACTIVE
+_WHOLE = 1000
+"""The load of a device whose every slot is taken; one whose owner is to be spared ranks behind all loads."""
+_FAILED, _SILENT = 1, 2
+"""How a device is avoided for a task: one that said that it failed answers at least, one that was lost may not."""
+_Ranked = tuple[int, int, int, int, int]
+"""Avoided, trust, less its inputs there, load, place among the feasible, which are in order of name."""
+_BY_LOAD: _Ranked = (0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One device looked at for a task: fits or not, and the reason in words."""
+
+    device: str
+    fits: bool
+    reason: Reason | None
+    words: str
+
+
+class Choice(msgspec.Struct, frozen=True, gc=False):
+    """The device picked, up to two others that would have done, and the sentence of why."""
+
+    device: str
+    others: list[str]
+    why: str
+    repeatability: Repeatability
+
+
+def selects(selector: Selector, device: Device, tools: Mapping[str, ToolOffer]) -> bool:
+    """Whether a device meets a selector, apart from being there and free; a tool counts if it can be used now."""
+    if selector.id is not None and device.id != selector.id:
+        return False
+    if selector.name is not None and device.name != selector.name:
+        return False
+    if selector.os is not None and device.os != selector.os:
+        return False
+    if any(label not in device.labels for label in selector.labels):
+        return False
+    if any(tool not in tools or tools[tool].unavailable is not None for tool in selector.tools):
+        return False
+    return not selector.any or any(selects(part, device, tools) for part in selector.any)
+
+
+def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None = None) -> Candidate:
+    """Say whether a device could do this work at all, now or once it is back or free; `needs` are its secrets."""
+    offered = fleet.tools.get(device.id, {})
+    if device.revoked:
+        return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, "was revoked")
+    if not selects(selector, device, offered):
+        return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, "is not what the plan asks for")
+    offer = offered.get(tool)
+    if offer is None:
+        return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, f"does not offer {tool}")
+    # A grant that is missing makes a tool unavailable too: the way out is the line to type, so it is said first.
+    if offer.grant is not None and offer.grant not in fleet.offers[device.id].grants:
+        words = offer.unavailable or f"{offer.grant} is not granted; on the device: starloom-agent grant {offer.grant}"
+        return Candidate(device.id, False, Reason.MISSING_GRANT, words)
+    if offer.unavailable is not None:
+        return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, f"cannot do {tool} now: {offer.unavailable}")
+    if needs is not None:
+        missing = withheld(needs, device, tool)
+        if missing is not None:
+            return Candidate(device.id, False, *missing)
+    if device.link is not DeviceLink.ONLINE:
+        word = "is asleep" if device.link is DeviceLink.SUSPENDED else "is off or out of reach"
+        return Candidate(device.id, False, Reason.DEVICE_AWAY, word)
+    if device.draining:
+        why = f": {device.drain_reason}" if device.drain_reason else ""
+        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is being drained{why}")
+    if disk_room.is_full(device):
+        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"{disk_room.words(device)}: free some space there")
+    if device.quarantined and not (device.probing and offer.repeatability in REPEATABLE):
+        why = f": {device.aside}" if device.aside else " after faults"
+        return Candidate(device.id, False, Reason.DEVICE_ASIDE, f"is set aside{why}")
+    slots = fleet.offers[device.id].slots
+    if fleet.used.get(device.id, 0) >= slots:
+        return Candidate(device.id, False, Reason.BUSY, f"is busy ({slots} of {slots} slots)")
+    return Candidate(device.id, True, None, "fits")
+
+
+def nearest(reasons: Collection[Reason | None]) -> Reason | None:
+    """Return what stands between a task and the device nearest to taking it; None if one is free."""
+    return next((reason for reason in _NEAREST if reason in reasons), Reason.NO_CAPABLE_DEVICE)
+
+
+def able(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[str]:
+    """Return the devices that could do this work when free; demonstration devices only where no real one can."""
+    tools = fleet.tools
+    fits = [
+        device
+        for device in fleet.devices.values()
+        # Most of a large fleet may not offer it, and that is quickly seen.
+        if tool in tools.get(device.id, ())
+        and judge(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
+    ]
+    real = [device for device in fits if not device.demo]
+    return [device.id for device in (fits if selector != ANY or not real else real)]
+
+
+def elsewhere(shard: Shard, constellation: Constellation, spec: TaskSpec, device: str) -> list[str]:
+    """Return the other devices that could do a task when free."""
+    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    return [found for found in able(shard.fleet, spec.tool or "", spec.device or ANY, needs) if found != device]
+
+
+def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool, int]]:
+    """Return the devices that could take this demand when free (see `Demand`), cached until the fleet changes."""
+    needs = demand.needs
+    # Both only rise, so their sum says whether either has.
+    revision = fleet.revision if needs is None else fleet.revision + needs.access.secrets_revision
+    if demand.revision != revision:
+        found = [fleet.devices[device] for device in able(fleet, demand.tool, demand.selector, needs)]
+        found.sort(key=lambda device: (device.name, device.id))
+        demand.feasible = []
+        for place, device in enumerate(found):
+            sparing = bool(device.condition) and spared(device)
+            idle = place + (_WHOLE * len(found) if sparing else 0)
+            demand.feasible.append((device.id, fleet.offers[device.id].slots, sparing, idle))
+        demand.revision = revision
+        demand.full_at = -1
+    return demand.feasible
+
+
+def avoided(constellation: Constellation, task: str, record: TaskRecord) -> dict[str, int]:
+    """Return devices that failed this task in this round for a reason of theirs, with how the last time was."""
+    devices: dict[str, int] = {}
+    for number in range(record.attempt, 0, -1):
+        attempt = constellation.attempts.get(f"{task}/{number}")
+        if attempt is None or attempt.round != record.round:
+            break
+        if attempt.end is AttemptEnd.LOST:
+            devices.setdefault(attempt.device, _SILENT)
+        elif attempt.code is not None and CODES[attempt.code].code_class is CodeClass.DEVICE:
+            devices.setdefault(attempt.device, _FAILED)
+    return devices
+
+
+def pick(
+    shard: Shard, constellation: Constellation, spec: TaskSpec, record: TaskRecord, demand: Demand
+) -> Choice | None:
+    """Choose among the free capable devices; None where none is free.
+
+    Ranked by: not one that failed this task before and least one that was silent over it, how reliable it is (one that
+    is probed first), not at its owner's cost, where its inputs lie, least loaded, name.
+    """
+    fleet = shard.fleet
+    known = capable(fleet, demand)
+    doubted, used = fleet.health, fleet.used
+    if not (record.attempt or spec.inputs or doubted):
+        return _least_busy(fleet, known, spec, demand)
+    avoid = avoided(constellation, spec.id, record)
+    inputs_on: dict[str, int] = {}
+    for item in spec.inputs:
+        source = constellation.last_attempt(item.source)
+        if source is not None:
+            inputs_on[source.device] = inputs_on.get(source.device, 0) + 1
+    best: list[_Ranked] = []
+    for place, (device, slots, sparing, _idle) in enumerate(known):
+        busy = used.get(device, 0)
+        if busy >= slots:
+            continue
+        load = busy * _WHOLE // slots
+        trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
+        if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
+            continue
+        best.append((avoid.get(device, 0), trust, -inputs_on.get(device, 0), load, place))
+    if not best:
+        return None
+    best.sort()
+    chosen = best[0]
+    if chosen[0] and any(item[0] not in avoid for item in known):
+        return None
+    device = known[chosen[4]][0]
+    others = [known[item[4]][0] for item in best[1:3]]
+    repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
+    return Choice(device, others, _why(chosen, len(best), demand.selector), repeatability)
+
+
+def _may_probe(
+    fleet: Fleet, constellation: Constellation, device: str, spec: TaskSpec, record: TaskRecord, demand: Demand
+) -> bool:
+    """Whether a task may show if a device works again: it may be repeated, and is not what the device broke over."""
+    if (spec.repeatability or fleet.tools[device][demand.tool].repeatability) not in REPEATABLE:
+        return False
+    for number in range(record.attempt, 0, -1):
+        attempt = constellation.attempts.get(f"{spec.id}/{number}")
+        if attempt is None or attempt.round != record.round:
+            return True
+        if attempt.device == device and is_fault(attempt):
+            return False
+    return True
+
+
+def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: TaskSpec, demand: Demand) -> Choice | None:
+    """Choose where only owners, loads and names tell devices apart: as `pick` does, by one number a device."""
+    used, count = fleet.used.get, len(known)
+    best = [
+        busy * _WHOLE // slots * count + idle
+        for device, slots, _sparing, idle in known
+        if (busy := used(device, 0)) < slots
+    ]
+    if not best:
+        return None
+    best.sort()
+    device = known[best[0] % count][0]
+    others = [known[item % count][0] for item in best[1:3]]
+    repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
+    return Choice(device, others, _why(_BY_LOAD, len(best), demand.selector), repeatability)
+
+
+def _trust(health: Health | None) -> int:
+    """Return where a device ranks by its faults: one that is probed first, one that is suspect last."""
+    if health is None or health.state == "ok":
+        return 0
+    return -2 if health.state == "quarantined" else 2
+
+
+def _why(chosen: _Ranked, free: int, selector: Selector) -> str:
+    if chosen[1] < 0:
+        return "it was set aside and is tried again"
+    if selector.name is not None or selector.id is not None:
+        return "the plan names it"
+    if free == 1:
+        return "it is the only free device that can"
+    if chosen[2]:
+        return "its inputs are there"
+    return "it is the least busy that can"
+
+
+def full(constellation: Constellation, spec: TaskSpec) -> bool:
+    """Whether the group of a child runs as many at once as it may."""
+    if spec.group is None:
+        return False
+    for_each = constellation.specs[spec.group].for_each
+    if for_each is None or not for_each.max_parallel:
+        return False
+    return constellation.tally[spec.group].held_slots >= for_each.max_parallel
+
+
+def _any_free(fleet: Fleet, demand: Demand) -> bool:
+    known = capable(fleet, demand)
+    if demand.full_at == fleet.freed:
+        return False
+    used = fleet.used
+    for device, slots, _sparing, _idle in known:
+        if used.get(device, 0) < slots:
+            return True
+    demand.full_at = fleet.freed
+    return False
+
+
+def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
+    """Take the next task that can be placed now out of its queue, with its device; None if there is none."""
+    if not shard.queued:
+        return None
+    by_owner = _open_demands(shard)
+    owners = (
+        list(by_owner) if len(by_owner) < 2 else sorted(by_owner, key=lambda owner: fair_share.owner_key(shard, owner))
+    )
+    for owner in owners:
+        demands = by_owner[owner]
+        if len(demands) == 1 and (alone := fair_share.alone(shard, demands[0])) is not None:
+            found = _placeable(shard, alone, demands)
+            if found is not None:
+                fair_share.served(shard, alone)
+                return found
+            continue
+        turns = fair_share.Turns(shard, owner, demands)
+        found = None
+        while found is None and (turn := turns.next()) is not None:
+            found = _placeable(shard, *turn)
+        turns.close()
+        if found is not None:
+            turns.served(found[0])
+            return found
+    return None
+
+
+def _open_demands(shard: Shard) -> dict[str, list[Demand]]:
+    """Return the demands that a free device could take, by owner; those in which nothing waits are dropped."""
+    found: dict[str, list[Demand]] = {}
+    for key, demand in list(shard.demands.items()):
+        if not demand.lines:
+            del shard.demands[key]
+        elif _any_free(shard.fleet, demand):
+            found.setdefault(demand.owner, []).append(demand)
+    return found
+
+
+def _placeable(
+    shard: Shard, constellation: Constellation, demands: list[Demand]
+) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
+    """Take a constellation's next task that can be placed out of these demands, the one of the highest rank first."""
+    name = constellation.name
+    if len(demands) > 1:
+        for demand in demands:
+            _prune_head(shard, demand, name)
+        demands = sorted((one for one in demands if name in one.lines), key=lambda one: one.lines[name][0])
+    for demand in demands:
+        found = _from_line(shard, constellation, demand, demand.lines[name])
+        if not demand.lines[name]:
+            fair_share.leave(shard, demand, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _prune_head(shard: Shard, demand: Demand, name: str) -> None:
+    line = demand.lines[name]
+    while line and shard.queued.get((name, line[0][2])) != demand.key:
+        heappop(line)
+    if not line:
+        fair_share.leave(shard, demand, name)
+
+
+def _from_line(
+    shard: Shard, constellation: Constellation, demand: Demand, line: list[tuple[int, int, str]]
+) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
+    queued, name = shard.queued, constellation.name
+    set_aside = []
+    found = None
+    while line:
+        entry = heappop(line)
+        task = entry[2]
+        at = name, task
+        if queued.get(at) != demand.key:
+            continue
+        record, spec = constellation.tasks[task], constellation.specs[task]
+        if constellation.head.state is not _ACTIVE:
+            # Kept out of the queue until the constellation is active again (`requeue`).
+            del queued[at]
+            continue
+        if spec.group is not None and full(constellation, spec):
+            del queued[at]
+            constellation.parked.setdefault(spec.group or "", {})[task] = None
+            continue
+        choice = pick(shard, constellation, spec, record, demand)
+        if choice is None:
+            set_aside.append(entry)
+            continue
+        del queued[at]
+        found = constellation, spec, record, choice
+        break
+    for entry in set_aside:
+        heappush(line, entry)
+    return found
+
+
+def requeue(shard: Shard, constellation: Constellation, task: str) -> None:
+    """Put a ready task back into its queue: its constellation is active again, or its group has room."""
+    record = constellation.tasks.get(task)
+    if record is None or not queueable(record):
+        return
+    if (constellation.name, task) in shard.queued:
+        return
+    enqueue(shard, constellation, constellation.specs[task])

@@ -1,0 +1,128 @@
+"""Ready tasks that nobody can take: when a person should know, and when that is over.
+
+Waiting for a busy device is normal and says nothing. No capable device or a missing grant asks for attention at once;
+a device that is away is waited for until `schedule_to_start_s` has passed.
+"""
+
+from __future__ import annotations
+
+from starloom.core.placement import off_devices
+from starloom.core.placement.selection import judge, nearest
+from starloom.core.state.effects import ArmTimer
+from starloom.core.state.model import Constellation
+from starloom.core.state.queues.ready import ANY, demand_key, queueable
+from starloom.core.state.queues.secret_needs import missing, needs_of, set_line
+from starloom.core.state.work import Work, attend, unattend
+from starloom_protocol.entities import TaskRecord, TaskSpec
+from starloom_protocol.vocabulary import Attention, ConstellationState, DeviceLink, Reason, TaskState
+
+# A browser tab sleeps until a person opens it, so that person is told.
+TAB_OS = "browser"
+_ABOUT_DEVICES = (Attention.NO_CAPABLE_DEVICE, Attention.WAITS_LONG, Attention.MISSING_GRANT, Attention.MISSING_SECRET)
+
+
+def watch(work: Work) -> None:
+    """Look at tasks that joined a queue in this step and found no device in it: a timer each, perhaps attention."""
+    shard = work.shard
+    judged: dict[tuple[str, tuple[str, bytes]], None] = {}
+    for name, task in shard.queued_now:
+        constellation = shard.constellations.get(name)
+        record = constellation.tasks.get(task) if constellation else None
+        if constellation is None or record is None or not queueable(record):
+            continue
+        spec = constellation.specs[task]
+        work.order(too_long(constellation, spec, record, record.since_ms))
+        off = off_devices.due(constellation, shard.fleet, spec, record, work.at_ms)
+        if off is not None:
+            work.order(off)
+        key = (name, demand_key(spec))
+        if key not in judged and constellation.head.state is ConstellationState.ACTIVE:
+            judged[key] = None
+            _attend(work, constellation, spec)
+    shard.queued_now.clear()
+
+
+def _attend(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
+    reason = best_reason(work, constellation, spec)
+    if reason is Reason.NO_CAPABLE_DEVICE:
+        note = f"{spec.id} needs {spec.tool}, which no device that fits it offers"
+        attend(work, constellation, Attention.NO_CAPABLE_DEVICE, note=note)
+    elif reason is Reason.MISSING_GRANT:
+        note = f"{spec.id} needs {spec.tool}, which no device that fits it is allowed to do"
+        attend(work, constellation, Attention.MISSING_GRANT, note=note)
+    elif reason is Reason.MISSING_SECRET:
+        names = missing(needs_of(work.shard.access, spec, constellation.head.recipe))
+        lines = ", ".join(set_line(name) for name in names)
+        attend(work, constellation, Attention.MISSING_SECRET, note=f"{spec.id} needs a secret that is not set: {lines}")
+
+
+def best_reason(work: Work, constellation: Constellation, spec: TaskSpec) -> Reason | None:
+    """Return what stands between a task and the device nearest to taking it; None if one is free."""
+    selector = spec.device or ANY
+    fleet = work.shard.fleet
+    needs = needs_of(work.shard.access, spec, constellation.head.recipe)
+    return nearest({judge(fleet, device, spec.tool or "", selector, needs).reason for device in fleet.devices.values()})
+
+
+def too_long(constellation: Constellation, spec: TaskSpec, record: TaskRecord, from_ms: int) -> ArmTimer:
+    """Return the timer of `schedule_to_start_s`."""
+    return ArmTimer(
+        attempt=record.attempt,
+        constellation=constellation.name,
+        due_ms=from_ms + spec.timeouts.schedule_to_start_s * 1000,
+        entity=spec.id,
+        kind="waits_long",
+        round=record.round,
+    )
+
+
+def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
+    """A task was ready for `schedule_to_start_s`: attention, unless the time stood still."""
+    if record.state is not TaskState.READY:
+        work.ignore("the timer is stale")
+        return
+    paused = constellation.head.state is not ConstellationState.ACTIVE
+    nearest = best_reason(work, constellation, spec)
+    if paused or record.reason is not None or nearest in (None, Reason.BUSY) or _asleep(work, spec):
+        work.order(too_long(constellation, spec, record, work.at_ms))
+        return
+    attend(work, constellation, Attention.WAITS_LONG, note=f"{spec.id} has waited for its device longer than it may")
+
+
+def _asleep(work: Work, spec: TaskSpec) -> bool:
+    """Whether a device that could do it sleeps: the time that a task may wait stands still meanwhile."""
+    fleet, selector = work.shard.fleet, spec.device or ANY
+    return any(
+        device.link is DeviceLink.SUSPENDED
+        and device.os != TAB_OS
+        and judge(fleet, device, spec.tool or "", selector).reason is Reason.DEVICE_AWAY
+        for device in fleet.devices.values()
+    )
+
+
+def granted(work: Work, constellation: Constellation) -> None:
+    """A task was leased: attention about devices ends once no task of this constellation waits for one."""
+    attention = constellation.head.attention
+    if not attention or not any(reason in attention for reason in _ABOUT_DEVICES):
+        return
+    waits = any(
+        record.state is TaskState.READY
+        and record.reason in (None, Reason.MISSING_GRANT)
+        and constellation.specs[task].tool is not None
+        for task, record in constellation.tasks.items()
+    )
+    if not waits:
+        for reason in _ABOUT_DEVICES:
+            unattend(work, constellation, reason)
+
+
+def secrets_set(work: Work) -> None:
+    """A secret was set: where nothing waits for one any more, nobody needs to be asked for it."""
+    for name in list(work.shard.live):
+        constellation = work.shard.constellations[name]
+        if Attention.MISSING_SECRET not in constellation.head.attention:
+            continue
+        recipe = constellation.head.recipe
+        specs = (constellation.specs[task] for task, record in constellation.tasks.items() if queueable(record))
+        if not any(missing(needs_of(work.shard.access, spec, recipe)) for spec in specs):
+            unattend(work, constellation, Attention.MISSING_SECRET)

@@ -1,0 +1,86 @@
+"""Drafts: while a person has one open, nobody else edits the tasks that it names.
+
+A draft is renewed by whoever shows it and ends by itself: an expired one holds back nothing. The edit of its own
+author closes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starloom.core.state.inputs import DraftClosed, DraftOpened
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Refusal, Work, fault
+from starloom_protocol.authors import name_of
+from starloom_protocol.entities import Draft, Fault
+from starloom_protocol.vocabulary import Code
+
+DRAFT_MOST_S = 120
+DRAFTS_MOST = 100
+
+
+def on_opened(work: Work, item: DraftOpened) -> None:
+    """A person begins to edit, or still does: the newest word of each person counts."""
+    constellation = _live(work, item.constellation)
+    unknown = [task for task in item.tasks if task not in constellation.specs]
+    if unknown:
+        raise Refusal(*(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "tasks") for task in unknown))
+    if not 1 <= item.ttl_s <= DRAFT_MOST_S:
+        raise Refusal(fault(Code.BAD_REQUEST, f"a draft lasts 1 to {DRAFT_MOST_S} s and is renewed", "ttl_s"))
+    for name, other in list(constellation.drafts.items()):
+        if other.expires_ms <= work.at_ms and name != work.by:
+            work.emit(constellation, "draft_closed", name, [("draft", name, None)], by="engine")
+    if work.by not in constellation.drafts and len(constellation.drafts) >= DRAFTS_MOST:
+        raise Refusal(fault(Code.CONFLICT, f"{DRAFTS_MOST} people edit this already"))
+    known = constellation.drafts.get(work.by)
+    draft = Draft(
+        by=work.by,
+        expires_ms=work.at_ms + item.ttl_s * 1000,
+        opened_ms=known.opened_ms if known is not None and known.expires_ms > work.at_ms else work.at_ms,
+        tasks=sorted(dict.fromkeys(item.tasks)),
+    )
+    work.emit(constellation, "draft_opened", work.by, [("draft", work.by, draft)])
+    work.answer({"expires_ms": draft.expires_ms, "tasks": draft.tasks})
+
+
+def on_closed(work: Work, item: DraftClosed) -> None:
+    """A person has applied or left a draft; one that is closed already is fine."""
+    constellation = work.shard.constellations.get(item.constellation)
+    if constellation is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    close(work, constellation, work.by)
+    work.answer({"closed": True})
+
+
+def close(work: Work, constellation: Constellation, by: str) -> None:
+    """Close the draft of one person, if there is one."""
+    if by in constellation.drafts:
+        work.emit(constellation, "draft_closed", by, [("draft", by, None)])
+
+
+def _live(work: Work, name: str) -> Constellation:
+    constellation = work.shard.constellations.get(name)
+    if constellation is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {name}"))
+    if name not in work.shard.live:
+        state = constellation.head.state
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the constellation is {state}: there is nothing to edit"))
+    return constellation
+
+
+def held_back(constellation: Constellation, author: str, tasks: Iterable[str], now_ms: int) -> list[Fault]:
+    """Return a fault for each of the tasks that someone else is editing; a group stands for what is in it."""
+    named: dict[str, str] = {}
+    for draft in constellation.drafts.values():
+        if draft.by != author and draft.expires_ms > now_ms:
+            for task in draft.tasks:
+                named.setdefault(task, draft.by)
+    if not named:
+        return []
+    found = []
+    for task in dict.fromkeys(tasks):
+        spec = constellation.specs.get(task)
+        by = named.get(task) or (named.get(spec.group) if spec is not None and spec.group else None)
+        if by is not None:
+            found.append(fault(Code.PERSON_EDITING, f"{task} is being edited by {name_of(by)}", task))
+    return found

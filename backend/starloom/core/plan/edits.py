@@ -1,0 +1,572 @@
+"""Structure edits: one atomic batch takes version n to n+1, or is rejected whole with every reason.
+
+A batch is judged against `base_version`: what it updates, removes or adds an edge into must not have changed since
+and must not have started. Graph rules (cycle, limits) are judged on the graph as it is. Rules and expansions edit
+at the current version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.plan.drafts import close, held_back
+from starloom.core.plan.flows import flow_faults
+from starloom.core.plan.groups import data_edges
+from starloom.core.rights.authorship import check_edit
+from starloom.core.run.late_facts import ask
+from starloom.core.state.idempotency import made_before, note_made
+from starloom.core.state.inputs import EditProposed
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.gates import ITEMS
+from starloom.core.state.tasks.graph import find_cycle, raise_ranks
+from starloom.core.state.tasks.supersession import ended_badly
+from starloom.core.state.work import Put, Refusal, Work, change_task, close_question, fault, moved
+from starloom_protocol.edits import (
+    AddDependency,
+    AddTask,
+    DropItems,
+    EditOperation,
+    Expand,
+    Reassign,
+    RemoveDependency,
+    RemoveTask,
+    SetPolicy,
+    Supersede,
+    UpdateDependency,
+    UpdateTask,
+)
+from starloom_protocol.entities import (
+    Dependency,
+    Fault,
+    GroupRecord,
+    Policy,
+    TaskRecord,
+    TaskSpec,
+    Version,
+    dependency_id,
+)
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import (
+    FINAL_TASK_STATES,
+    Code,
+    ConstellationState,
+    Gate,
+    GroupState,
+    TaskState,
+)
+
+_FIELD_TYPES: dict[str, Any] = {
+    field.encode_name: field.type
+    for field in msgspec.structs.fields(TaskSpec)
+    if field.encode_name not in ("id", "group", "key", "family", "changed_in", "superseded_by")
+}
+
+
+class Draft:
+    """A batch being built over a constellation: what it would put, and every fault found on the way."""
+
+    def __init__(self, work: Work, constellation: Constellation, base_version: int | None, author: str) -> None:
+        self.work = work
+        self.author = author
+        self.constellation = constellation
+        self.base = base_version if base_version is not None else constellation.head.version
+        self.number = constellation.head.version + 1
+        self.specs: dict[str, TaskSpec | None] = {}
+        self.deps: dict[str, Dependency | None] = {}
+        self.policy: Policy | None = None
+        self.added: dict[str, None] = {}
+        self.changed: dict[str, None] = {}
+        self.removed: dict[str, None] = {}
+        self.items: list[str] = []
+        self.faults: list[Fault] = []
+        self.notes: list[str] = []
+
+    def spec(self, task: str) -> TaskSpec | None:
+        return self.specs[task] if task in self.specs else self.constellation.specs.get(task)
+
+    def dep(self, key: str) -> Dependency | None:
+        return self.deps[key] if key in self.deps else self.constellation.deps.get(key)
+
+    def refuse(self, code: Code, reason: str, place: str, hint: str = "") -> None:
+        self.faults.append(fault(code, reason, place, hint))
+
+    def editable(self, task: str, place: str) -> TaskSpec | None:
+        """Return a task's spec if this batch may change it, else note why not."""
+        spec = self.spec(task)
+        if spec is None:
+            gone = task in self.constellation.specs or task in self.removed
+            self.refuse(Code.UNKNOWN_TASK, f"{task} {'was removed' if gone else 'does not exist'}", place)
+            return None
+        if task in self.added:
+            return spec
+        if spec.changed_in > self.base and task not in self.changed:
+            reason = f"{task} was changed in version {spec.changed_in}, after version {self.base}"
+            self.refuse(Code.EDIT_CONFLICT, reason, place)
+            return None
+        if started(self.constellation, task):
+            self.refuse(Code.TASK_STARTED, *self._stands(task, place))
+            return None
+        return spec
+
+    def _stands(self, task: str, place: str) -> tuple[str, str, str]:
+        """Return where a started task stands, as reason, place and the way out."""
+        if task in self.constellation.groups:
+            state = self.constellation.groups[task].state
+            return f"{task} is {state}: its list is made", place, "Edit its items that have not started."
+        stands = self.constellation.tasks[task].state
+        if stands in FINAL_TASK_STATES:
+            return f"{task} is {stands}", place, "Retry it to run it again, or add a task that comes after it."
+        if stands is TaskState.UNKNOWN:
+            return f"{task} may have happened", place, "Mark it or retry it first."
+        if stands is TaskState.CANCELLING:
+            return f"{task} is being stopped", place, "Wait until it has stopped."
+        return f"{task} has started", place, ""
+
+    def put_spec(self, spec: TaskSpec) -> None:
+        self.specs[spec.id] = replace(spec, changed_in=self.number)
+        if spec.id not in self.added:
+            self.changed[spec.id] = None
+
+    def put_dep(self, dependency: Dependency) -> None:
+        self.deps[dependency_id(dependency)] = replace(dependency, changed_in=self.number)
+
+
+def started(constellation: Constellation, task: str) -> bool:
+    """Whether a task counts as started: not waiting, and not ready without an attempt in this round."""
+    group = constellation.groups.get(task)
+    if group is not None and constellation.specs[task].nested:
+        return any(started(constellation, name) for name in constellation.within(task))
+    if group is not None:
+        return group.state is not GroupState.WAITING
+    record = constellation.tasks.get(task)
+    if record is None or record.state is TaskState.WAITING:
+        return False
+    return record.state is not TaskState.READY or record.started > 0
+
+
+def apply_edit(
+    work: Work,
+    constellation: Constellation,
+    operations: list[EditOperation],
+    *,
+    author: str,
+    reason: str,
+    trigger: str,
+    base_version: int | None = None,
+    also: tuple[Put, ...] = (),
+    proposed: bool = False,
+) -> int:
+    """Apply a batch as one event and return the new version.
+
+    `proposed`: a person or a model wrote it now, so its pointers and arguments are held against what devices offer.
+
+    Raises:
+        Refusal: with every fault; nothing of the batch is applied then.
+    """
+    draft = Draft(work, constellation, base_version, author)
+    for position, operation in enumerate(operations):
+        word = type(operation).__struct_config__.tag
+        _OPERATIONS[type(operation)](draft, operation, f"operations[{position}].{word}")
+    _check_edges(draft)
+    if proposed and not draft.faults:
+        draft.faults.extend(flow_faults(work.shard.fleet, constellation, draft.specs, draft.deps, operations))
+    if constellation.drafts:
+        sources = [item.source for item in draft.deps.values() if item is not None]
+        named = [*draft.changed, *draft.removed, *sources]
+        draft.faults.extend(held_back(constellation, author, named, work.at_ms))
+    if draft.faults:
+        raise Refusal(*draft.faults)
+    note = "; ".join([reason, *draft.notes]) if draft.notes else reason
+    _commit(draft, operations, author=author, reason=note, trigger=trigger, also=also)
+    return draft.number
+
+
+def on_edit(work: Work, item: EditProposed) -> None:
+    """A person or the planner proposes an edit."""
+    constellation = work.shard.constellations.get(item.constellation)
+    if constellation is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
+    scope = f"edit/{constellation.name}"
+    made = made_before(work, item.caller, scope, item.idempotency)
+    if made is not None:
+        work.answer({"version": int(made)})
+        return
+    if constellation.name not in work.shard.live or constellation.head.state is ConstellationState.CANCELLING:
+        state = constellation.head.state
+        raise Refusal(
+            fault(Code.ILLEGAL_CONTROL, f"the constellation is {state}", "", "Fork it, or retry a task first.")
+        )
+    if item.base_version > constellation.head.version:
+        reason = f"version {item.base_version} does not exist; the newest is {constellation.head.version}"
+        raise Refusal(fault(Code.EDIT_CONFLICT, reason, "base_version"))
+    before, flows = dict(constellation.specs), dict(constellation.deps)
+    number = apply_edit(
+        work,
+        constellation,
+        item.operations,
+        author=work.by,
+        reason=item.reason,
+        trigger=item.trigger,
+        base_version=item.base_version,
+        proposed=True,
+    )
+    check_edit(work.shard.fleet, constellation, before, flows, item.operations, author=work.by, approves=item.approves)
+    note_made(work, item.caller, scope, item.idempotency, str(number))
+    close(work, constellation, work.by)
+    work.answer({"version": number})
+
+
+# -- operations
+
+
+def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
+    spec = operation.spec
+    if draft.spec(spec.id) is not None:
+        draft.refuse(Code.DUPLICATE_ID, f"a task {spec.id} exists", f"{place}.id")
+        return
+    family = spec.family
+    if spec.for_each is not None:
+        family = spec.for_each.same or spec.id
+        if spec.for_each.same is not None:
+            other = draft.spec(spec.for_each.same)
+            if other is None or other.for_each is None:
+                draft.refuse(Code.UNKNOWN_TASK, f"there is no group {spec.for_each.same}", f"{place}.for_each.same")
+                return
+            family = other.family or other.id
+    draft.added[spec.id] = None
+    draft.put_spec(replace(spec, family=family))
+    for edge in data_edges(spec, draft.number):
+        draft.put_dep(edge)
+
+
+def _remove_task(draft: Draft, operation: RemoveTask, place: str) -> None:
+    for task in (operation.id, *draft.constellation.within(operation.id)):
+        if draft.editable(task, place) is None:
+            return
+        draft.specs[task] = None
+        draft.removed[task] = None
+        for key in draft.constellation.incoming.get(task, {}):
+            draft.deps[key] = None
+
+
+def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
+    spec = draft.editable(operation.id, place)
+    if spec is None:
+        return
+    fields: dict[str, Any] = {}
+    for name, raw in operation.changes.items():
+        if name not in _FIELD_TYPES:
+            draft.refuse(Code.UNKNOWN_FIELD, f"a task has no field {name} that can be changed", f"{place}.{name}")
+            continue
+        try:
+            fields[name] = msgspec.json.decode(raw, type=_FIELD_TYPES[name])
+        except msgspec.ValidationError as error:
+            draft.refuse(Code.BAD_REQUEST, str(error), f"{place}.{name}")
+    changed = replace(spec, **fields)
+    if _same(changed) != _same(spec):
+        draft.refuse(Code.BAD_REQUEST, f"{spec.id} cannot join another list; add a new group", f"{place}.for_each")
+        return
+    if "inputs" in fields or "for_each" in fields:
+        for edge in data_edges(spec, draft.number):
+            draft.deps[dependency_id(edge)] = None
+        for edge in data_edges(changed, draft.number):
+            draft.put_dep(edge)
+    _put_on_device(draft, changed, f"{place}.device")
+
+
+def _same(spec: TaskSpec) -> str | None:
+    """Return what kind of list a task is made over: none of its own, its own, or that of a family."""
+    return None if spec.for_each is None else spec.for_each.same or ""
+
+
+def _reassign(draft: Draft, operation: Reassign, place: str) -> None:
+    spec = draft.editable(operation.id, place)
+    if spec is not None:
+        _put_on_device(draft, replace(spec, device=operation.device), f"{place}.device")
+
+
+def _put_on_device(draft: Draft, spec: TaskSpec, place: str) -> None:
+    """Put a spec whose device was set, where it may have one: as a plan is checked."""
+    if spec.device is not None and (spec.person is not None or spec.nested):
+        what = "a question to a person" if spec.person is not None else "a plan within the plan"
+        draft.refuse(Code.PLAN_INVALID, f"{what} has no device", place)
+        return
+    draft.put_spec(spec)
+
+
+def _touch_target(draft: Draft, target: str, place: str) -> bool:
+    spec = draft.editable(target, place)
+    if spec is None:
+        return False
+    draft.put_spec(spec)
+    return True
+
+
+def _add_dependency(draft: Draft, operation: AddDependency, place: str) -> None:
+    dependency = operation.dependency
+    if draft.spec(dependency.source) is None:
+        draft.refuse(Code.UNKNOWN_TASK, f"{dependency.source} does not exist", f"{place}.from")
+        return
+    if draft.dep(dependency_id(dependency)) is not None:
+        draft.refuse(Code.DUPLICATE_ID, f"{dependency_id(dependency)} exists", place)
+        return
+    for target in _reached(draft, dependency.target):
+        if _touch_target(draft, target, f"{place}.to"):
+            draft.put_dep(replace(dependency, target=target))
+
+
+def _reached(draft: Draft, target: str) -> list[str]:
+    """Return what a gate of `target` holds back: itself and, of a plan within the plan, all that is in it."""
+    spec = draft.spec(target)
+    if spec is None or not spec.nested:
+        return [target]
+    inside = dict.fromkeys(name for name in draft.constellation.within(target) if draft.spec(name) is not None)
+    for name in draft.added:
+        added = draft.spec(name)
+        if added is not None and (added.group == target or added.group in inside):
+            inside[name] = None
+    return [target, *inside]
+
+
+def _remove_dependency(draft: Draft, operation: RemoveDependency, place: str) -> None:
+    dependency = draft.dep(operation.id)
+    if dependency is None:
+        draft.refuse(Code.UNKNOWN_TASK, f"there is no dependency {operation.id}", place)
+        return
+    if dependency.changed_in > draft.base and operation.id not in draft.deps:
+        reason = f"{operation.id} was changed in version {dependency.changed_in}"
+        draft.refuse(Code.EDIT_CONFLICT, reason, place)
+        return
+    if dependency.input == ITEMS:
+        reason = f"{operation.id} is the list of {dependency.target}: change its for_each, or remove the group"
+        draft.refuse(Code.BAD_REQUEST, reason, place)
+        return
+    target = draft.editable(dependency.target, place)
+    if target is None:
+        return
+    if dependency.gate is Gate.DATA:
+        target = replace(target, inputs=[item for item in target.inputs if item.name != dependency.input])
+    draft.put_spec(target)
+    draft.deps[operation.id] = None
+    if target.nested:
+        for name in draft.constellation.within(target.id):
+            copy = dependency_id(replace(dependency, target=name))
+            if draft.dep(copy) is not None:
+                _remove_dependency(draft, RemoveDependency(id=copy), place)
+
+
+def _update_dependency(draft: Draft, operation: UpdateDependency, place: str) -> None:
+    before = len(draft.faults)
+    _remove_dependency(draft, RemoveDependency(id=operation.id), place)
+    if len(draft.faults) == before:
+        _add_dependency(draft, AddDependency(dependency=operation.dependency), place)
+
+
+def _expand(draft: Draft, operation: Expand, place: str) -> None:
+    """Expansion happens by itself once the list is known; asking for it again is harmless."""
+    spec = draft.spec(operation.id)
+    if spec is None or spec.for_each is None:
+        draft.refuse(Code.UNKNOWN_TASK, f"there is no group {operation.id}", place)
+        return
+    draft.work.shard.touched[(draft.constellation.name, operation.id)] = None
+
+
+def _drop_items(draft: Draft, operation: DropItems, place: str) -> None:
+    constellation = draft.constellation
+    spec = draft.spec(operation.of)
+    if spec is None or spec.for_each is None:
+        draft.refuse(Code.UNKNOWN_TASK, f"there is no group {operation.of}", f"{place}.of")
+        return
+    keys = parse(operation.keys)
+    if not isinstance(keys, list):
+        draft.refuse(Code.NOT_A_LIST, "keys must be a list of keys or positions", f"{place}.keys")
+        return
+    members = list(constellation.families.get(spec.family or spec.id, {}))
+    kept: list[str] = []
+    for key in dict.fromkeys(str(key) for key in keys):
+        children = [f"{member}.{key}" for member in members if f"{member}.{key}" in constellation.tasks]
+        if not children:
+            kept.append(f"{key} (no such item)")
+        elif any(started(constellation, child) for child in children):
+            kept.append(f"{key} (has started)")
+        elif any(constellation.specs[child].changed_in > draft.base for child in children):
+            draft.refuse(Code.EDIT_CONFLICT, f"item {key} was changed after version {draft.base}", f"{place}.keys")
+        else:
+            draft.items.append(f"{spec.family or spec.id}/{key}")
+            for child in children:
+                _drop(draft, child)
+    if kept:
+        draft.notes.append("kept: " + ", ".join(kept))
+
+
+def _drop(draft: Draft, child: str) -> None:
+    draft.specs[child] = None
+    draft.removed[child] = None
+    for key in (*draft.constellation.incoming.get(child, {}), *draft.constellation.outgoing.get(child, {})):
+        draft.deps[key] = None
+
+
+def _supersede(draft: Draft, operation: Supersede, place: str) -> None:
+    """Let a task that ended without success count as another; both stay in the history as they are."""
+    constellation, task, by = draft.constellation, operation.task, operation.by
+    spec = draft.spec(task)
+    if not draft.author.startswith("person:"):
+        draft.refuse(Code.FORBIDDEN, "only a person says that other work did that of a task", place)
+        return
+    if spec is None or (by is not None and draft.spec(by) is None):
+        missing, field = (task, "task") if spec is None else (by, "by")
+        draft.refuse(Code.UNKNOWN_TASK, f"{missing} does not exist", f"{place}.{field}")
+        return
+    if spec.changed_in > draft.base and task not in draft.changed:
+        reason = f"{task} was changed in version {spec.changed_in}, after version {draft.base}"
+        draft.refuse(Code.EDIT_CONFLICT, reason, f"{place}.task")
+        return
+    if by is None:
+        draft.put_spec(replace(spec, superseded_by=None))
+        return
+    record = constellation.tasks.get(task) or constellation.groups.get(task)
+    if record is None or not ended_badly(record):
+        stands = "is new" if record is None else f"is {record.state}"
+        reason = f"{task} {stands}; only what failed, was cancelled or was skipped for that is superseded"
+        draft.refuse(Code.ILLEGAL_CONTROL, reason, f"{place}.task")
+    for name, field in ((task, "task"), (by, "by")):
+        found = draft.spec(name)
+        if found is not None and found.group is not None:
+            draft.refuse(Code.BAD_REQUEST, f"{name} is part of {found.group}: name the whole group", f"{place}.{field}")
+    if _leads_to(draft, by, task):
+        draft.refuse(Code.PLAN_CYCLE, f"{by} is superseded by {task} itself", f"{place}.by")
+    draft.put_spec(replace(spec, superseded_by=by))
+
+
+def _leads_to(draft: Draft, start: str, task: str) -> bool:
+    following: str | None = start
+    for _ in range(len(draft.constellation.specs) + len(draft.added) + 1):
+        if following is None or following == task:
+            break
+        spec = draft.spec(following)
+        following = spec.superseded_by if spec is not None else None
+    return following == task
+
+
+def _set_policy(draft: Draft, operation: SetPolicy, _place: str) -> None:
+    draft.policy = operation.policy
+
+
+_OPERATIONS: dict[type, Any] = {
+    AddTask: _add_task,
+    RemoveTask: _remove_task,
+    UpdateTask: _update_task,
+    Reassign: _reassign,
+    AddDependency: _add_dependency,
+    RemoveDependency: _remove_dependency,
+    UpdateDependency: _update_dependency,
+    Expand: _expand,
+    DropItems: _drop_items,
+    SetPolicy: _set_policy,
+    Supersede: _supersede,
+}
+
+
+# -- the whole batch
+
+
+def _check_edges(draft: Draft) -> None:
+    for key, dependency in draft.deps.items():
+        if dependency is None:
+            continue
+        if draft.spec(dependency.source) is None:
+            draft.refuse(Code.UNKNOWN_TASK, f"{dependency.source} does not exist", f"dependency {key}")
+        if draft.spec(dependency.target) is None:
+            draft.refuse(Code.UNKNOWN_TASK, f"{dependency.target} does not exist", f"dependency {key}")
+    for task in draft.removed:
+        left = [
+            key
+            for key, dependency in draft.constellation.outgoing.get(task, {}).items()
+            if draft.dep(key) is not None and dependency.target not in draft.removed
+        ]
+        if left:
+            draft.refuse(Code.HAS_DEPENDENTS, f"{task} is needed by {', '.join(left)}", f"remove_task {task}")
+        members = [name for name in draft.constellation.families.get(task, {}) if draft.spec(name) is not None]
+        if members:
+            reason = f"the list of {', '.join(members)} is that of {task}"
+            draft.refuse(Code.HAS_DEPENDENTS, reason, f"remove_task {task}")
+    settings = draft.work.shard.settings
+    total = len(draft.constellation.specs) + len(draft.added) - len(draft.removed)
+    if total > settings.tasks_most:
+        draft.refuse(Code.PLAN_TOO_BIG, f"{total} tasks are more than {settings.tasks_most}", "operations")
+    edges = len(draft.constellation.deps) + sum(1 for item in draft.deps.values() if item is not None)
+    if edges > settings.dependencies_most:
+        draft.refuse(
+            Code.PLAN_TOO_BIG, f"{edges} dependencies are more than {settings.dependencies_most}", "operations"
+        )
+
+
+def first_record(constellation: Constellation, spec: TaskSpec, at_ms: int) -> Put:
+    """Return the first record of an added task or group; attempt numbers go on from a removed one's."""
+    if spec.nested:
+        return "group", spec.id, GroupRecord(state=GroupState.EXPANDED, since_ms=at_ms)
+    if spec.for_each is not None:
+        return "group", spec.id, GroupRecord(state=GroupState.WAITING, since_ms=at_ms)
+    last = 0
+    while f"{spec.id}/{last + 1}" in constellation.attempts:
+        last += 1
+    return "task", spec.id, TaskRecord(state=TaskState.WAITING, since_ms=at_ms, attempt=last)
+
+
+def _commit(
+    draft: Draft,
+    operations: list[EditOperation],
+    *,
+    author: str,
+    reason: str,
+    trigger: str,
+    also: tuple[Put, ...],
+) -> None:
+    constellation, work = draft.constellation, draft.work
+    puts: list[Put] = [("dep", key, None) for key, item in draft.deps.items() if item is None]
+    puts.extend(("item", key, replace(constellation.items[key], dropped=True)) for key in draft.items)
+    for task in draft.removed:
+        kind = "group" if task in constellation.groups else "task"
+        puts.append((kind, task, None))
+        puts.append(("spec", task, None))
+    for task, spec in draft.specs.items():
+        if spec is None:
+            continue
+        puts.append(("spec", task, spec))
+        if task in draft.added:
+            puts.append(first_record(constellation, spec, work.at_ms))
+    puts.extend(("dep", key, item) for key, item in draft.deps.items() if item is not None)
+    version = Version(
+        added=list(draft.added),
+        at_ms=work.at_ms,
+        author=author,
+        changed=list(draft.changed),
+        number=draft.number,
+        operations=canonical(msgspec.json.decode(msgspec.json.encode(operations))),
+        reason=reason,
+        removed=list(draft.removed),
+        trigger=trigger,
+    )
+    head = replace(constellation.head, version=draft.number)
+    if draft.policy is not None:
+        head = replace(head, policy=draft.policy)
+    puts.append(("version", str(draft.number), version))
+    puts.append(("head", "", head))
+    puts.extend(also)
+    work.emit(constellation, "plan_edited", "", puts, note=reason, by=author)
+    edges = [(item.source, item.target) for item in draft.deps.values() if item is not None]
+    edges += [(task, spec.group) for task, spec in draft.specs.items() if spec is not None and spec.group]
+    sources, targets = (dict.fromkeys(ends) for ends in zip(*edges, strict=True)) if edges else ({}, {})
+    cycle = find_cycle(constellation, targets, sources)
+    if cycle is not None:
+        raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, cycle[0]]), "operations"))
+    raise_ranks(constellation, [*draft.added, *draft.changed, *sources])
+    ask(work, constellation, [key for key, item in draft.deps.items() if item is not None])
+    for task in (*draft.removed, *draft.changed):
+        # What was asked is not what the plan asks now: it is asked anew once its gates say so.
+        if close_question(work, constellation, task) and task in constellation.tasks:
+            waiting = moved(work, constellation.tasks[task], TaskState.WAITING)
+            change_task(work, constellation, task, "task_waiting", waiting, by="engine")

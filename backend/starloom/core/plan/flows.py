@@ -1,0 +1,84 @@
+"""What an edit of a running plan lets flow where, held against the schemas that devices offer.
+
+The judge is the plan language's own; here it sees the plan as the edit leaves it, so that a pointer into the result of
+a task that stands is judged like one into a new one.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from starloom.core.state.model import Constellation, Fleet
+from starloom_protocol.edits import EditOperation, UpdateTask
+from starloom_protocol.entities import Dependency, Fault, TaskSpec
+from starloom_protocol.plan.flow import Flow
+from starloom_protocol.plan.found import Found
+from starloom_protocol.plan.signatures import Signature, signature_of
+
+
+class Offered(Mapping[str, Signature]):
+    """What tools take and give, looked up in the offers of the devices when it is asked for."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._known: dict[str, Signature] = {}
+
+    def __getitem__(self, tool: str) -> Signature:
+        if tool not in self._known:
+            offers = [tools[tool] for tools in self._fleet.tool_sets.different() if tool in tools]
+            if not offers:
+                raise KeyError(tool)
+            self._known[tool] = signature_of(offers)
+        return self._known[tool]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({tool for tools in self._fleet.tool_sets.different() for tool in tools})
+
+    def __len__(self) -> int:
+        return len({tool for tools in self._fleet.tool_sets.different() for tool in tools})
+
+
+def flow_faults(
+    fleet: Fleet,
+    constellation: Constellation,
+    specs: Mapping[str, TaskSpec | None],
+    deps: Mapping[str, Dependency | None],
+    operations: Sequence[EditOperation],
+) -> list[Fault]:
+    """Return what is wrong with the values of an edit; `specs` and `deps` are those that it puts, None what it takes.
+
+    Where a task gets another tool, what reads its result is looked at too, and a fault of that stands at the tool.
+    """
+    added = {name: spec for name, spec in specs.items() if spec is not None}
+    after = ChainMap(added, {name: spec for name, spec in constellation.specs.items() if name not in specs})
+    found, signatures = Found(), Offered(fleet)
+    flow = Flow(after, signatures, found)
+    gates = [gate for key, gate in constellation.deps.items() if key not in deps]
+    gates += [gate for gate in deps.values() if gate is not None]
+    for position, operation in enumerate(operations):
+        place = f"operations[{position}].{type(operation).__struct_config__.tag}"
+        flow.operation(operation, place)
+        if isinstance(operation, UpdateTask) and "tool" in operation.changes:
+            found.faults += _of_readers(after, gates, signatures, operation.id, f"{place}.tool")
+    return found.faults
+
+
+def _of_readers(
+    after: Mapping[str, TaskSpec],
+    gates: Sequence[Dependency],
+    signatures: Mapping[str, Signature],
+    task: str,
+    place: str,
+) -> list[Fault]:
+    found = Found()
+    flow = Flow(after, signatures, found)
+    readers = {gate.target: None for gate in gates if gate.source == task and gate.target in after}
+    for reader in readers:
+        flow.task(after[reader], reader)
+    for gate in gates:
+        if gate.source == task:
+            flow.gate(gate, gate.target)
+    return [replace(fault, place=place, reason=f"{fault.place}: {fault.reason}") for fault in found.faults]

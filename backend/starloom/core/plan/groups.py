@@ -1,0 +1,450 @@
+"""Families: when their list is known they expand, whole, in one commit and one version; then children decide.
+
+A child's id is `GROUP.KEY`; keys are positions, or device ids. A dependency between two groups of a family becomes
+one from child to child with the same key; from anything else it stands for the whole group or task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from starloom.core.placement import returning
+from starloom.core.placement.off_devices import REPORT
+from starloom.core.placement.selection import selects
+from starloom.core.run.attempts import ask_to_stop
+from starloom.core.state.model import Constellation, Tally
+from starloom.core.state.tasks.gates import ITEMS, excused, fact, shut_cause, successes
+from starloom.core.state.tasks.graph import raise_ranks
+from starloom.core.state.work import Put, Work, change_task, close_question, moved
+from starloom_protocol.entities import (
+    Dependency,
+    ForEach,
+    Input,
+    Item,
+    Selector,
+    TaskRecord,
+    TaskSpec,
+    Version,
+    dependency_id,
+)
+from starloom_protocol.values import MISSING, canonical
+from starloom_protocol.vocabulary import (
+    Code,
+    DeviceLink,
+    Gate,
+    GateState,
+    GroupState,
+    Need,
+    Reason,
+    TaskState,
+)
+
+
+def reconsider_group(work: Work, constellation: Constellation, group: str) -> None:
+    """Derive what a group should be now: skipped, expanded, or final by its children."""
+    if constellation.specs[group].nested:
+        _judge_nested(work, constellation, group)
+        return
+    if constellation.groups[group].state is GroupState.WAITING and constellation.shut.get(group):
+        _skip(work, constellation, group, group)
+    root = constellation.specs[group].family or group
+    gate_of_list = list_gate(constellation, root)
+    if gate_of_list is GateState.SHUT:
+        # Only the root has the gate of the list; without a list no member of the family can be.
+        for member in _waiting_members(constellation, root):
+            _skip(work, constellation, member, root)
+    elif gate_of_list is not GateState.UNDECIDED and _waiting_members(constellation, root):
+        _try_expand(work, constellation, root)
+    if gate_of_list is GateState.UNDECIDED:
+        # The list is being made anew: what it will say decides whether the children that stand are all.
+        return
+    for member in list(constellation.families[root]) if group == root else [group]:
+        if constellation.groups[member].state is GroupState.EXPANDED:
+            _judge(work, constellation, member)
+
+
+def list_of(constellation: Constellation, group: str) -> ForEach:
+    """Return what a group is made over; a plan within the plan is over nothing and never asked."""
+    for_each = constellation.specs[group].for_each
+    assert for_each is not None  # noqa: S101 - a member of a family has it, and nested plans are judged apart
+    return for_each
+
+
+def list_gate(constellation: Constellation, root: str) -> GateState | None:
+    """Return the gate of a family's list; None where the list is the fleet."""
+    for key, dependency in constellation.incoming.get(root, {}).items():
+        if dependency.input == ITEMS:
+            return constellation.gate[key]
+    return None
+
+
+def _skip(work: Work, constellation: Constellation, group: str, because_of: str) -> None:
+    reason, cause = shut_cause(constellation, because_of)
+    end_group(work, constellation, group, GroupState.SKIPPED, "group_skipped", reason=reason, cause=cause)
+
+
+def end_group(
+    work: Work,
+    constellation: Constellation,
+    group: str,
+    state: GroupState,
+    kind: str,
+    *,
+    reason: Reason | None = None,
+    cause: str | None = None,
+    code: Code | None = None,
+    note: str = "",
+    list_round: int | None = None,
+) -> None:
+    """Emit the end of a group; `list_round` where it ends over another list than it stood on."""
+    record = constellation.groups[group]
+    ended = replace(record, state=state, reason=reason, cause=cause, code=code, since_ms=work.at_ms, until_ms=0)
+    if list_round is not None:
+        ended = replace(ended, list_round=list_round)
+    work.emit(constellation, kind, group, [("group", group, ended)], by="engine", note=note)
+
+
+# -- expansion
+
+
+def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
+    stored = _stored_items(constellation, root)
+    if stored is not None and any(constellation.children.get(member) for member in constellation.families[root]):
+        _expand(work, constellation, root, _waiting_members(constellation, root), stored, keep=True)
+        return
+    source = list_of(constellation, root)
+    if source.devices is not None:
+        if constellation.head.version:
+            _expand_over_devices(work, constellation, root, source.devices)
+        return
+    try:
+        items = items_of(constellation, source)
+    except NoList as error:
+        _fail_family(work, constellation, root, error.code, str(error))
+        return
+    _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
+
+
+class NoList(Exception):
+    """The output that a family is made from gives no list; `code` says why."""
+
+    def __init__(self, code: Code, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def items_of(constellation: Constellation, for_each: ForEach) -> list[Item]:
+    """Return the items that the output of a succeeded task or group gives, keyed by position.
+
+    A task's output must be a list. Of a group, each successful child gives one item, in order, as it does to an
+    input; with `flatten` each gives a list, and the lists are joined.
+
+    Raises:
+        NoList: where the pointer finds nothing, or no list where there must be one.
+    """
+    source, found = for_each.source or "", []
+    for task in successes(constellation, source):
+        value = fact(constellation, task, for_each.output)
+        if value is MISSING:
+            code = Code.NO_VALUE if source in constellation.groups else Code.NOT_A_LIST
+            raise NoList(code, f"{for_each.output} of {task} finds nothing")
+        if source in constellation.groups and not for_each.flatten:
+            found.append(value)
+        elif isinstance(value, list):
+            found.extend(value)
+        else:
+            raise NoList(Code.NOT_A_LIST, f"{for_each.output} of {task} is not a list")
+    return [Item(key=str(position), value=canonical(value)) for position, value in enumerate(found)]
+
+
+def _stored_items(constellation: Constellation, root: str) -> list[Item] | None:
+    prefix = f"{root}/"
+    return [item for key, item in constellation.items.items() if key.startswith(prefix) and not item.dropped] or None
+
+
+def _waiting_members(constellation: Constellation, root: str) -> list[str]:
+    members = constellation.families.get(root, {})
+    return [member for member in members if constellation.groups[member].state is GroupState.WAITING]
+
+
+def _expand_over_devices(work: Work, constellation: Constellation, root: str, selector: Selector) -> None:
+    fleet = work.shard.fleet
+    told_of = list_of(constellation, root).when_off == REPORT
+    fitting = [
+        device
+        for device in fleet.devices.values()
+        if not device.revoked
+        and (told_of or device.link is DeviceLink.ONLINE)
+        and selects(selector, device, fleet.tools.get(device.id, {}))
+    ]
+    if returning.defer(work, constellation, root, selector):
+        return
+    real = [device for device in fitting if not device.demo]
+    chosen = real or fitting
+    if not chosen:
+        note = f"no device{'' if told_of else ' that is online'} fits the group's selector"
+        _fail_family(work, constellation, root, Code.NO_DEVICE, note)
+        return
+    items = [
+        Item(key=device.id, value=canonical({"id": device.id, "name": device.name, "os": device.os}))
+        for device in sorted(chosen, key=lambda device: device.name)
+    ]
+    _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
+
+
+def _fail_family(work: Work, constellation: Constellation, root: str, code: Code, note: str) -> None:
+    for member in _waiting_members(constellation, root):
+        end_group(work, constellation, member, GroupState.FAILED, "group_failed", code=code, note=note)
+
+
+def _expand(
+    work: Work, constellation: Constellation, root: str, members: list[str], items: list[Item], *, keep: bool
+) -> None:
+    """Expand `members` over `items` in one event that is also a version; `keep` when the items are stored."""
+    if len(constellation.tasks) + len(members) * len(items) > work.shard.settings.tasks_most:
+        most = work.shard.settings.tasks_most
+        note = f"{len(items)} items in {len(members)} groups make more than {most} tasks"
+        for member in members:
+            end_group(work, constellation, member, GroupState.FAILED, "group_failed", code=Code.PLAN_TOO_BIG, note=note)
+        return
+    head = constellation.head
+    number = head.version + 1
+    by_device = constellation.specs[root].for_each
+    over_devices = by_device is not None and by_device.devices is not None
+    source = by_device.source if by_device is not None else None
+    of_round = constellation.record(source).round if source else 1
+    expanded = [name for name in constellation.families[root] if name in members or constellation.children.get(name)]
+    puts: list[Put] = [] if keep else [("item", f"{root}/{item.key}", item) for item in items]
+    edges: list[Put] = []
+    added: list[str] = []
+    for member in members:
+        for item in items:
+            if not _siblings_stand(constellation, member, item.key, members, expanded):
+                continue
+            child = child_of(constellation, member, item.key, number, expanded, over_devices=over_devices)
+            puts.append(("spec", child.id, child))
+            puts.append(("task", child.id, fresh_record(work, constellation, child.id)))
+            added.append(child.id)
+            edges.extend(child_edges(constellation, member, child, item.key, number, expanded))
+        state = GroupState.EXPANDED if items else GroupState.SUCCEEDED
+        grown = replace(
+            constellation.groups[member],
+            state=state,
+            count=len(items),
+            list_round=of_round,
+            since_ms=work.at_ms,
+            until_ms=0,
+        )
+        puts.append(("group", member, grown))
+    if by_device is not None and by_device.in_turn and not keep:
+        edges.extend(turns(constellation, members, items, number))
+    version = Version(
+        added=added,
+        at_ms=work.at_ms,
+        author="expand",
+        changed=list(members),
+        number=number,
+        reason=f"{len(items)} items for {', '.join(members)}",
+        trigger=root,
+    )
+    # Children first, then the gates between them, then the groups: a gate reads the record of its source.
+    groups = [item for item in puts if item[0] == "group"]
+    rest = [item for item in puts if item[0] != "group"]
+    tail: list[Put] = [("version", str(number), version), ("head", "", replace(head, version=number))]
+    note = version.reason
+    work.emit(constellation, "group_expanded", root, [*rest, *edges, *groups, *tail], by="expand", note=note)
+    raise_ranks(constellation, added)
+
+
+def _siblings_stand(constellation: Constellation, group: str, key: str, members: list[str], family: list[str]) -> bool:
+    """Whether each child that a child of `group` would follow exists: one may have been removed by itself."""
+    followed = [
+        dependency.source
+        for dependency in constellation.incoming.get(group, {}).values()
+        if dependency.source in family and dependency.source not in members and not dependency.all
+    ]
+    return all(f"{source}.{key}" in constellation.specs for source in followed)
+
+
+def fresh_record(work: Work, constellation: Constellation, task: str) -> TaskRecord:
+    """Return a task's first record; attempts and rounds go on from what an earlier task of that id left."""
+    last, of_round = 0, 1
+    while f"{task}/{last + 1}" in constellation.attempts:
+        last += 1
+        of_round = constellation.attempts[f"{task}/{last}"].round + 1
+    return TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms, attempt=last, round=of_round)
+
+
+def child_of(
+    constellation: Constellation, group: str, key: str, number: int, family: list[str], *, over_devices: bool
+) -> TaskSpec:
+    """Return the spec of one child."""
+    spec = constellation.specs[group]
+    inputs = [
+        replace(item, source=f"{item.source}.{key}") if item.source in family and not item.all else item
+        for item in spec.inputs
+    ]
+    device = spec.device
+    if over_devices and device is None:
+        device = Selector(id=key)
+    return replace(
+        spec,
+        id=f"{group}.{key}",
+        group=group,
+        key=key,
+        for_each=None,
+        inputs=inputs,
+        device=device,
+        changed_in=number,
+        family=spec.family or group,
+    )
+
+
+def child_edges(
+    constellation: Constellation, group: str, child: TaskSpec, key: str, number: int, family: list[str]
+) -> list[Put]:
+    """Return the gates of one child: those of its group, from its sibling where they come from the family."""
+    edges: list[Put] = []
+    for dependency in constellation.incoming.get(group, {}).values():
+        if dependency.input == ITEMS:
+            continue
+        sibling = dependency.source in family and not dependency.all
+        source = f"{dependency.source}.{key}" if sibling else dependency.source
+        edge = replace(dependency, source=source, target=child.id, changed_in=number)
+        edges.append(("dep", dependency_id(edge), edge))
+    return edges
+
+
+def turns(constellation: Constellation, members: list[str], items: list[Item], number: int) -> list[Put]:
+    """Return the gates that let an item begin when all of the one before it has ended well."""
+    first = [
+        member
+        for member in members
+        if not any(gate.source in members and not gate.all for gate in constellation.incoming.get(member, {}).values())
+    ]
+    edges: list[Put] = []
+    for before, item in pairwise(items):
+        for source in members:
+            for target in first:
+                edge = Dependency(
+                    changed_in=number,
+                    gate=Gate.UNLESS_FAILED,
+                    source=f"{source}.{before.key}",
+                    target=f"{target}.{item.key}",
+                )
+                edges.append(("dep", dependency_id(edge), edge))
+    return edges
+
+
+# -- what a group needs
+
+
+def _judge(work: Work, constellation: Constellation, group: str) -> None:
+    for_each = list_of(constellation, group)
+    tally = constellation.tally.get(group) or Tally()
+    enough = {Need.ANY: 1, Need.AT_LEAST: for_each.need_count}.get(for_each.need, 0)
+    if enough and tally.succeeded >= enough and tally.unfinished:
+        _enough(work, constellation, group)
+        return
+    if tally.unfinished:
+        return
+    counted = tally.children - tally.excused
+    met = {
+        Need.ALL: tally.succeeded == counted,
+        Need.ANY: tally.succeeded >= 1 or counted == 0,
+        Need.AT_LEAST: tally.succeeded >= for_each.need_count,
+        Need.BEST_EFFORT: True,
+    }[for_each.need]
+    if met:
+        end_group(work, constellation, group, GroupState.SUCCEEDED, "group_succeeded")
+        return
+    state, reason, cause = _cause(constellation, group, constellation.children.get(group, {}))
+    kind = {GroupState.FAILED: "group_failed", GroupState.CANCELLED: "group_cancelled"}.get(state, "group_skipped")
+    code = Code.GROUP_NEED if state is GroupState.FAILED else None
+    note = f"{tally.succeeded} of {counted} succeeded; first cause: {cause}"
+    end_group(work, constellation, group, state, kind, reason=reason, cause=cause, code=code, note=note)
+
+
+def _judge_nested(work: Work, constellation: Constellation, group: str) -> None:
+    """End a plan within a plan once all of it has ended: it needs all but what is optional or was not chosen."""
+    tally = constellation.tally.get(group) or Tally()
+    if constellation.groups[group].state is not GroupState.EXPANDED or tally.unfinished:
+        return
+    children = constellation.children.get(group, {})
+    unmet = [
+        child
+        for child in children
+        if (record := constellation.record(child)).state != "succeeded" and not excused(constellation, child, record)
+    ]
+    if unmet:
+        state, reason, cause = _cause(constellation, group, unmet)
+        code = Code.GROUP_NEED if state is GroupState.FAILED else None
+        note = f"{tally.succeeded} of {tally.children} succeeded; first cause: {cause}"
+        end_group(work, constellation, group, state, f"group_{state}", reason=reason, cause=cause, code=code, note=note)
+    elif tally.excused == tally.children:
+        end_group(
+            work,
+            constellation,
+            group,
+            GroupState.SKIPPED,
+            "group_skipped",
+            reason=Reason.NOT_CHOSEN,
+            cause="not_chosen",
+        )
+    else:
+        end_group(work, constellation, group, GroupState.SUCCEEDED, "group_succeeded")
+
+
+def _cause(constellation: Constellation, group: str, children: Iterable[str]) -> tuple[GroupState, Reason | None, str]:
+    """Return how an unmet group ends: failed by a child's failure, else cancelled, else skipped with its cause."""
+    cancelled = skipped = None
+    for child in children:
+        record = constellation.record(child)
+        if record.state == "failed":
+            return GroupState.FAILED, None, child
+        if record.state == "cancelled":
+            cancelled = cancelled or child
+        elif record.state == "skipped" and record.cause != "not_chosen":
+            skipped = skipped or (record.reason, record.cause or child)
+    if cancelled:
+        return GroupState.CANCELLED, None, cancelled
+    if skipped:
+        return GroupState.SKIPPED, skipped[0], skipped[1]
+    return GroupState.FAILED, None, group
+
+
+def _enough(work: Work, constellation: Constellation, group: str) -> None:
+    """Enough children succeeded: the unstarted are skipped, the running asked to stop."""
+    for child in list(constellation.children.get(group, {})):
+        record = constellation.tasks[child]
+        if record.state in (TaskState.WAITING, TaskState.READY):
+            close_question(work, constellation, child)
+            skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.ENOUGH, cause="not_chosen")
+            change_task(work, constellation, child, "task_skipped", skipped, by="engine")
+        elif record.state in (TaskState.LEASED, TaskState.RUNNING):
+            ask_to_stop(work, constellation, child, "enough of its group succeeded")
+
+
+def data_edges(spec: TaskSpec, number: int) -> list[Dependency]:
+    """Return the data dependencies that a spec implies: its inputs, and the list its family is made over."""
+    edges = [_data_edge(item, spec.id, number) for item in spec.inputs]
+    if spec.for_each is not None and spec.for_each.source is not None:
+        edges.append(
+            Dependency(changed_in=number, gate=Gate.DATA, input=ITEMS, source=spec.for_each.source, target=spec.id)
+        )
+    return edges
+
+
+def _data_edge(item: Input, target: str, number: int) -> Dependency:
+    return Dependency(
+        all=item.all,
+        changed_in=number,
+        gate=Gate.DATA,
+        input=item.name,
+        optional=item.optional,
+        source=item.source,
+        target=target,
+    )

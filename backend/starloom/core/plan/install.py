@@ -1,0 +1,83 @@
+"""A lowered plan becomes version 1 of an empty constellation, as one event; later versions are made by `edits`."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.plan.edits import first_record
+from starloom.core.plan.groups import data_edges
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.graph import find_cycle, set_ranks
+from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom_protocol.edits import LoweredPlan
+from starloom_protocol.entities import Dependency, Fault, TaskRecord, Version, dependency_id
+from starloom_protocol.vocabulary import Code, TaskState
+
+
+def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *, author: str, trigger: str) -> None:
+    """Make a lowered plan version 1 of an empty constellation, as one event.
+
+    Raises:
+        Refusal: with every fault that the graph itself has.
+    """
+    faults: list[Fault] = []
+    ids: dict[str, None] = {}
+    for spec in plan.specs:
+        if spec.id in ids:
+            faults.append(fault(Code.DUPLICATE_ID, f"two tasks are called {spec.id}", f"tasks.{spec.id}"))
+        ids[spec.id] = None
+    edges: dict[str, Dependency] = {}
+    for spec in plan.specs:
+        if spec.inputs or spec.for_each is not None:
+            edges.update((dependency_id(edge), edge) for edge in data_edges(spec, 1))
+    for dependency in plan.dependencies:
+        edges.setdefault(dependency_id(dependency), dependency)
+    for key, dependency in edges.items():
+        if dependency.source in ids and dependency.target in ids:
+            continue
+        for end, task in (("from", dependency.source), ("to", dependency.target)):
+            if task not in ids:
+                faults.append(fault(Code.UNKNOWN_TASK, f"{task} does not exist", f"{key}.{end}"))
+    settings = work.shard.settings
+    if len(plan.specs) > settings.tasks_most or len(edges) > settings.dependencies_most:
+        most = f"{settings.tasks_most} tasks and {settings.dependencies_most} dependencies"
+        faults.append(fault(Code.PLAN_TOO_BIG, f"a plan has at most {most}", "plan"))
+    if faults:
+        raise Refusal(*faults)
+    puts: list[Put] = []
+    fresh = TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms)
+    for spec in plan.specs:
+        puts.append(("spec", spec.id, spec))
+        puts.append(
+            ("task", spec.id, fresh)
+            if spec.for_each is None and not spec.nested
+            else first_record(constellation, spec, work.at_ms)
+        )
+    puts += [("dep", key, dependency) for key, dependency in edges.items()]
+    puts.extend(("rule", rule.name, rule) for rule in plan.rules)
+    count = len(plan.specs)
+    version = Version(
+        added=list(ids),
+        at_ms=work.at_ms,
+        author=author,
+        number=1,
+        reason=f"{plan.name}: {count} task{'s' if count != 1 else ''}",
+        trigger=trigger,
+    )
+    asked = constellation.head.priority
+    head = replace(
+        constellation.head,
+        version=1,
+        name=constellation.head.name or plan.name,
+        policy=plan.policy if asked is None else replace(plan.policy, priority=asked),
+        results=plan.results,
+        plan_hash=plan.hash,
+        recipe=plan.recipe or constellation.head.recipe,
+        params=plan.params,
+    )
+    puts.append(("version", "1", version))
+    puts.append(("head", "", head))
+    work.emit(constellation, "plan_made", "", puts, note=version.reason, by=author)
+    if not set_ranks(constellation):
+        cycle = find_cycle(constellation, ids) or []
+        raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, *cycle[:1]]), "dependencies"))

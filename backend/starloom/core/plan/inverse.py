@@ -1,0 +1,109 @@
+"""The edit that takes back a version: from the plan before it and after it to the operations that lead back.
+
+Pure over records. Whether it still fits is judged at commit like any edit, against the version that it takes back: what
+has changed or started since is refused there, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.plan.groups import data_edges
+from starloom_protocol.edits import (
+    AddDependency,
+    AddTask,
+    EditOperation,
+    RemoveDependency,
+    RemoveTask,
+    SetPolicy,
+    Supersede,
+    UpdateTask,
+)
+from starloom_protocol.entities import Dependency, Head, Record, TaskSpec, dependency_id
+from starloom_protocol.vocabulary import Gate
+
+_NOT_COMPARED = ("id", "changed_in", "family", "group", "key", "superseded_by")
+
+
+class NotUndoable(Exception):
+    """There is no edit that leads back; the text says why."""
+
+
+def undoing(before: Mapping[str, Record], after: Mapping[str, Record], number: int) -> list[EditOperation]:
+    """Return the operations that take back version `number`; empty if it changed nothing that is left.
+
+    Raises:
+        NotUndoable: it is the plan itself, or was made by expanding a list.
+    """
+    if number <= 1:
+        raise NotUndoable("version 1 is the plan itself: cancel the constellation, or fork it")
+    old, new = _specs(before), _specs(after)
+    for spec in (*(new[task] for task in new.keys() - old.keys()), *(old[task] for task in old.keys() - new.keys())):
+        if spec.key is not None:
+            raise NotUndoable(f"{spec.id} is an item of a list: lists are expanded and shortened once")
+    gone = [task for task in new if task not in old]
+    operations: list[EditOperation] = [RemoveTask(id=task) for task in gone if new[task].group not in gone]
+    back = [old[task] for task in old if task not in new]
+    operations.extend(AddTask(spec=spec) for spec in back)
+    operations.extend(_changes(old, new))
+    for task, then in old.items():
+        if task in new and then.superseded_by != new[task].superseded_by:
+            operations.append(Supersede(by=then.superseded_by, task=task))
+    operations.extend(_dependencies(before, after, dict.fromkeys(gone), {spec.id: spec for spec in back}))
+    first, last = before.get("head"), after.get("head")
+    if isinstance(first, Head) and isinstance(last, Head) and first.policy != last.policy:
+        operations.append(SetPolicy(policy=first.policy))
+    return operations
+
+
+def _specs(state: Mapping[str, Record]) -> dict[str, TaskSpec]:
+    return {record.id: record for record in state.values() if isinstance(record, TaskSpec)}
+
+
+def _changes(old: Mapping[str, TaskSpec], new: Mapping[str, TaskSpec]) -> list[UpdateTask]:
+    found: list[UpdateTask] = []
+    for task, then in old.items():
+        now = new.get(task)
+        if now is None:
+            continue
+        changes: dict[str, Any] = {
+            field.encode_name: msgspec.Raw(msgspec.json.encode(getattr(then, field.name)))
+            for field in msgspec.structs.fields(TaskSpec)
+            if field.name not in _NOT_COMPARED and getattr(then, field.name) != getattr(now, field.name)
+        }
+        if changes:
+            found.append(UpdateTask(changes=changes, id=task))
+    return found
+
+
+def _dependencies(
+    before: Mapping[str, Record],
+    after: Mapping[str, Record],
+    gone: Mapping[str, None],
+    back: Mapping[str, TaskSpec],
+) -> list[EditOperation]:
+    """Return what restores the gates; those of inputs and of removed or added tasks come and go by themselves."""
+    old, new = _gates(before), _gates(after)
+    found: list[EditOperation] = []
+    for key, now in new.items():
+        then = old.get(key)
+        if then is not None and replace(then, changed_in=0) == replace(now, changed_in=0):
+            continue
+        if now.gate is not Gate.DATA and now.target not in gone:
+            found.append(RemoveDependency(id=key))
+    made = {dependency_id(edge) for spec in back.values() for edge in data_edges(spec, 0)}
+    for key, then in old.items():
+        now_there = new.get(key)
+        same = now_there is not None and replace(then, changed_in=0) == replace(now_there, changed_in=0)
+        if not same and then.gate is not Gate.DATA and key not in made:
+            found.append(AddDependency(dependency=then))
+    return found
+
+
+def _gates(state: Mapping[str, Record]) -> dict[str, Dependency]:
+    found = (record for record in state.values() if isinstance(record, Dependency))
+    return {dependency_id(record): record for record in found}

@@ -1,0 +1,184 @@
+"""The review hold: what a task's end means for the plan is looked at before its direct dependents start.
+
+Opens in the step that ends the task, holds by an entry in each dependent's own record, and always closes: by the
+reviewer's edit or "no change", by time, or at once where nobody reviews. It only holds and lets through; an edit of
+the reviewer stays inside what was approved (`within`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from starloom.core.plan.edits import apply_edit, started
+from starloom.core.rights.authorship import check_edit
+from starloom.core.rights.edit_scope import wider_than_approved
+from starloom.core.state.effects import COMMIT, ArmTimer, StartJob
+from starloom.core.state.inputs import ReviewProposed, TimerFired
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Put, Refusal, Work, attend, fault
+from starloom_protocol.authors import MODEL
+from starloom_protocol.edits import SetPolicy
+from starloom_protocol.entities import GroupRecord, Job, TaskRecord
+from starloom_protocol.vocabulary import Attention, Code, ConstellationState, GroupState, Reason, TaskState
+
+KIND = "review"
+HOLD_MS = 30_000
+UNCLAIMED_MS = 3_000
+HOLDS_IN_A_ROW = 2
+REVIEWS_MOST = 20
+OVER, UNCLAIMED = "review_over", "review_unclaimed"
+TIMERS = frozenset({OVER, UNCLAIMED})
+_WANTED = {"on_failure": ("failed",), "always": ("failed", "succeeded")}
+_STATE = ConstellationState
+
+
+def open_jobs(constellation: Constellation) -> Iterator[Job]:
+    """Yield the reviews that are not closed, in order."""
+    for job in constellation.jobs.values():
+        if job.kind == KIND and job.state != "done":
+            yield job
+
+
+def holds(record: TaskRecord | GroupRecord) -> bool:
+    """Whether a task or group is held for a review."""
+    return record.review is not None
+
+
+def begin(work: Work, constellation: Constellation, task: str, event: str) -> None:
+    """A task has ended: open its review where the policy wants one, or let it join one that nobody has claimed."""
+    head = constellation.head
+    if event not in _WANTED.get(head.policy.review, ()) or head.state not in (_STATE.ACTIVE, _STATE.PAUSED):
+        return
+    if task not in constellation.tasks:
+        return
+    reviews = [job for job in constellation.jobs.values() if job.kind == KIND]
+    round_now = f"{task}/{constellation.tasks[task].round}"
+    if any(round_now in job.tasks for job in reviews):
+        return
+    joined = next((job for job in open_jobs(constellation) if job.claimed_by is None), None)
+    if joined is None and len(reviews) >= REVIEWS_MOST:
+        return
+    job = joined or Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms)
+    job = replace(job, tasks=[*job.tasks, round_now])
+    puts: list[Put] = [("job", job.id, job), *_held(constellation, task, job.id)]
+    work.emit(constellation, "review_opened", task, puts, by="engine")
+    if joined is None:
+        work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
+        for timer in _timers(constellation, job):
+            work.order(timer)
+
+
+def _held(constellation: Constellation, task: str, job: str) -> Iterator[Put]:
+    """Yield the records of the direct dependents that have not started, held for a review."""
+    for target in dict.fromkeys(edge.target for edge in constellation.outgoing.get(task, {}).values()):
+        record = constellation.tasks.get(target)
+        if record is None:
+            group = constellation.groups[target]
+            if group.state is GroupState.WAITING and group.review is None and group.reviews < HOLDS_IN_A_ROW:
+                yield "group", target, replace(group, review=job, reviews=group.reviews + 1)
+        elif record.review is None and record.reviews < HOLDS_IN_A_ROW and not started(constellation, target):
+            reason = Reason.REVIEW if record.state is TaskState.READY and record.reason is None else record.reason
+            yield "task", target, replace(record, review=job, reviews=record.reviews + 1, reason=reason)
+
+
+def _timers(constellation: Constellation, job: Job) -> Iterator[ArmTimer]:
+    waits = ((OVER, HOLD_MS),) if job.claimed_by is not None else ((OVER, HOLD_MS), (UNCLAIMED, UNCLAIMED_MS))
+    for kind, after_ms in waits:
+        yield ArmTimer(constellation=constellation.name, due_ms=job.opened_ms + after_ms, entity=job.id, kind=kind)
+
+
+def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
+    """Yield when each open review lets go by itself; all from state."""
+    for job in open_jobs(constellation):
+        yield from _timers(constellation, job)
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """Let go of what nobody reviewed in time."""
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.entity) if constellation else None
+    if constellation is None or job is None or job.state == "done":
+        work.ignore("the review is closed")
+    elif item.kind == UNCLAIMED and job.claimed_by is not None:
+        work.ignore("the review is claimed")
+    else:
+        late = "no worker took it" if item.kind == UNCLAIMED else "the reviewer took too long"
+        close(work, constellation, job, late)
+
+
+def on_proposed(work: Work, item: ReviewProposed) -> None:
+    """The reviewer's edit, or none. A refused edit leaves the review open: the reviewer may mend it in its time.
+
+    Raises:
+        Refusal: with every fault of the edit; `needs_approval` for what goes beyond the approved plan.
+    """
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.job) if constellation else None
+    if constellation is None or job is None or job.kind != KIND:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no review {item.job}"))
+    if not _is_open(work, constellation, job):
+        work.ignore("the review is closed")
+        work.answer({"accepted": False})
+        return
+    if job.claimed_by not in (None, item.worker):
+        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    if item.wish:
+        attend(work, constellation, Attention.REVIEW_WISHES, note=item.wish)
+    if any(isinstance(operation, SetPolicy) for operation in item.operations):
+        raise Refusal(fault(Code.NEEDS_APPROVAL, "a review may not change the policy of a plan", "operations"))
+    if item.operations:
+        before = dict(constellation.specs)
+        flows = dict(constellation.deps)
+        reason = item.reason or "the plan was reviewed"
+        apply_edit(
+            work,
+            constellation,
+            item.operations,
+            author=MODEL,
+            base_version=item.base_version,
+            reason=reason,
+            trigger=job.tasks[-1].rpartition("/")[0],
+            proposed=True,
+        )
+        fleet = work.shard.fleet
+        check_edit(fleet, constellation, before, flows, item.operations, author=MODEL, approves=True)
+        wider = wider_than_approved(fleet, constellation, before, flows)
+        if wider:
+            raise Refusal(*(fault(Code.NEEDS_APPROVAL, reason, "operations") for reason in wider))
+    close(work, constellation, job, "changed" if item.operations else item.reason or "no change")
+    work.answer({"accepted": True})
+
+
+def _is_open(work: Work, constellation: Constellation, job: Job) -> bool:
+    return job.state != "done" and constellation.name in work.shard.live
+
+
+def may_propose(work: Work, constellation: Constellation, job: Job, item: ReviewProposed) -> bool:
+    """Whether this is a review that is open for this worker."""
+    return job.kind == KIND and _is_open(work, constellation, job) and job.claimed_by in (None, item.worker)
+
+
+def close(work: Work, constellation: Constellation, job: Job, note: str) -> None:
+    """Let everything go that a review held; what its gates say then counts again."""
+    puts: list[Put] = [("job", job.id, replace(job, state="done"))]
+    for task, record in constellation.tasks.items():
+        if record.review == job.id:
+            free = Reason.HELD if record.held else None
+            reason = free if record.reason is Reason.REVIEW else record.reason
+            puts.append(("task", task, replace(record, review=None, reason=reason)))
+    for name, group in constellation.groups.items():
+        if group.review == job.id:
+            puts.append(("group", name, replace(group, review=None)))
+    work.emit(constellation, "review_closed", job.id, puts, note=note, by="engine")
+    for _, key, _record in puts[1:]:
+        work.shard.touched[(constellation.name, key)] = None
+    # The outcome waits for the review of the last result.
+    work.shard.settled[constellation.name] = None
+
+
+def abandon(work: Work, constellation: Constellation) -> None:
+    """A constellation is stopped: nothing is reviewed any more."""
+    for job in list(open_jobs(constellation)):
+        close(work, constellation, job, "the constellation was stopped")

@@ -1,0 +1,162 @@
+"""Edits that a recipe makes by itself: decided in the step that decided the event, one version a firing.
+
+A rule on a group fires for each child; `whole` means the group. It fires once per rule, task and round, in list
+order. A refused firing is an event and an attention, never silence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.plan.edits import apply_edit
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.gates import condition_met, fact
+from starloom.core.state.work import Refusal, Work, attend, fault
+from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveTask
+from starloom_protocol.entities import GroupRecord, RuleRecord, TaskRecord
+from starloom_protocol.values import MISSING, canonical, holds, parse
+from starloom_protocol.vocabulary import Attention, Code, ConstellationState
+
+_CANCELLING = ConstellationState.CANCELLING
+_decode_operations = msgspec.json.Decoder(list[EditOperation])
+
+
+def fire_due(work: Work, constellation: Constellation, task: str, event: str) -> None:
+    """Fire every rule that waits for this event of this task; the constellation is live."""
+    if not constellation.rules_by_task or constellation.head.state is _CANCELLING:
+        return
+    record = constellation.tasks.get(task) or constellation.groups.get(task)
+    spec = constellation.specs.get(task)
+    if record is None or spec is None:
+        return
+    names = dict(constellation.rules_by_task.get(task, {}))
+    if spec.group:
+        names.update(constellation.rules_by_task.get(spec.group, {}))
+    due = sorted((constellation.rules[rule] for rule in names), key=lambda rule: rule.order)
+    for rule in due:
+        of_child = spec.group is not None and rule.task == spec.group
+        if (of_child and rule.whole) or (task in constellation.groups and not rule.whole):
+            continue
+        if _matches(work, constellation, rule, task, record, event):
+            _fire(work, constellation, rule, task, spec.key if of_child else None, record)
+
+
+def _matches(
+    work: Work,
+    constellation: Constellation,
+    rule: RuleRecord,
+    task: str,
+    record: TaskRecord | GroupRecord,
+    event: str,
+) -> bool:
+    if rule.event != event and not (rule.event == "attempt_ended" and event == "succeeded"):
+        return False
+    if rule.fired_for.get(task) == record.round or rule.fired >= work.shard.settings.rule_firings_most:
+        return False
+    attempt = constellation.last_attempt(task)
+    if rule.code is not None and (attempt is None or attempt.code is not rule.code):
+        return False
+    if rule.attempts is not None:
+        tries = record.started if isinstance(record, TaskRecord) else 0
+        wanted = parse(rule.attempts.value) if rule.attempts.value is not None else None
+        if not holds(rule.attempts.op, tries, wanted):
+            return False
+    if rule.condition is not None:
+        return event == "succeeded" and bool(condition_met(constellation, task, rule.condition))
+    return True
+
+
+def _fire(
+    work: Work,
+    constellation: Constellation,
+    rule: RuleRecord,
+    task: str,
+    key: str | None,
+    record: TaskRecord | GroupRecord,
+) -> None:
+    author = f"rule:{rule.name}"
+    fired = replace(rule, fired=rule.fired + 1, fired_for=dict(sorted({**rule.fired_for, task: record.round}.items())))
+    marks = work.marks()
+    rules_due, ready = list(work.rules_due), dict(work.ready)
+    touched, settled = dict(work.shard.touched), dict(work.shard.settled)
+    queued_now = dict(work.shard.queued_now)
+    try:
+        operations = _operations(constellation, rule, task, key)
+        apply_edit(
+            work,
+            constellation,
+            operations,
+            author=author,
+            reason=rule.reason,
+            trigger=task,
+            also=(("rule", rule.name, fired),),
+        )
+    except Refusal as refusal:
+        work.back_to(marks)
+        work.rules_due.extend(rules_due)
+        work.ready.update(ready)
+        work.shard.touched.update(touched)
+        work.shard.settled.update(settled)
+        work.shard.queued_now.update(queued_now)
+        why = "; ".join(item.reason for item in refusal.faults)
+        work.emit(constellation, "rule_refused", task, [("rule", rule.name, fired)], note=why, by=author)
+        attend(work, constellation, Attention.RULE_REFUSED, note=f"rule {rule.name} on {task}: {why}")
+
+
+def _operations(constellation: Constellation, rule: RuleRecord, task: str, key: str | None) -> list[EditOperation]:
+    """Return a rule's operations with its output nodes filled in and, for a child, its siblings and new ids named."""
+    filled = _fill(parse(rule.operations), constellation, task)
+    operations = _decode_operations.decode(canonical(filled))
+    if key is None:
+        return operations
+    family = constellation.specs[rule.task].family or rule.task
+    members = constellation.families.get(family, {})
+    added = {item.spec.id: f"{item.spec.id}-{key}" for item in operations if isinstance(item, AddTask)}
+
+    def named(name: str) -> str:
+        if name in added:
+            return added[name]
+        return f"{name}.{key}" if name in members else name
+
+    return [_for_child(item, named) for item in operations]
+
+
+def _for_child(operation: EditOperation, named: Any) -> EditOperation:
+    if isinstance(operation, AddTask):
+        spec = operation.spec
+        inputs = [item if item.all else replace(item, source=named(item.source)) for item in spec.inputs]
+        return replace(operation, spec=replace(spec, id=named(spec.id), inputs=inputs))
+    if isinstance(operation, AddDependency):
+        edge = operation.dependency
+        source = edge.source if edge.all else named(edge.source)
+        return replace(operation, dependency=replace(edge, source=source, target=named(edge.target)))
+    if isinstance(operation, RemoveTask):
+        return replace(operation, id=named(operation.id))
+    return operation
+
+
+def _fill(value: Any, constellation: Constellation, task: str) -> Any:
+    """Replace output nodes by what the trigger's output has there; a missing one becomes null."""
+    if isinstance(value, dict):
+        if value.keys() == {"output"} and isinstance(value["output"], str):
+            found = fact(constellation, task, value["output"])
+            if found is not MISSING and _asks_for_secret(found):
+                # What a device says may not become the author's word of who is given a secret.
+                raise Refusal(fault(Code.FORBIDDEN, f"what {task} gave at {value['output']} names a secret"))
+            return None if found is MISSING else found
+        return {name: _fill(item, constellation, task) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_fill(item, constellation, task) for item in value]
+    if isinstance(value, str) and value[:1] in "{[" and '"output"' in value:
+        # Canonical text inside a lowered operation: arguments of a task, keys of dropped items.
+        return canonical(_fill(parse(value), constellation, task))
+    return value
+
+
+def _asks_for_secret(value: Any) -> bool:
+    if isinstance(value, dict):
+        return value.keys() == {"secret"} or any(_asks_for_secret(item) for item in value.values())
+    return isinstance(value, list) and any(_asks_for_secret(item) for item in value)

@@ -1,0 +1,185 @@
+"""The rights of who writes: what a plan, an edit or a control of somebody may set aside, widen or name. Pure.
+
+Asked by every handler that takes work in, so that the door does not matter. Two things count: whether the author may
+answer approvals (`approves`), and whether a model chose the words. Who may come in at all is the edge's matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from starloom.core.rights.call_effects import ASKING, EVERY, effects_of_task, offers_in, specs_by_rules
+from starloom.core.rights.edit_scope import same_work, wider_than_approved
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.work import Refusal, fault
+from starloom_protocol.authors import is_model, who
+from starloom_protocol.edits import EditOperation, LoweredPlan, SetPolicy
+from starloom_protocol.entities import Dependency, Fault, Policy, RuleRecord, TaskSpec
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import FINAL_TASK_STATES, Approval, Code, ConstellationState, Effect, Gate
+
+_NEEDS = "It needs the scope approve. Submit it as a plan of its own, which waits for a person, or ask one to do this."
+_NEVER = "Leave policy.approval out: the plan then waits for a person where it needs one."
+_SECRET = "Ask a person to submit the plan, or to save it as a recipe; a recipe waits for a person and may name one."
+_GUARDED_ACTIONS = frozenset({"mark", "release", "retry_from", "skip"})
+
+
+def check_plan(author: str, plan: LoweredPlan, *, approves: bool) -> None:
+    """Refuse a plan that sets approval aside without the right to, or in which a model names a secret.
+
+    Raises:
+        Refusal: with every fault.
+    """
+    faults = [*_never(plan.policy, plan.rules, approves=approves, author=author)]
+    if is_model(author):
+        specs = [*plan.specs, *specs_by_rules(plan.rules, plan.specs)]
+        faults += [
+            _names_secret(author, f"tasks.{name}") for name in dict.fromkeys(spec.id for spec in specs if spec.secrets)
+        ]
+    if faults:
+        raise Refusal(*faults)
+
+
+def check_recipe(author: str, secrets: Iterable[str], *, unapproved: bool, approves: bool) -> None:
+    """Refuse a recipe text as `check_plan` refuses its plan.
+
+    Raises:
+        Refusal: with every fault.
+    """
+    faults = [_names_secret(author, "recipe")] if is_model(author) and any(True for _ in secrets) else []
+    if unapproved and not (approves and not is_model(author)):
+        faults.append(_sets_never(author, "recipe"))
+    if faults:
+        raise Refusal(*faults)
+
+
+def _never(policy: Policy, rules: Iterable[RuleRecord], *, approves: bool, author: str) -> Iterable[Fault]:
+    if approves and not is_model(author):
+        return
+    if policy.approval is Approval.NEVER:
+        yield _sets_never(author, "policy.approval")
+    for rule in rules:
+        if any(operation.get("op") == "set_policy" for operation in parse(rule.operations)):
+            yield fault(Code.FORBIDDEN, "a rule that changes the policy needs the scope approve", rule.name, _NEEDS)
+
+
+def _sets_never(author: str, place: str) -> Fault:
+    reason = f"`approval: never` needs the scope approve, which {who(author)} does not have here"
+    return fault(Code.FORBIDDEN, reason, place, _NEVER)
+
+
+def _names_secret(author: str, place: str) -> Fault:
+    reason = f"{who(author)} may not name a secret: a model chose these words, and only a person's plan may"
+    return fault(Code.FORBIDDEN, reason, place, _SECRET)
+
+
+# -- edits
+
+
+def check_edit(
+    fleet: Fleet,
+    constellation: Constellation,
+    before: Mapping[str, TaskSpec],
+    flows: Mapping[str, Dependency],
+    operations: Iterable[EditOperation],
+    *,
+    author: str,
+    approves: bool,
+) -> None:
+    """Refuse an edit, already applied to `constellation`, that goes beyond its author's rights.
+
+    `before` and `flows` are the tasks and dependencies as they were. A plan that waits for its approval is asked about
+    again with every edit, so there only secrets and the policy count.
+
+    Raises:
+        Refusal: with every fault.
+    """
+    faults = [_sets_never(author, "operations") for one in operations if _weakens(one, author, approves=approves)]
+    changed = [
+        spec
+        for name, spec in constellation.specs.items()
+        # An edit leaves the records that it does not touch as they are, and compares them with nothing.
+        if (old := before.get(name)) is not spec and (old is None or not same_work(old, spec))
+    ]
+    if is_model(author):
+        faults += [_names_secret(author, name) for name in _secrets_touched(constellation, before, flows, changed)]
+    if not approves and constellation.head.state is not ConstellationState.AWAITING_APPROVAL:
+        reasons = [*guarded(fleet, constellation, before), *_asking(fleet, changed)]
+        if constellation.head.policy.approval is Approval.ALWAYS or constellation.head.hold:
+            reasons += wider_than_approved(fleet, constellation, before, flows)
+        faults += [fault(Code.FORBIDDEN, reason, "operations", _NEEDS) for reason in dict.fromkeys(reasons)]
+    if faults:
+        raise Refusal(*faults)
+
+
+def check_control(fleet: Fleet, constellation: Constellation, action: str, *, approves: bool) -> None:
+    """Refuse a control that decides in a person's place, or repeats what one approved.
+
+    Raises:
+        Refusal: with every reason.
+    """
+    if approves or action not in _GUARDED_ACTIONS:
+        return
+    over = action == "retry_from"
+    reasons = [*guarded(fleet, constellation, constellation.specs, over=over)]
+    if reasons:
+        raise Refusal(*(fault(Code.FORBIDDEN, reason, "action", _NEEDS) for reason in reasons))
+
+
+def guarded(
+    fleet: Fleet, constellation: Constellation, specs: Mapping[str, TaskSpec], *, over: bool = False
+) -> list[str]:
+    """Return what of a plan a person was asked about, or is to be, and is still to come; with `over` also what is past.
+
+    While there is any, a change elsewhere could lead around the question or choose what reaches that task.
+    """
+    coming = [
+        spec
+        for name, spec in specs.items()
+        if over or name not in constellation.tasks or constellation.tasks[name].state not in FINAL_TASK_STATES
+    ]
+    asked = [f"{spec.id} asks a person and is still to come" for spec in coming if spec.person is not None]
+    secret = [f"{spec.id} is given a secret and is still to come" for spec in coming if spec.secrets]
+    return [*asked, *secret, *(f"{reason}, and is still to come" for reason in _asking(fleet, coming))]
+
+
+def _asking(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:
+    offers = offers_in(fleet)
+    found: list[str] = []
+    for spec in specs:
+        if spec.tool is None or spec.key is not None:
+            continue
+        effects = effects_of_task(spec, offers) if any(True for _ in offers(spec.tool)) else EVERY
+        asking = [effect.value for effect in Effect if effect in effects & ASKING]
+        if asking:
+            found.append(f"{spec.id} calls {spec.tool}, which may {', '.join(asking)}")
+    return found
+
+
+def _weakens(operation: EditOperation, author: str, *, approves: bool) -> bool:
+    if not isinstance(operation, SetPolicy):
+        return False
+    return is_model(author) or (not approves and operation.policy.approval is Approval.NEVER)
+
+
+def _secrets_touched(
+    constellation: Constellation,
+    before: Mapping[str, TaskSpec],
+    flows: Mapping[str, Dependency],
+    changed: Iterable[TaskSpec],
+) -> list[str]:
+    """Return the tasks with secrets that an edit changes, or gives other values."""
+    new = [edge for key, edge in constellation.deps.items() if flows.get(key) != edge and edge.gate is Gate.DATA]
+    reached = dict.fromkeys([*(spec.id for spec in changed), *(edge.target for edge in new)])
+    ahead = list(reached)
+    targets: dict[str, list[str]] = {}
+    for edge in constellation.deps.values():
+        if edge.gate is Gate.DATA:
+            targets.setdefault(edge.source, []).append(edge.target)
+    while ahead:
+        for target in targets.get(ahead.pop(), ()):
+            if target not in reached:
+                reached[target] = None
+                ahead.append(target)
+    named = [name for name in reached if name in constellation.specs]
+    return [name for name in named if constellation.specs[name].secrets or (name in before and before[name].secrets)]

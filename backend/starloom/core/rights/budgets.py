@@ -1,0 +1,84 @@
+"""What a constellation may use: attempts given to devices, and money for the model.
+
+Owns when a budget is used up and what then happens: nothing more begins, what runs goes on to its own end, and a
+person is asked. Going on allows as much again. A call of the model is refused by its worker, before it is made.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.state.inputs import ModelUsed
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
+from starloom_protocol.model_records import ModelDay
+from starloom_protocol.vocabulary import Attention, Code, ConstellationState
+
+_MICROS: Final = 1_000_000
+DAY_MS = 86_400_000
+DAYS_KEPT = 31
+
+
+def used_up(constellation: Constellation) -> str:
+    """Return which budget is used up, in words; empty if none is."""
+    budget = constellation.head.budget
+    if budget is None:
+        return ""
+    most = budget.attempts * budget.times
+    if most and len(constellation.attempts) >= most:
+        return f"its budget of {most} attempts is used up"
+    money = budget.micros * budget.times
+    if money and sum(job.micros for job in constellation.jobs.values()) >= money:
+        return f"its budget of {money / _MICROS:.2f} dollars for the model is used up"
+    return ""
+
+
+def stop(work: Work, constellation: Constellation) -> bool:
+    """Pause an active constellation whose budget is used up; True if it was."""
+    head = constellation.head
+    why = used_up(constellation) if head.budget is not None and head.state is ConstellationState.ACTIVE else ""
+    if not why:
+        return False
+    paused = replace(head, state=ConstellationState.PAUSED, paused_since_ms=work.at_ms)
+    work.emit(constellation, "paused", "", [("head", "", paused)], note=why, by="engine")
+    attend(work, constellation, Attention.BUDGET, note=f"{why}; resume it to allow as much again, or cancel it")
+    return True
+
+
+def allow_again(work: Work, constellation: Constellation) -> None:
+    """A person lets a constellation go on that its budget stopped: it may use as much again."""
+    head = constellation.head
+    if head.budget is None or Attention.BUDGET not in head.attention:
+        return
+    more = replace(head, budget=replace(head.budget, times=head.budget.times + 1))
+    work.emit(constellation, "budget_raised", "", [("head", "", more)])
+    unattend(work, constellation, Attention.BUDGET)
+
+
+def on_used(work: Work, item: ModelUsed) -> None:
+    """Count one call of a model, before it or after it, for the job whose worker made it.
+
+    Raises:
+        Refusal: there is no such job, or another worker has it; the caller must not go on.
+    """
+    constellation = work.shard.constellations.get(item.constellation)
+    job = constellation.jobs.get(item.job) if constellation else None
+    if constellation is None or job is None:
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no job {item.job}"))
+    if job.claimed_by != item.worker:
+        raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
+    used = replace(job, calls=job.calls + item.calls, tokens=job.tokens + item.tokens, micros=job.micros + item.micros)
+    work.emit(constellation, "model_used", job.id, [("job", job.id, used)])
+    stop(work, constellation)
+    fleet = work.shard.fleet
+    days: dict[str, ModelDay] = fleet.tables["model_day"]
+    number = work.at_ms // DAY_MS
+    today = days.get(str(number)) or ModelDay(day=number)
+    counted = replace(
+        today, calls=today.calls + item.calls, tokens=today.tokens + item.tokens, micros=today.micros + item.micros
+    )
+    old: list[Put] = [("model_day", key, None) for key, kept in days.items() if kept.day <= number - DAYS_KEPT]
+    work.emit(fleet, "model_used", str(number), [*old, ("model_day", str(number), counted)])
+    work.answer({"counted": True})

@@ -1,0 +1,176 @@
+"""The effects and the places of a call, with everything that its task adds to it. Pure; the one judge of both.
+
+A task changes the world by its tool, by the files that it saves beside its result (`files_out`), by the call that takes
+it back (`undo`) and by the call that looks for its effect (`verify`). Approval, preview, review and rights all ask
+here, so that no part of a task counts at one door and not at another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.state.model import Fleet
+from starloom_protocol.entities import FileOut, RuleRecord, TaskSpec, ToolOffer, UndoCall, VerifyCall
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
+
+Offers = Callable[[str], Iterable[ToolOffer]]
+"""Returns what the devices that are known offer under a tool's name."""
+
+ASKING: Final = RISKY_EFFECTS | {Effect.REACH}
+"""Effects for which a person is asked unless the plan's policy says otherwise."""
+CHANGING: Final = frozenset(Effect) - {Effect.READ, Effect.REACH}
+EVERY: Final = frozenset(Effect)
+
+_PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "target", "tickets", "to", "under"})
+"""Arguments of built-in tools that say where a call changes something."""
+
+_DECIDING: dict[str, Any] = {
+    "args": str,
+    "files_out": list[FileOut],
+    "secrets": list[str],
+    "tool": str,
+    "undo": UndoCall | None,
+    "verify": VerifyCall | None,
+}
+"""The fields of a task that decide what it does."""
+
+
+def offers_in(fleet: Fleet) -> Offers:
+    """Return the look-up of offers over all devices of a fleet; what several offer alike is looked at once."""
+
+    def of(tool: str) -> list[ToolOffer]:
+        return [tools[tool] for tools in fleet.tool_sets.different() if tool in tools]
+
+    return of
+
+
+def effects_of_call(offer: ToolOffer, spec: TaskSpec, others: Offers) -> frozenset[Effect]:
+    """Return the effects of a task whose tool is offered so; `others` knows the tools that it names besides."""
+    found = _narrowed(offer, spec.args, {item.name for item in spec.inputs})
+    if not adds(spec):
+        return found
+    return found | _added(spec, others)
+
+
+def effects_of_task(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
+    """Return the effects of a task over all devices that offer its tool; a tool that nobody offers has none."""
+    known = [effects_of_call(offer, spec, offers) for offer in offers(spec.tool or "")]
+    return frozenset[Effect]().union(*known, _added(spec, offers) if adds(spec) else ())
+
+
+def adds(spec: TaskSpec) -> bool:
+    """Say whether a task does more than call its tool."""
+    return bool(spec.files_out) or spec.undo is not None or spec.verify is not None
+
+
+def added_to(spec: TaskSpec) -> str:
+    """Return in words what a task does besides calling its tool; empty if nothing."""
+    parts = [
+        *(f"saves {item.to}" for item in spec.files_out),
+        *([f"names {spec.undo.tool} to take it back"] if spec.undo is not None else []),
+        *([f"names {spec.verify.tool} to look for its effect"] if spec.verify is not None else []),
+    ]
+    return " and ".join(parts)
+
+
+def work_of(spec: TaskSpec) -> tuple[Any, ...]:
+    """Return all of a task that decides what it does: two tasks with equal work do the same, wherever they run."""
+    undo, verify = spec.undo, spec.verify
+    return (
+        spec.tool,
+        spec.args,
+        tuple((item.output, item.to) for item in spec.files_out),
+        None if undo is None else (undo.tool, undo.args, tuple(sorted(undo.outputs.items()))),
+        None if verify is None else (verify.tool, verify.args),
+        tuple(spec.secrets),
+    )
+
+
+def named_offers(spec: TaskSpec, offers: Mapping[str, ToolOffer]) -> list[ToolOffer]:
+    """Return the offers of one device that a task calls there: its tool's, and those it names besides."""
+    names = [spec.tool or "", *(call.tool for call in (spec.undo, spec.verify) if call is not None)]
+    return [offers[name] for name in names if name in offers]
+
+
+def places_of(offer: ToolOffer, spec: TaskSpec) -> frozenset[str]:
+    """Return where a task changes files, as its arguments say it.
+
+    A place that another task's result decides is named by that result, since nobody knows it yet.
+    """
+    found = {item.to for item in spec.files_out}
+    late = {item.name: f"{item.source}{item.output}" for item in spec.inputs}
+    if _narrowed(offer, spec.args, late.keys()) & CHANGING:
+        args = parse(spec.args)
+        found.update(place for name, value in args.items() if name in _PLACES for place in _words(value))
+        found.update(f"the result of {source}" for name, source in late.items() if name in _PLACES)
+    if spec.undo is not None:
+        args = parse(spec.undo.args)
+        found.update(place for name, value in args.items() if name in _PLACES for place in _words(value))
+    return frozenset(found)
+
+
+def specs_by_rules(rules: Iterable[RuleRecord], specs: Iterable[TaskSpec]) -> list[TaskSpec]:
+    """Return the tasks that rules may add, and those of `specs` as rules may change their work."""
+    found: list[TaskSpec] = []
+    by_id: dict[str, TaskSpec] = {}
+    for rule in rules:
+        for operation in parse(rule.operations):
+            given = operation.get("spec") or operation.get("changes") or {}
+            if not any(given.get(name) for name in _DECIDING):
+                continue
+            by_id = by_id or {spec.id: spec for spec in specs}
+            name = str(given.get("id") or operation.get("id"))
+            started = by_id.get(name) if "changes" in operation else None
+            made = _with(started or TaskSpec(changed_in=0, id=name), given)
+            if made.tool:
+                found.append(made)
+    return found
+
+
+def _with(spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
+    """Return a task with the work that a rule gives it; what only its firing decides counts as all that it could be."""
+    fields: dict[str, Any] = {}
+    for name, kind in _DECIDING.items():
+        if name in given:
+            try:
+                fields[name] = msgspec.convert(given[name], kind)
+            except msgspec.ValidationError:
+                fields |= {"args": "{}"} if name == "args" else {"undo": UndoCall(tool="")}
+    return replace(spec, **fields)
+
+
+def _words(value: Any) -> Iterable[str]:
+    if isinstance(value, list):
+        return [place for item in value for place in _words(item)]
+    return [value if isinstance(value, str) else canonical(value)]
+
+
+def _added(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
+    found: frozenset[Effect] = frozenset({Effect.WRITE}) if spec.files_out else frozenset()
+    for call in (spec.undo, spec.verify):
+        if call is not None:
+            found |= _named(call, offers)
+    return found
+
+
+def _named(call: UndoCall | VerifyCall, offers: Offers) -> frozenset[Effect]:
+    """Return the effects of a call that a task names; those of a tool that nobody offers are not known: all."""
+    late = call.outputs.keys() if isinstance(call, UndoCall) else ()
+    known = [_narrowed(offer, call.args, late) for offer in offers(call.tool)]
+    return frozenset[Effect]().union(*known) if known else EVERY
+
+
+def _narrowed(offer: ToolOffer, text: str, late: Iterable[str]) -> frozenset[Effect]:
+    """Return a tool's effects with these arguments; all of them where the deciding one is not there yet."""
+    if offer.effects_by:
+        args = parse(text)
+        for argument, by_value in offer.effects_by.items():
+            value = args.get(argument)
+            if argument not in late and isinstance(value, str) and value in by_value:
+                return frozenset(by_value[value])
+    return frozenset(offer.effects)

@@ -1,0 +1,86 @@
+"""What a person approved for a schedule, and whether a plan of today goes beyond it. Pure; asks nobody.
+
+A consent is bound to the hash of a plan and to what it may reach on the fleet of that day: devices, the grants that
+their owners gave, effects. The same plan on a fleet where it reaches further is no longer what was approved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from starloom.core.placement.selection import selects
+from starloom.core.state.model import Fleet
+from starloom.core.state.queues.ready import ANY
+from starloom_protocol.entities import Selector, TaskSpec
+from starloom_protocol.schedule_records import Consent
+from starloom_protocol.vocabulary import Effect
+
+
+def consent_to(
+    fleet: Fleet, specs: Iterable[TaskSpec], effects: Sequence[Effect], *, plan_hash: str, by: str, at_ms: int
+) -> Consent:
+    """Return the consent to a plan as it would reach over this fleet now."""
+    listed = list(specs)
+    by_id = {spec.id: spec for spec in listed}
+    devices: dict[str, None] = {}
+    grants: dict[str, None] = {}
+    for spec in listed:
+        if spec.tool is None or spec.key is not None:
+            continue
+        for device in may_run_on(fleet, spec, by_id):
+            devices[device] = None
+            grant = fleet.tools[device][spec.tool].grant
+            if grant is not None:
+                grants[grant] = None
+    return Consent(
+        at_ms=at_ms,
+        by=by,
+        devices=sorted(devices),
+        effects=sorted(effects),
+        grants=sorted(grants),
+        hash=plan_hash,
+    )
+
+
+def may_run_on(fleet: Fleet, spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> list[str]:
+    """Return the devices that a call of a plan could be given to, whether they are there or not."""
+    return _within(fleet, spec.tool or "", _selector(spec, specs))
+
+
+def _selector(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector:
+    """Return which devices a task, or the family that it is one of, may go to."""
+    root = specs.get(spec.family or spec.id, spec)
+    if spec.for_each is not None and root.for_each is not None and root.for_each.devices is not None:
+        return root.for_each.devices
+    return spec.device or ANY
+
+
+def _within(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
+    """Return devices that could be given this work, whether they are there or not; as placement prefers them."""
+    found = [
+        device
+        for device in fleet.devices.values()
+        if not device.revoked
+        and tool in fleet.tools.get(device.id, {})
+        and selects(selector, device, fleet.tools[device.id])
+    ]
+    real = [device for device in found if not device.demo]
+    return [device.id for device in (real if selector == ANY and real else found)]
+
+
+def beyond(given: Consent, now: Consent, fleet: Fleet) -> list[str]:
+    """Return in words what goes beyond a consent; empty if it covers everything."""
+    wider: list[str] = []
+    if now.hash != given.hash:
+        wider.append("the plan is another one")
+    devices = [device for device in now.devices if device not in given.devices]
+    names = [fleet.devices[device].name if device in fleet.devices else device for device in devices]
+    if names:
+        wider.append(f"it may now use {', '.join(names)}")
+    grants = [grant for grant in now.grants if grant not in given.grants]
+    if grants:
+        wider.append(f"it now needs {', '.join(grants)}")
+    effects = [effect for effect in now.effects if effect not in given.effects]
+    if effects:
+        wider.append(f"it may now {', '.join(effects)}")
+    return wider

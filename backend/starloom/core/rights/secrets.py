@@ -1,0 +1,70 @@
+"""Secrets are set, given and removed: names, versions, who may receive one. No value ever reaches the core.
+
+A task is given the secrets that its author named; who may have them is `secret_needs`'s question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from starloom.core.placement import waiting
+from starloom.core.state.inputs import SecretRemoved, SecretSet
+from starloom.core.state.work import Refusal, Work, fault
+from starloom_protocol.entities import Secret
+from starloom_protocol.secret_records import SECRET_NAME, SECRETS_MOST
+from starloom_protocol.vocabulary import Code
+
+
+def on_set(work: Work, item: SecretSet) -> None:
+    """A secret has a first or a next value; what waited for it can go on in this step."""
+    access = work.shard.access
+    if not SECRET_NAME.fullmatch(item.name):
+        reason = "a secret's name has letters, digits, `-`, `_` and `.`, at most 64"
+        raise Refusal(fault(Code.BAD_REQUEST, reason, "name"))
+    known = access.secrets.get(item.name)
+    stands = known.version if known else 0
+    if item.version != stands + 1 or item.base_version not in (None, stands):
+        reason = f"{item.name} is at version {stands}" if known else f"there is no secret {item.name}"
+        raise Refusal(fault(Code.CONFLICT, f"{reason}; somebody changed it meanwhile", "name", "Look, then try again."))
+    if known is None and len(access.secrets) >= SECRETS_MOST:
+        raise Refusal(fault(Code.TOO_MANY_SECRETS, f"{SECRETS_MOST} secrets are kept here already"))
+    for at, device in enumerate(item.devices):
+        if device not in work.shard.fleet.devices:
+            raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {device[:64]}", f"devices[{at}]"))
+    kept = Secret(
+        by=item.by,
+        cipher=item.cipher,
+        created_ms=known.created_ms if known else work.at_ms,
+        devices=sorted(set(item.devices)),
+        last_used_ms=known.last_used_ms if known else 0,
+        name=item.name,
+        recipes=sorted(set(item.recipes)),
+        set_ms=work.at_ms,
+        tools=sorted(set(item.tools)),
+        version=item.version,
+    )
+    work.emit(access, "secret_set", item.name, [("secret", item.name, kept)])
+    waiting.secrets_set(work)
+    work.answer({"name": item.name, "version": kept.version, "replaced": known.cipher if known else None})
+
+
+def on_removed(work: Work, item: SecretRemoved) -> None:
+    """A secret goes; what was given one keeps it until it ends, what needs it waits from now on."""
+    known = work.shard.access.secrets.get(item.name)
+    if known is None:
+        reason = f"there is no secret {item.name[:64]}"
+        raise Refusal(fault(Code.NOT_FOUND, reason, "name", "See `starloom secret ls`."))
+    work.emit(work.shard.access, "secret_removed", item.name, [("secret", item.name, None)])
+    work.answer({"name": item.name, "replaced": known.cipher})
+
+
+def given(work: Work, names: Sequence[str], what: str) -> None:
+    """Note that an attempt is to be given these secrets: when each was last used, and by what."""
+    access = work.shard.access
+    for name in names:
+        known = access.secrets.get(name)
+        if known is not None:
+            used = replace(known, last_used_ms=work.at_ms)
+            work.emit(access, "secret_given", name, [("secret", name, used)], note=what, by="engine")

@@ -1,0 +1,120 @@
+"""Silence and due moments of attempts: absence by its policy, being heard again, back-off, the fence of a cancel.
+
+A timer is judged against state; one whose moment has passed it by changes nothing.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.placement import device_conditions, off_devices, waiting
+from starloom.core.run import recovery
+from starloom.core.run.attempts import stopped
+from starloom.core.run.fences import TOLD_TO_STOP, absence_of, timer
+from starloom.core.state.effects import CloseDevice
+from starloom.core.state.inputs import LeaseExpired, TimerFired
+from starloom.core.state.model import Constellation
+from starloom.core.state.transitions import Trigger, Verdict, look_up
+from starloom.core.state.work import Work, change_task
+from starloom_protocol.vocabulary import DeviceLink, Reason
+
+
+def on_lease_expired(work: Work, item: LeaseExpired) -> None:
+    """No `alive` named an attempt for ttl + grace: it is absent; its policy says what then."""
+    constellation = work.shard.constellations.get(item.at.constellation)
+    record = constellation.tasks.get(item.at.task) if constellation else None
+    if constellation is None or record is None or record.attempt != item.at.attempt:
+        work.ignore("its lease is closed")
+        return
+    if item.silent:
+        _fell_silent(work, constellation.attempt(item.at.task, record.attempt).device)
+    row = look_up(record.state, Trigger.SILENT)
+    if row.verdict is not Verdict.ACT or record.absent_since_ms:
+        work.ignore(row.reason or "it is known to be absent")
+        return
+    spec = constellation.specs[item.at.task]
+    attempt = constellation.attempt(spec.id, record.attempt)
+    after_ms, then = absence_of(spec, attempt)
+    slept = device_conditions.stood_asleep(record, attempt, work.shard.fleet.devices.get(attempt.device), work.at_ms)
+    reason = slept.reason if slept.reason in TOLD_TO_STOP else Reason.ABSENT
+    absent = replace(slept, reason=reason, absent_since_ms=work.at_ms)
+    change_task(work, constellation, spec.id, "task_absent", absent, by="engine", note=_absence_words(after_ms, then))
+    if then == "wait":
+        return
+    if after_ms == 0:
+        recovery.lost(work, constellation, spec, absent, attempt, then)
+    else:
+        work.order(timer(constellation, spec.id, "absence", absent, work.at_ms + after_ms))
+
+
+def _fell_silent(work: Work, device_id: str) -> None:
+    """A connected device has sent no `alive` for the span of a lease: it is off and gets no work until it connects.
+
+    Its connection may stand and even answer pings, as that of a frozen program or of a browser tab in the background.
+    """
+    device = work.shard.fleet.devices.get(device_id)
+    span_ms = work.shard.settings.ttl_ms + work.shard.settings.grace_ms
+    if device is None or device.link is not DeviceLink.ONLINE or work.at_ms - device.link_since_ms < span_ms:
+        return
+    offline = replace(device, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
+    reason = f"the device is connected and has been silent for {span_ms // 1000} s"
+    work.emit(work.shard.fleet, "device_offline", device.id, [("device", device.id, offline)], note=reason, by="engine")
+    work.order(CloseDevice(code="", device=device.id, reason=reason, session=device.session))
+
+
+def _absence_words(after_ms: int, then: str) -> str:
+    if then == "wait":
+        return "the device does not answer; the work waits for it"
+    after = f"in {after_ms // 1000} s" if after_ms else "now"
+    return f"the device does not answer; the work is {'moved' if then == 'reassign' else 'given up'} {after}"
+
+
+def heard(work: Work, constellation: Constellation, task: str) -> None:
+    """An absent attempt's device has answered again before it was given away."""
+    record = constellation.tasks[task]
+    if record.absent_since_ms and look_up(record.state, Trigger.HEARD).verdict is Verdict.ACT:
+        stood_ms = record.stood_ms + work.at_ms - record.absent_since_ms
+        reason = record.reason if record.reason in TOLD_TO_STOP else None
+        back = replace(record, reason=reason, absent_since_ms=0, stood_ms=stood_ms)
+        change_task(work, constellation, task, "task_heard", back, by="engine")
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """A due moment of an attempt, judged against state: stale ones change nothing."""
+    constellation = work.shard.constellations.get(item.constellation)
+    record = constellation.tasks.get(item.entity) if constellation else None
+    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
+        work.ignore("the timer is stale")
+        return
+    spec = constellation.specs[item.entity]
+    if item.kind == "backoff" and record.reason is Reason.BACKOFF:
+        again = replace(record, reason=Reason.HELD if record.held else None, not_before_ms=0)
+        change_task(work, constellation, spec.id, "task_ready", again, by="engine")
+    elif item.kind == "absence" and record.absent_since_ms:
+        attempt = constellation.attempt(spec.id, record.attempt)
+        after_ms, then = absence_of(spec, attempt)
+        if work.at_ms < record.absent_since_ms + after_ms:
+            work.ignore("the timer belongs to an earlier absence")
+        else:
+            recovery.lost(work, constellation, spec, record, attempt, then)
+    elif item.kind == "fence" and look_up(record.state, Trigger.FENCE_PASSED).verdict is Verdict.ACT:
+        attempt = constellation.attempt(spec.id, record.attempt)
+        if attempt.device in work.shard.fleet.holders and _in_touch(work, attempt.device):
+            # The device answers `alive`, so its fence has not run down: only its receipt proves the end.
+            work.order(timer(constellation, spec.id, "fence", record, work.at_ms + work.shard.settings.ttl_ms))
+            return
+        ended = replace(attempt, ended_ms=work.at_ms, detail="stopped by its own fence")
+        stopped(work, constellation, spec, record, ended)
+    elif item.kind == "waits_long":
+        waiting.on_too_long(work, constellation, spec, record)
+    elif item.kind == off_devices.TIMER:
+        off_devices.on_due(work, constellation, spec, record)
+    elif item.kind == "heard":
+        heard(work, constellation, spec.id)
+    else:
+        work.ignore("the timer is stale")
+
+
+def _in_touch(work: Work, device: str) -> bool:
+    found = work.shard.fleet.devices.get(device)
+    return found is not None and found.link == "online"

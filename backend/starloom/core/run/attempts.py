@@ -1,0 +1,498 @@
+"""Leases and what agents report of them: grants, starts, results, receipts, silence.
+
+A report counts only if its (incarnation, attempt) is that of the task's open lease as the log records it and it
+came on the leased device's own connection (I4). Everything else is a late event once, then counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec.structs import replace
+
+from starloom.core.placement import health, off_devices
+from starloom.core.placement.selection import Choice
+from starloom.core.rights.secrets import given
+from starloom.core.run import hedging, recovery, verification
+from starloom.core.run.checks import missed_check, too_big
+from starloom.core.run.fences import arm_fence, fence_after_ms, lease_ref
+from starloom.core.state.effects import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
+from starloom.core.state.inputs import (
+    LedgerReported,
+    ReceiptReported,
+    ResultReported,
+    StartedReported,
+)
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.gates import successes, wants_of
+from starloom.core.state.transitions import Trigger, Verdict, look_up
+from starloom.core.state.work import Work, change_task, close_question, moved, unattend
+from starloom_protocol.entities import Attempt, Input, TaskRecord, TaskSpec
+from starloom_protocol.frames import LeaseRef, ResultFrame
+from starloom_protocol.vocabulary import (
+    REPEATABLE,
+    AttemptEnd,
+    Attention,
+    Code,
+    EffectSeen,
+    Outcome,
+    Reason,
+    TaskState,
+)
+
+# Agents forget what ended sixty days ago; what they do not know any more proves nothing.
+LEDGER_KEEPS_MS = 30 * 86_400_000
+_FOREIGN = "came from another device than the leased one"
+_TRIGGER_OF = {
+    Outcome.OK: Trigger.FINISHED,
+    Outcome.ERROR: Trigger.BROKE,
+    Outcome.TIMEOUT: Trigger.BROKE,
+    Outcome.INTERRUPTED: Trigger.BROKE,
+    Outcome.REFUSED: Trigger.NOT_BEGUN,
+    Outcome.NEVER_STARTED: Trigger.NOT_BEGUN,
+}
+_END_OF = {outcome: AttemptEnd(outcome.value) for outcome in Outcome}
+# Bound once, as in `apply`: these are asked for with each result.
+_ACT, _OK, _ENDED_OK = Verdict.ACT, Outcome.OK, AttemptEnd.OK
+_CANCELLING, _LEASED, _RUNNING, _SUCCEEDED, _UNKNOWN = (
+    TaskState.CANCELLING,
+    TaskState.LEASED,
+    TaskState.RUNNING,
+    TaskState.SUCCEEDED,
+    TaskState.UNKNOWN,
+)
+
+
+def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, choice: Choice) -> None:
+    """Lease a ready task to a device; the dispatch leaves once its events are as safe as the work needs."""
+    shard = work.shard
+    number = max(record.attempt, record.hedge) + 1
+    attempt = Attempt(
+        device=choice.device,
+        incarnation=shard.incarnation,
+        leased_ms=work.at_ms,
+        others=choice.others,
+        repeatability=choice.repeatability,
+        round=record.round,
+        why=choice.why,
+    )
+    leased = replace(
+        record,
+        state=_LEASED,
+        attempt=number,
+        device=choice.device,
+        started=record.started + 1,
+        since_ms=work.at_ms,
+        reason=None,
+        not_before_ms=0,
+    )
+    also = ("attempt", f"{spec.id}/{number}", attempt)
+    change_task(work, constellation, spec.id, "task_leased", leased, also, by="engine")
+    if shard.fleet.health:
+        health.granted(work, choice.device)
+    if spec.secrets:
+        given(work, spec.secrets, f"{constellation.name}/{spec.id}/{number} on {choice.device}")
+    work.order(dispatch_of(work, constellation, spec, leased, attempt))
+
+
+def dispatch_of(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt
+) -> SendDispatch:
+    """Return the order to run an open attempt; sent again it says the same."""
+    item = None
+    if spec.key is not None and spec.family is not None:
+        stored = constellation.items.get(f"{spec.family}/{spec.key}")
+        item = stored.value if stored else None
+    return SendDispatch(
+        after=COMMIT if attempt.repeatability in REPEATABLE else DURABLE,
+        args=spec.args,
+        at=lease_ref(constellation, spec.id, record.attempt, attempt),
+        attempt_of_max=recovery.attempts_most(spec, attempt),
+        device=attempt.device,
+        fence_after_ms=fence_after_ms(work, spec, attempt),
+        files_out=spec.files_out,
+        inputs=[_input_plan(work.shard.fleet, constellation, item) for item in spec.inputs],
+        item=item,
+        repeatability=attempt.repeatability,
+        secrets=spec.secrets,
+        start_to_close_s=spec.timeouts.start_to_close_s,
+        tool=spec.tool or "",
+        wants=wants_of(constellation, spec),
+    )
+
+
+def _input_plan(fleet: Fleet, constellation: Constellation, item: Input) -> InputPlan:
+    name = item.name
+    if item.off:
+        rows = off_devices.told_of(constellation, item.source) if item.source in constellation.groups else []
+        return InputPlan(many=True, name=name, sources=[InputSource(text=off_devices.row(fleet, one)) for one in rows])
+    if item.source in constellation.groups:
+        sources = [_source(constellation, child, item.output) for child in successes(constellation, item.source)]
+        return InputPlan(flatten=item.flatten, many=True, name=name, sources=sources)
+    record = constellation.tasks.get(item.source)
+    if record is None or record.state is not TaskState.SUCCEEDED:
+        return InputPlan(name=name)
+    return InputPlan(name=name, sources=[_source(constellation, item.source, item.output)], flatten=item.flatten)
+
+
+def _source(constellation: Constellation, task: str, output: str) -> InputSource:
+    record = constellation.tasks[task]
+    if record.marked is not None:
+        return InputSource(output=output, text=record.marked)
+    return InputSource(attempt=record.attempt, output=output, task=task)
+
+
+# -- reports
+
+
+def _open(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
+    """Return what a report is about if its lease is open, else count it."""
+    constellation = work.shard.constellations.get(at.constellation)
+    attempt = constellation.attempts.get(f"{at.task}/{at.attempt}") if constellation else None
+    if constellation is None or attempt is None:
+        work.ignore("names no known attempt")
+        return None
+    if attempt.device != device:
+        # After the log of an older Redis the same number may have gone to another device: that sender is honest.
+        if attempt.incarnation == at.incarnation:
+            work.refuse(device, "report", _FOREIGN)
+        work.ignore(_FOREIGN)
+        return None
+    record = constellation.tasks.get(at.task)
+    spec = constellation.specs.get(at.task)
+    if record is None or spec is None:
+        work.ignore("its task was removed")
+        return None
+    if attempt.hedge and attempt.end is None:
+        return None
+    if attempt.incarnation != at.incarnation or attempt.end is not None or record.attempt != at.attempt:
+        work.ignore("its lease is closed")
+        return None
+    return constellation, spec, record, attempt
+
+
+def _open_hedge(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
+    """Return what a report is about if it is about an open hedge."""
+    constellation = work.shard.constellations.get(at.constellation)
+    record = constellation.tasks.get(at.task) if constellation else None
+    if constellation is None or record is None or record.hedge != at.attempt:
+        return None
+    hedge = hedging.of(constellation, at.task, record)
+    if hedge is None or hedge.device != device or hedge.incarnation != at.incarnation:
+        return None
+    return constellation, constellation.specs[at.task], record, hedge
+
+
+def on_started(work: Work, item: StartedReported) -> None:
+    """An agent has begun an attempt."""
+    found = _open(work, item.device, item.frame.at)
+    if found is None:
+        hedged = _open_hedge(work, item.device, item.frame.at)
+        if hedged is not None:
+            constellation, spec, record, hedge = hedged
+            put = ("attempt", f"{spec.id}/{record.hedge}", replace(hedge, started_ms=work.at_ms))
+            work.emit(constellation, "hedge_started", spec.id, [put])
+        return
+    constellation, spec, record, attempt = found
+    row = look_up(record.state, Trigger.STARTED)
+    if row.verdict is not Verdict.ACT:
+        work.ignore(row.reason)
+        return
+    begun = replace(attempt, started_ms=work.at_ms)
+    running = moved(work, record, TaskState.RUNNING)
+    key = f"{spec.id}/{record.attempt}"
+    change_task(work, constellation, spec.id, "task_started", running, ("attempt", key, begun))
+
+
+def on_result(work: Work, item: ResultReported) -> None:
+    """An attempt has ended on its device."""
+    frame = item.frame
+    found = _open(work, item.device, frame.at)
+    if found is None:
+        found = _result_of_hedge(work, item)
+    if found is None:
+        _late(work, item.device, frame)
+        return
+    constellation, spec, record, attempt = found
+    row = look_up(record.state, _TRIGGER_OF[frame.outcome])
+    if row.verdict is not _ACT:
+        work.ignore(row.reason)
+        return
+    if frame.outcome is _OK and _is_too_late(work, spec, record, attempt):
+        _ended_too_late(work, constellation, spec, record, attempt, frame)
+    elif frame.outcome is _OK:
+        _finished(work, constellation, spec, record, attempt, frame)
+    else:
+        _not_finished(work, constellation, spec, record, attempt, frame)
+    if record.state is _UNKNOWN and not constellation.unknown:
+        unattend(work, constellation, Attention.TASK_UNKNOWN)
+
+
+def _is_too_late(work: Work, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> bool:
+    """Whether a task was told to stop for its time while its device could have reported the end before that.
+
+    A device that was away when the time was over brings with its connection what it had ended meanwhile.
+    """
+    if record.state is not _RUNNING or record.reason is not Reason.OVERDUE:
+        return False
+    device = work.shard.fleet.devices.get(attempt.device)
+    if device is None:
+        return True
+    settings = work.shard.settings
+    was_away = device.link_since_ms > attempt.started_ms + spec.timeouts.start_to_close_s * 1000
+    return not was_away or work.at_ms - device.link_since_ms > settings.ttl_ms + settings.grace_ms
+
+
+def _ended_too_late(
+    work: Work,
+    constellation: Constellation,
+    spec: TaskSpec,
+    record: TaskRecord,
+    attempt: Attempt,
+    frame: ResultFrame,
+) -> None:
+    """The work ended well, but after its time and after it was told to stop: a timeout that keeps a trace of it."""
+    repeatable = attempt.repeatability in REPEATABLE
+    ended = replace(
+        attempt,
+        effect=frame.effect if repeatable else EffectSeen.MAYBE,
+        late=f"{frame.outcome}:{_digest(frame)}",
+        tail=frame.tail[-4096:],
+    )
+    detail = (
+        f"{spec.tool} took longer than its {spec.timeouts.start_to_close_s} s; it ended well after it was told to stop"
+    )
+    recovery.timed_out(work, constellation, spec, record, ended, detail)
+
+
+def _digest(frame: ResultFrame) -> str:
+    return hashlib.sha256((frame.value or frame.artifact or frame.detail).encode()).hexdigest()
+
+
+def _result_of_hedge(work: Work, item: ResultReported) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
+    """A hedge that succeeded becomes the attempt that counts; one that did not leaves the first one alone."""
+    frame = item.frame
+    hedged = _open_hedge(work, item.device, frame.at)
+    if hedged is None:
+        return None
+    constellation, spec, record, hedge = hedged
+    if frame.outcome is Outcome.OK:
+        hedging.wins(work, constellation, spec, record)
+        return _open(work, item.device, frame.at)
+    ended = replace(
+        hedge,
+        end=_END_OF[frame.outcome],
+        ended_ms=work.at_ms,
+        effect=frame.effect,
+        code=frame.code,
+        detail=frame.detail[:2000],
+    )
+    hedging.ended_early(work, constellation, spec.id, record, ended)
+    health.failed(work, ended)
+    return None
+
+
+def _late(work: Work, device: str, frame: ResultFrame) -> None:
+    at = frame.at
+    constellation = work.shard.constellations.get(at.constellation)
+    key = f"{at.task}/{at.attempt}"
+    attempt = constellation.attempts.get(key) if constellation else None
+    if constellation is None or attempt is None or attempt.device != device or attempt.late is not None:
+        return
+    # An attempt that the hub ended for its time may have come to an end of its own before it heard of that.
+    ended_here = attempt.end is AttemptEnd.TIMEOUT and frame.outcome is not Outcome.TIMEOUT
+    if attempt.end not in (AttemptEnd.LOST, AttemptEnd.REVOKED) and not ended_here:
+        return
+    # The fence ends work whose lease ran out on its device, and the agent lives on: no interruption by the work itself.
+    how = Code.FENCED if frame.code is Code.FENCED else frame.outcome
+    late = replace(attempt, late=f"{how}:{_digest(frame)}")
+    work.emit(constellation, "result_late", at.task, [("attempt", key, late)])
+
+
+def _not_finished(
+    work: Work,
+    constellation: Constellation,
+    spec: TaskSpec,
+    record: TaskRecord,
+    attempt: Attempt,
+    frame: ResultFrame,
+) -> None:
+    ended = replace(
+        attempt,
+        end=_END_OF[frame.outcome],
+        ended_ms=work.at_ms,
+        started_ms=attempt.started_ms or attempt.leased_ms,
+        effect=frame.effect,
+        code=frame.code,
+        detail=frame.detail[:2000],
+        tail=frame.tail[-4096:],
+    )
+    if record.state is _CANCELLING:
+        stopped(work, constellation, spec, record, ended)
+    elif frame.outcome in (Outcome.REFUSED, Outcome.NEVER_STARTED):
+        recovery.not_begun(work, constellation, spec, record, ended)
+    else:
+        recovery.broke(work, constellation, spec, record, ended)
+
+
+def _finished(
+    work: Work,
+    constellation: Constellation,
+    spec: TaskSpec,
+    record: TaskRecord,
+    attempt: Attempt,
+    frame: ResultFrame,
+) -> None:
+    facts = dict(sorted(frame.facts.items())) if frame.facts else {}
+    if frame.artifact is not None or frame.facts_too_big:
+        for pointer in wants_of(constellation, spec):
+            if pointer not in facts:
+                facts[f"!{pointer}"] = str(frame.facts_too_big.get(pointer, 0))
+        facts = dict(sorted(facts.items()))
+    done = replace(
+        attempt,
+        artifact=frame.artifact,
+        bytes=frame.bytes,
+        code=None,
+        detail=frame.detail[:2000],
+        effect=frame.effect,
+        end=_ENDED_OK,
+        ended_ms=work.at_ms,
+        facts=facts,
+        started_ms=attempt.started_ms or attempt.leased_ms,
+        tail=frame.tail[-4096:],
+        value=frame.value,
+    )
+    key = f"{spec.id}/{record.attempt}"
+    unbrought = too_big(constellation, spec, frame)
+    if unbrought is not None:
+        failed = replace(done, end=AttemptEnd.ERROR, code=Code.FACT_TOO_BIG, detail=unbrought)
+        recovery.broke(work, constellation, spec, record, failed)
+        return
+    checked = frame.verified
+    if spec.checks:
+        work.quietly(constellation, "attempt", key, done)
+        missed = missed_check(constellation, spec)
+        if missed is not None:
+            failed = replace(done, end=AttemptEnd.ERROR, code=Code.CHECK_FAILED, detail=missed)
+            recovery.broke(work, constellation, spec, record, failed)
+            return
+        checked = True
+    succeeded = replace(
+        record,
+        absent_since_ms=0,
+        cause=None,
+        checked=checked,
+        code=None,
+        not_before_ms=0,
+        reason=None,
+        since_ms=work.at_ms,
+        state=_SUCCEEDED,
+    )
+    if record.hedge:
+        hedging.close(work, constellation, spec.id, record)
+    if work.shard.fleet.health:
+        health.succeeded(work, attempt.device)
+    change_task(work, constellation, spec.id, "task_succeeded", succeeded, ("attempt", key, done))
+    work.rules_due.append((constellation.name, spec.id, "succeeded"))
+    if spec.verifies is not None:
+        verified = spec.verifies.rpartition("/")
+        looked_at, doubted = constellation.specs.get(verified[0]), constellation.attempts.get(spec.verifies)
+        if looked_at is not None and doubted is not None:
+            most = recovery.attempts_most(looked_at, doubted)
+            verification.told(work, constellation, spec.id, tries_most=most)
+
+
+def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
+    """A cancel is proved: the attempt is over and the task is cancelled."""
+    closed = replace(ended, end=AttemptEnd.REVOKED)
+    if hedging.take_over(work, constellation, spec, record, closed):
+        now = constellation.tasks[spec.id]
+        arm_fence(work, constellation, spec, now, constellation.attempt(spec.id, now.attempt))
+        return
+    cancelled = moved(work, record, TaskState.CANCELLED)
+    key = f"{spec.id}/{record.attempt}"
+    change_task(work, constellation, spec.id, "task_cancelled", cancelled, ("attempt", key, closed))
+
+
+def on_receipt(work: Work, item: ReceiptReported) -> None:
+    """A device says that an attempt's process group has ended, or will never be, since it was asked to stop it.
+
+    That holds for ever, also where the wish is not known any more, as to the log of an older Redis: work goes back,
+    and what must not be repeated only where its device never had it.
+    """
+    found = _open(work, item.device, item.frame.at)
+    if found is None:
+        hedged = _open_hedge(work, item.device, item.frame.at)
+        if hedged is not None:
+            constellation, spec, record, hedge = hedged
+            ended = replace(hedge, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=item.frame.effect)
+            hedging.ended_early(work, constellation, spec.id, record, ended)
+        return
+    constellation, spec, record, attempt = found
+    overdue, moving = record.reason is Reason.OVERDUE, record.reason is Reason.MOVING
+    row = look_up(record.state, Trigger.ENDED_OVERDUE if overdue else Trigger.MOVED if moving else Trigger.RECEIPT)
+    if row.verdict is not Verdict.ACT:
+        work.ignore(row.reason)
+        return
+    ended = replace(attempt, ended_ms=work.at_ms, effect=item.frame.effect)
+    if overdue:
+        recovery.timed_out(work, constellation, spec, record, ended)
+    elif record.state is TaskState.CANCELLING:
+        stopped(work, constellation, spec, record, ended)
+    else:
+        why = "moved: its device drains" if moving else "given back: its device had been asked to stop it"
+        had = item.frame.known or record.state is TaskState.RUNNING
+        recovery.given_back(work, constellation, spec, record, ended, why=why, had=had)
+
+
+def on_ledger(work: Work, item: LedgerReported) -> None:
+    """A device's ledger says what became of an attempt whose fate was open."""
+    found = _open(work, item.device, item.at)
+    if found is None:
+        return
+    constellation, spec, record, attempt = found
+    device = work.shard.fleet.devices.get(item.device)
+    if device is not None and attempt.leased_ms < device.ledger_ms:
+        work.ignore("its ledger is newer than the lease and proves nothing")
+        return
+    if work.at_ms - attempt.leased_ms > LEDGER_KEEPS_MS:
+        work.ignore("its ledger may have forgotten so old a lease")
+        return
+    if item.state == "unknown" and record.state in (TaskState.LEASED, TaskState.UNKNOWN):
+        ended = replace(
+            attempt, end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE, code=None, detail=""
+        )
+        recovery.not_begun(work, constellation, spec, record, ended)
+        if not constellation.unknown:
+            unattend(work, constellation, Attention.TASK_UNKNOWN)
+
+
+# -- cancelling
+
+
+def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str) -> None:
+    """Cancel one task: at once where nothing runs, else by an order that the device must confirm."""
+    record = constellation.tasks[task]
+    row = look_up(record.state, Trigger.CANCEL)
+    if row.verdict is not Verdict.ACT:
+        return
+    if record.state in (TaskState.WAITING, TaskState.READY):
+        close_question(work, constellation, task)
+        change_task(work, constellation, task, "task_cancelled", moved(work, record, TaskState.CANCELLED))
+        return
+    attempt = constellation.attempt(task, record.attempt)
+    change_task(
+        work,
+        constellation,
+        task,
+        "task_cancelling",
+        moved(work, record, TaskState.CANCELLING),
+        ("attempt", f"{task}/{record.attempt}", replace(attempt, cancel_by=work.by)),
+        note=reason,
+    )
+    work.order(
+        SendCancel(at=lease_ref(constellation, task, record.attempt, attempt), device=attempt.device, reason=reason)
+    )
+    hedging.stop(work, constellation, task, record, reason)
+    arm_fence(work, constellation, constellation.specs[task], record, attempt)

@@ -1,0 +1,87 @@
+"""When a second attempt is worth it: repeatable work that takes much longer than its like, and a slot nobody waits for.
+
+What is usual is what the same tool took in the same constellation. One hedge a task, few a constellation.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.placement.selection import elsewhere
+from starloom.core.rights.budgets import used_up
+from starloom.core.run.attempts import dispatch_of
+from starloom.core.run.recovery import attempts_most
+from starloom.core.state.inputs import TimerFired
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.work import Put, Work, change_task
+from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.vocabulary import REPEATABLE, ConstellationState, TaskState
+
+KIND = "hedge"
+WHY = "the first attempt takes much longer than its like"
+FINISHED_LEAST = 5
+PART_OF_TASKS = 20
+
+
+def is_due(shard: Shard, constellation: Constellation, task: str, now_ms: int) -> bool:
+    """Whether a running task takes so much longer than its like that a second try is worth a free slot."""
+    record, spec = constellation.tasks[task], constellation.specs[task]
+    if record.state is not TaskState.RUNNING or record.reason is not None or record.hedge > 0 or shard.queued:
+        return False
+    # A secret is given to one device at a time.
+    if spec.secrets or constellation.head.state is not ConstellationState.ACTIVE:
+        return False
+    if used_up(constellation):
+        return False
+    if constellation.progress.hedges >= max(1, len(constellation.tasks) // PART_OF_TASKS):
+        return False
+    attempt = constellation.attempt(task, record.attempt)
+    pace = constellation.progress.paces.get(spec.tool or "")
+    if attempt.repeatability not in REPEATABLE or pace is None or pace[0] < FINISHED_LEAST:
+        return False
+    usual_ms = pace[1] // pace[0]
+    taken_ms = now_ms - (attempt.started_ms or attempt.leased_ms)
+    return taken_ms >= max(shard.settings.hedge_after_ms, shard.settings.hedge_times * usual_ms)
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """A sweep found a task that takes long, judged against state."""
+    constellation = work.shard.constellations.get(item.constellation)
+    record = constellation.tasks.get(item.entity) if constellation else None
+    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
+        work.ignore("the timer is stale")
+        return
+    _open(work, constellation, constellation.specs[item.entity], record)
+
+
+def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
+    """Start a hedge if it is due and there is another device with nothing better to do."""
+    shard, fleet = work.shard, work.shard.fleet
+    first = constellation.attempt(spec.id, record.attempt)
+    if not is_due(shard, constellation, spec.id, work.at_ms) or record.started >= attempts_most(spec, first):
+        work.ignore("the timer is stale")
+        return
+    free = [
+        device
+        for device in elsewhere(shard, constellation, spec, first.device)
+        if fleet.used.get(device, 0) < fleet.offers[device].slots
+        if not fleet.devices[device].quarantined and not fleet.devices[device].demo
+    ]
+    if not free:
+        work.ignore("no other device is free for a hedge")
+        return
+    device = min(free, key=lambda item: (fleet.used.get(item, 0), fleet.devices[item].name))
+    number = record.attempt + 1
+    hedge = Attempt(
+        device=device,
+        hedge=True,
+        incarnation=shard.incarnation,
+        leased_ms=work.at_ms,
+        repeatability=first.repeatability,
+        round=record.round,
+        why=WHY,
+    )
+    hedged = replace(record, hedge=number, started=record.started + 1)
+    also: Put = ("attempt", f"{spec.id}/{number}", hedge)
+    change_task(work, constellation, spec.id, "hedge_opened", hedged, also, note=hedge.why, by="engine")
+    work.order(dispatch_of(work, constellation, spec, replace(hedged, attempt=number), hedge))

@@ -1,0 +1,86 @@
+"""Open hedges: two attempts of repeatable work run at once and the first result ends both (I3).
+
+The task's record names the attempt that counts. When that one ends without success, the hedge takes its place; when
+the hedge has its result first, it becomes the one that counts. Opening one is `hedge_opening`'s.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.run.fences import lease_ref
+from starloom.core.state.effects import SendCancel
+from starloom.core.state.model import Constellation
+from starloom.core.state.work import Put, Work, change_task, moved
+from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.vocabulary import AttemptEnd, TaskState
+
+
+def of(constellation: Constellation, task: str, record: TaskRecord) -> Attempt | None:
+    """Return the open hedge of a task."""
+    if record.hedge <= record.attempt:
+        return None
+    found = constellation.attempts.get(f"{task}/{record.hedge}")
+    return found if found is not None and found.end is None else None
+
+
+def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> bool:
+    """Let an open hedge go on in the place of the attempt that has ended; False if there is none."""
+    hedge = of(constellation, spec.id, record)
+    if hedge is None:
+        return False
+    state = record.state if record.state is TaskState.CANCELLING else _state_of(hedge)
+    now = moved(work, record, state, attempt=record.hedge, device=hedge.device)
+    old: Put = ("attempt", f"{spec.id}/{record.attempt}", ended)
+    new: Put = ("attempt", f"{spec.id}/{record.hedge}", replace(hedge, hedge=False))
+    change_task(work, constellation, spec.id, "hedge_took_over", now, old, new, note=ended.detail, by="engine")
+    return True
+
+
+def wins(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
+    """The hedge has a result first: the first attempt is ended, and the hedge is the attempt that counts."""
+    first = constellation.attempt(spec.id, record.attempt)
+    at = lease_ref(constellation, spec.id, record.attempt, first)
+    ended = replace(first, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail="its hedge was faster")
+    if take_over(work, constellation, spec, record, ended):
+        work.order(SendCancel(at=at, device=first.device, reason="its hedge was faster"))
+
+
+def close(work: Work, constellation: Constellation, task: str, record: TaskRecord) -> None:
+    """The first attempt has a result: an open hedge of it is ended."""
+    hedge = of(constellation, task, record)
+    if hedge is None:
+        return
+    ended = replace(hedge, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail="the first attempt was faster")
+    work.emit(constellation, "hedge_closed", task, [("attempt", f"{task}/{record.hedge}", ended)], by="engine")
+    at = lease_ref(constellation, task, record.hedge, hedge)
+    work.order(SendCancel(at=at, device=hedge.device, reason="the first attempt was faster"))
+
+
+def ended_early(work: Work, constellation: Constellation, task: str, record: TaskRecord, ended: Attempt) -> None:
+    """A hedge ended without a result: the first attempt goes on alone."""
+    put: Put = ("attempt", f"{task}/{record.hedge}", ended)
+    work.emit(constellation, "hedge_closed", task, [put], note=ended.detail, by="engine")
+
+
+def stop(work: Work, constellation: Constellation, task: str, record: TaskRecord, reason: str) -> None:
+    """Ask an open hedge to stop too; its task is over only when both have confirmed."""
+    hedge = of(constellation, task, record)
+    if hedge is not None:
+        at = lease_ref(constellation, task, record.hedge, hedge)
+        work.order(SendCancel(at=at, device=hedge.device, reason=reason))
+
+
+def revoked(work: Work, device: str) -> None:
+    """A device is gone for good: its hedges are."""
+    for name, task in list(work.shard.fleet.hedges.get(device, {})):
+        constellation = work.shard.constellations[name]
+        record = constellation.tasks[task]
+        hedge = of(constellation, task, record)
+        if hedge is not None:
+            ended = replace(hedge, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail="its device was revoked")
+            ended_early(work, constellation, task, record, ended)
+
+
+def _state_of(hedge: Attempt) -> TaskState:
+    return TaskState.RUNNING if hedge.started_ms else TaskState.LEASED

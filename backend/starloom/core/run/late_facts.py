@@ -1,0 +1,83 @@
+"""Facts asked after the end: a later edit hangs a condition or a list on a finished result that its device must read.
+
+Until the device answers, that gate is undecided; the question is asked again whenever the device connects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from starloom.core.state.effects import SendFetch
+from starloom.core.state.inputs import FactsReported
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.gates import pointer_of, unanswered
+from starloom.core.state.work import Work
+from starloom_protocol.frames import LeaseRef
+from starloom_protocol.vocabulary import AttemptEnd
+
+
+def ask(work: Work, constellation: Constellation, dependencies: Iterable[str], device: str | None = None) -> None:
+    """Ask for the facts of those dependencies that no answer has decided, of one device or of all that hold them."""
+    for key in dependencies:
+        if key not in constellation.unasked:
+            continue
+        dependency = constellation.deps[key]
+        pointer = pointer_of(constellation, dependency)
+        for task in unanswered(constellation, dependency):
+            attempt = constellation.last_attempt(task)
+            if attempt is None or pointer is None or device not in (None, attempt.device):
+                continue
+            at = LeaseRef(
+                attempt=constellation.tasks[task].attempt,
+                constellation=attempt.origin or constellation.name,
+                incarnation=attempt.incarnation,
+                task=task,
+            )
+            work.order(SendFetch(at=at, device=attempt.device, wants=[pointer]))
+
+
+def ask_again(work: Work, device: str) -> None:
+    """A device has connected: ask it whatever is still open."""
+    for name in work.shard.live:
+        constellation = work.shard.constellations[name]
+        ask(work, constellation, constellation.unasked, device)
+
+
+def on_facts(work: Work, item: FactsReported) -> None:
+    """A device has looked: a pointer that found nothing, is too big, or whose value is gone decides as `no_value`."""
+    at = item.frame.at
+    key = f"{at.task}/{at.attempt}"
+    for name in work.shard.live:
+        forked = work.shard.constellations[name]
+        known = forked.attempts.get(key) if forked.unasked and forked.head.origin is not None else None
+        if known is not None and known.origin == at.constellation:
+            _told(work, forked, item, key)
+    _told(work, work.shard.constellations.get(at.constellation), item, key)
+
+
+def _told(work: Work, constellation: Constellation | None, item: FactsReported, key: str) -> None:
+    frame = item.frame
+    attempt = constellation.attempts.get(key) if constellation else None
+    if constellation is None or attempt is None or attempt.device != item.device or attempt.end is not AttemptEnd.OK:
+        reason = "facts of no finished attempt of this device"
+        if attempt is not None and attempt.device != item.device and attempt.incarnation == frame.at.incarnation:
+            work.refuse(item.device, "report", reason)
+        work.ignore(reason)
+        return
+    facts = dict(attempt.facts)
+    for dependency in (constellation.deps[name] for name in constellation.unasked):
+        pointer = pointer_of(constellation, dependency)
+        if pointer is None or frame.at.task not in unanswered(constellation, dependency):
+            continue
+        if pointer in frame.facts:
+            facts[pointer] = frame.facts[pointer]
+        else:
+            facts[f"!{pointer}"] = str(frame.facts_too_big.get(pointer, 0))
+    if facts == attempt.facts:
+        work.ignore("facts that were not asked for")
+        return
+    told = replace(attempt, facts=dict(sorted(facts.items())))
+    note = "" if frame.kept else "the device does not have the value any more"
+    work.emit(constellation, "facts_told", frame.at.task, [("attempt", key, told)], note=note)

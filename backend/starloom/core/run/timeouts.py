@@ -1,0 +1,177 @@
+"""What an open attempt may take: start to close, all of a round together, and going unnamed while its device talks.
+
+Computed from state by a sweep over open leases, so that nothing is armed or kept for work that ends in time; what the
+sweep finds is an input and judged here again. The device enforces its own limit first: the hub acts as its backup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from starloom.core.run import hedge_opening, recovery
+from starloom.core.run.attempts import dispatch_of
+from starloom.core.run.fences import lease_ref, timer
+from starloom.core.state.effects import ArmTimer, SendCancel, SendResume
+from starloom.core.state.inputs import TimerFired
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.transitions import Trigger, Verdict, look_up
+from starloom.core.state.work import Put, Work, attend, change_task, unattend
+from starloom_protocol.entities import Attempt, Device, TaskRecord, TaskSpec
+from starloom_protocol.vocabulary import REPEATABLE, Attention, ConstellationState, DeviceLink, Reason, TaskState
+
+CLOSE = "start_to_close"
+STOP = "stop_overdue"
+WHOLE = "schedule_to_close"
+UNNAMED = "heartbeat"
+KINDS = frozenset({CLOSE, STOP, WHOLE, UNNAMED})
+
+
+def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
+    """Yield what has passed its time and was not acted on yet; O(open leases + live constellations)."""
+    slow: dict[str, None] = {}
+    for device, holders in shard.fleet.holders.items():
+        found = shard.fleet.devices.get(device)
+        for name, task in holders:
+            constellation = shard.constellations[name]
+            record = constellation.tasks[task]
+            if record.state is not TaskState.RUNNING:
+                continue
+            spec, attempt = constellation.specs[task], constellation.attempt(task, record.attempt)
+            if not record.hedge and hedge_opening.is_due(shard, constellation, task, now_ms):
+                yield timer(constellation, task, hedge_opening.KIND, record, now_ms)
+            if _is_late(shard, found, spec, record, attempt, now_ms):
+                kind = STOP if record.reason is Reason.OVERDUE else CLOSE
+                yield timer(constellation, task, kind, record, now_ms)
+            asleep = found is not None and found.link is DeviceLink.SUSPENDED
+            if not asleep and _takes_long(constellation, task, now_ms):
+                slow[name] = None
+                if Attention.TAKES_LONG not in constellation.head.attention:
+                    yield timer(constellation, task, WHOLE, record, now_ms)
+    for name in shard.live:
+        if name not in slow and Attention.TAKES_LONG in shard.constellations[name].head.attention:
+            yield ArmTimer(constellation=name, due_ms=now_ms, entity="", kind=WHOLE)
+
+
+def _is_late(
+    shard: Shard, device: Device | None, spec: TaskSpec, record: TaskRecord, attempt: Attempt, now_ms: int
+) -> bool:
+    """Whether a running attempt is over its time, or was told to stop and has not: only while its device can hear."""
+    if device is None or device.link is not DeviceLink.ONLINE:
+        return False
+    margin_ms = shard.settings.ttl_ms + shard.settings.grace_ms
+    if record.reason is Reason.OVERDUE:
+        return now_ms >= max(record.since_ms, device.link_since_ms) + margin_ms
+    return now_ms >= attempt.started_ms + spec.timeouts.start_to_close_s * 1000 + margin_ms
+
+
+def _takes_long(constellation: Constellation, task: str, now_ms: int) -> bool:
+    record = constellation.tasks[task]
+    most_ms = constellation.specs[task].timeouts.schedule_to_close_s * 1000
+    return record.state is TaskState.RUNNING and taken_ms(constellation, task, record, now_ms) >= most_ms
+
+
+def taken_ms(constellation: Constellation, task: str, record: TaskRecord, now_ms: int) -> int:
+    """Return how long the attempts of a task's round have taken together, without the time that does not count.
+
+    What lies between attempts (back-off, a busy device, a hold, an approval) is no attempt's; a pause of the
+    constellation and the silence of a device that policy waits for stand still.
+    """
+    taken = -record.stood_ms
+    for number in range(record.attempt, 0, -1):
+        attempt = constellation.attempts.get(f"{task}/{number}")
+        if attempt is None or attempt.round != record.round:
+            break
+        taken += (attempt.ended_ms or now_ms) - attempt.leased_ms
+    if record.absent_since_ms:
+        return taken - (now_ms - record.absent_since_ms)
+    if constellation.head.state is ConstellationState.PAUSED:
+        return taken - _paused_ms(constellation, task, record, now_ms)
+    return taken
+
+
+def _paused_ms(constellation: Constellation, task: str, record: TaskRecord, now_ms: int) -> int:
+    return now_ms - max(constellation.head.paused_since_ms, constellation.attempt(task, record.attempt).leased_ms)
+
+
+def stood_still(constellation: Constellation, now_ms: int) -> list[Put]:
+    """Return the records of what ran during a pause that ends now, the pause counted out."""
+    if not constellation.head.paused_since_ms:
+        return []
+    puts: list[Put] = []
+    for key in constellation.open_attempts:
+        task = key.rpartition("/")[0]
+        record = constellation.tasks[task]
+        if not record.absent_since_ms:
+            stood_ms = record.stood_ms + _paused_ms(constellation, task, record, now_ms)
+            puts.append(("task", task, replace(record, stood_ms=stood_ms)))
+    return puts
+
+
+def on_timer(work: Work, item: TimerFired) -> None:
+    """Something has passed its time, judged against state: what has moved since is left alone."""
+    constellation = work.shard.constellations.get(item.constellation)
+    if constellation is not None and item.kind == WHOLE and not item.entity:
+        if not any(
+            _takes_long(constellation, key.rpartition("/")[0], work.at_ms) for key in constellation.open_attempts
+        ):
+            unattend(work, constellation, Attention.TAKES_LONG)
+        return
+    record = constellation.tasks.get(item.entity) if constellation else None
+    if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
+        work.ignore("the timer is stale")
+        return
+    spec = constellation.specs[item.entity]
+    if item.kind == UNNAMED:
+        _ask_after(work, constellation, spec, record)
+        return
+    if look_up(record.state, Trigger.TIME_OVER).verdict is not Verdict.ACT:
+        work.ignore("the timer is stale")
+        return
+    attempt = constellation.attempt(spec.id, record.attempt)
+    if item.kind == WHOLE and _takes_long(constellation, spec.id, work.at_ms):
+        note = f"{spec.id} has taken longer over all its attempts than its {spec.timeouts.schedule_to_close_s} s"
+        attend(work, constellation, Attention.TAKES_LONG, note=note)
+    elif item.kind == WHOLE or not _is_late(
+        work.shard, work.shard.fleet.devices.get(attempt.device), spec, record, attempt, work.at_ms
+    ):
+        work.ignore("the timer is stale")
+    elif record.reason is Reason.OVERDUE:
+        _give_up(work, constellation, spec, record, attempt)
+    else:
+        _tell_to_stop(work, constellation, spec, record, attempt)
+
+
+def _tell_to_stop(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt
+) -> None:
+    """The device neither ended it nor said so: it is told to, and its receipt makes it a timeout."""
+    overdue = replace(record, reason=Reason.OVERDUE, since_ms=work.at_ms)
+    reason = f"it took longer than its {spec.timeouts.start_to_close_s} s"
+    change_task(work, constellation, spec.id, "task_overdue", overdue, by="engine", note=reason)
+    at = lease_ref(constellation, spec.id, record.attempt, attempt)
+    work.order(SendCancel(at=at, device=attempt.device, reason=reason))
+
+
+def _give_up(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
+    """Told to stop, it did not: repeatable work goes on elsewhere, other work may have happened."""
+    if attempt.repeatability in REPEATABLE:
+        recovery.timed_out(work, constellation, spec, record, attempt)
+    else:
+        recovery.uncertain(work, constellation, spec, record, attempt)
+
+
+def _ask_after(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
+    """A device that talks has not named an attempt of its own: it is told of it again and answers from its ledger."""
+    attempt = constellation.last_attempt(spec.id)
+    if attempt is None or attempt.end is not None:
+        work.ignore("the timer is stale")
+        return
+    at = lease_ref(constellation, spec.id, record.attempt, attempt)
+    if record.state is TaskState.LEASED:
+        work.order(dispatch_of(work, constellation, spec, record, attempt))
+    elif record.state is TaskState.RUNNING and record.reason is not Reason.OVERDUE:
+        work.order(SendResume(action="continue", at=at, device=attempt.device))
+    else:
+        work.order(SendCancel(at=at, device=attempt.device, reason="it was asked to stop"))

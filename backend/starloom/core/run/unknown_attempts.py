@@ -1,0 +1,125 @@
+"""Remembered work: what a device has begun and this log does not have, as after a backup was restored.
+
+Such a log would hand out work a second time that may not be repeated. The device's word takes the attempt up as one
+that may have happened: its own result counts, else a person decides. It tells the owner once, and decides nothing of
+work that may be repeated.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from starloom.core.placement.selection import elsewhere, judge
+from starloom.core.run.attempts import dispatch_of
+from starloom.core.state.inputs import LedgerReported
+from starloom.core.state.model import Constellation
+from starloom.core.state.queues.ready import ANY
+from starloom.core.state.queues.secret_needs import needs_of
+from starloom.core.state.work import Work, attend, change_task, moved
+from starloom_protocol.entities import Attempt, Device, TaskRecord, TaskSpec
+from starloom_protocol.frames import LeaseRef
+from starloom_protocol.vocabulary import (
+    REPEATABLE,
+    AttemptEnd,
+    Attention,
+    ConstellationState,
+    EffectSeen,
+    Reason,
+    TaskState,
+)
+
+WHY = "its device remembers it; this history is older"
+_TAKES_UP = frozenset({ConstellationState.ACTIVE, ConstellationState.PAUSED})
+
+
+def on_begun(work: Work, item: LedgerReported) -> None:
+    """A device has begun an attempt of work that may not be repeated; nothing where the log has it, too."""
+    at, device = item.at, work.shard.fleet.devices.get(item.device)
+    constellation = work.shard.constellations.get(at.constellation)
+    if device is None or constellation is None or constellation.name not in work.shard.live:
+        work.ignore("a device remembers work of a constellation that is not live")
+        return
+    spec, record = constellation.specs.get(at.task), constellation.tasks.get(at.task)
+    known = constellation.attempts.get(f"{at.task}/{at.attempt}")
+    if spec is None or record is None or (known is not None and _same(known, device, at)):
+        work.ignore("what a device has begun is known")
+        return
+    if record.attempt > at.attempt or not _could_have_had(work, constellation, spec, device):
+        work.ignore("a device remembers an attempt that it could not have had")
+        return
+    _tell(work, constellation, device, at)
+    if constellation.head.state not in _TAKES_UP:
+        return
+    attempt = constellation.attempts.get(f"{at.task}/{record.attempt}")
+    if record.state is TaskState.READY and record.reason in (None, Reason.HELD, Reason.BACKOFF):
+        _take_up(work, constellation, spec, record, device, at)
+    elif record.state is TaskState.LEASED and attempt is not None and attempt.device == device.id:
+        if record.attempt < at.attempt:
+            never = replace(attempt, end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE)
+            work.emit(constellation, "attempt_ended", spec.id, [("attempt", f"{spec.id}/{record.attempt}", never)])
+        record = replace(record, started=max(record.started - 1, 0))
+        _take_up(work, constellation, spec, record, device, at)
+    elif (
+        record.state is TaskState.WAITING and not record.held and elsewhere(work.shard, constellation, spec, device.id)
+    ):
+        # Only another device would begin it again; this one refuses, and then the attempt is taken up.
+        note = f"{device.name} remembers that it began {spec.id}; release it to run it, or mark it"
+        change_task(work, constellation, spec.id, "task_held", replace(record, held=True), note=note, by="engine")
+
+
+def _same(known: Attempt, device: Device, at: LeaseRef) -> bool:
+    return known.device == device.id and known.incarnation == at.incarnation
+
+
+def _could_have_had(work: Work, constellation: Constellation, spec: TaskSpec, device: Device) -> bool:
+    """Whether this device may be given the task: a device has no say about work of others."""
+    offer = work.shard.fleet.tools.get(device.id, {}).get(spec.tool or "")
+    if offer is None or (spec.repeatability or offer.repeatability) in REPEATABLE:
+        return False
+    needs = needs_of(work.shard.access, spec, constellation.head.recipe)
+    found = judge(work.shard.fleet, device, spec.tool or "", spec.device or ANY, needs)
+    return found.reason in (None, Reason.BUSY)
+
+
+def _tell(work: Work, constellation: Constellation, device: Device, at: LeaseRef) -> None:
+    """Tell the owner that the history is older than what a device remembers: once, until it was seen."""
+    if device.remembers:
+        return
+    words = (
+        f"this history is older than what {device.name} remembers: it has begun {at.task} of "
+        f"{constellation.head.name or constellation.name}, attempt {at.attempt}, in life {at.incarnation}. "
+        "Work that may not be repeated is taken up as it is known there, or waits for you"
+    )
+    told = replace(device, remembers=words)
+    work.emit(work.shard.fleet, "history_older", device.id, [("device", device.id, told)], note=words, by="engine")
+
+
+def _take_up(
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, device: Device, at: LeaseRef
+) -> None:
+    """Open the attempt as one in doubt, and ask its device for its end: the ledger there answers, nothing begins."""
+    offer = work.shard.fleet.tools[device.id][spec.tool or ""]
+    attempt = Attempt(
+        device=device.id,
+        effect=EffectSeen.MAYBE,
+        incarnation=at.incarnation,
+        leased_ms=work.at_ms,
+        repeatability=spec.repeatability or offer.repeatability,
+        round=record.round,
+        started_ms=work.at_ms,
+        why=WHY,
+    )
+    unknown = moved(
+        work,
+        record,
+        TaskState.UNKNOWN,
+        attempt=at.attempt,
+        device=device.id,
+        reason=Reason.MAY_HAVE_HAPPENED,
+        started=record.started + 1,
+    )
+    key = f"{spec.id}/{at.attempt}"
+    change_task(work, constellation, spec.id, "task_unknown", unknown, ("attempt", key, attempt), note=WHY, by="engine")
+    note = f"{spec.id} may have happened before this history was restored; mark or retry it"
+    attend(work, constellation, Attention.TASK_UNKNOWN, note=note)
+    work.order(dispatch_of(work, constellation, spec, unknown, attempt))

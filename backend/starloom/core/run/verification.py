@@ -1,0 +1,103 @@
+"""What a look at work that may have happened decides: done, run again, or left to a person. Nothing here guesses.
+
+A look is the `verify` call of a task, begun by `looking`; it tells of one attempt only.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.gates import asked, fact
+from starloom.core.state.work import Work, change_task, moved, unattend
+from starloom_protocol.values import MISSING, holds, parse
+from starloom_protocol.vocabulary import (
+    FINAL_TASK_STATES,
+    AttemptEnd,
+    Attention,
+    Code,
+    EffectSeen,
+    Op,
+    TaskState,
+)
+
+ID_MOST: Final = 60
+ENDED_IN_DOUBT: Final = "ended_in_doubt"
+
+
+def name_of(task: str, attempt: int) -> str:
+    """Return what the look at an attempt is called."""
+    base = f"verify-{task.replace('.', '-')}"[:ID_MOST]
+    return base if attempt == 1 else f"{base}-{attempt}"
+
+
+def of(constellation: Constellation, task: str) -> str | None:
+    """Return the look at the attempt that counts, None if there is none."""
+    number = constellation.tasks[task].attempt
+    name = name_of(task, number)
+    found = constellation.specs.get(name)
+    return name if found is not None and found.verifies == f"{task}/{number}" else None
+
+
+def verdict(constellation: Constellation, look: str) -> bool | None:
+    """Return whether the attempt had its effect by what a look found; None where that cannot be said (yet)."""
+    if constellation.tasks[look].state is not TaskState.SUCCEEDED:
+        return None
+    verified = constellation.specs.get((constellation.specs[look].verifies or "").rpartition("/")[0])
+    if verified is None or verified.verify is None:
+        return None
+    met = True
+    for check in verified.verify.expect:
+        found = fact(constellation, look, check.output)
+        if not asked(constellation, look, check.output) or (found is MISSING and check.op is not Op.EXISTS):
+            return None
+        wanted = parse(check.value) if check.value is not None else None
+        met = met and holds(check.op, found, wanted)
+    return met
+
+
+def told(work: Work, constellation: Constellation, look: str, *, tries_most: int) -> None:
+    """A look has succeeded: what it looked at is done, or may run again, or stays with a person."""
+    task, _, number = (constellation.specs[look].verifies or "").rpartition("/")
+    record = constellation.tasks.get(task)
+    if record is None or record.state is not TaskState.UNKNOWN or str(record.attempt) != number:
+        work.ignore("what was looked for is decided")
+        return
+    happened = verdict(constellation, look)
+    if happened is None:
+        work.ignore("a look could not say whether it happened")
+        return
+    attempt = replace(constellation.attempt(task, record.attempt), end=AttemptEnd.INTERRUPTED, ended_ms=work.at_ms)
+    key = f"{task}/{number}"
+    if happened:
+        seen = constellation.last_attempt(look)
+        value = seen.value if seen is not None and seen.value is not None else "null"
+        done = moved(work, record, TaskState.SUCCEEDED, checked=True, code=None, cause=None, marked=value)
+        note = f"{look} found that it had happened"
+        change_task(work, constellation, task, "task_verified", done, ("attempt", key, attempt), note=note)
+        work.rules_due.append((constellation.name, task, "succeeded"))
+    else:
+        unharmed = replace(attempt, effect=EffectSeen.NONE, code=Code.INTERRUPTED)
+        note = f"{look} found that it had not happened"
+        if record.started < tries_most:
+            ready = moved(work, record, TaskState.READY)
+            change_task(work, constellation, task, "task_retried", ready, ("attempt", key, unharmed), note=note)
+        else:
+            failed = moved(work, record, TaskState.FAILED, code=Code.INTERRUPTED, checked=False)
+            change_task(work, constellation, task, "task_failed", failed, ("attempt", key, unharmed), note=note)
+            work.rules_due.append((constellation.name, task, "failed"))
+        work.rules_due.append((constellation.name, task, "attempt_ended"))
+    if not constellation.unknown:
+        unattend(work, constellation, Attention.TASK_UNKNOWN)
+
+
+def sentence(constellation: Constellation, task: str, where: str) -> str:
+    """Return what a look at a task that may have happened does or could not do; empty if there is none."""
+    look = of(constellation, task)
+    if look is None:
+        return ""
+    if constellation.tasks[look].state in FINAL_TASK_STATES:
+        return f"{look} could not say whether it did."
+    return f"{look} looks on {where} whether it did."

@@ -1,0 +1,529 @@
+"""The only code that changes state: put a record (null removes), keep the derived indexes, undo.
+
+`put` is generic: it replaces one record and calls the one index hook with what was and what is. Undoing is the
+same hook the other way round, so an index can not drift from its entities. What a put may have moved is noted in
+`shard.touched` for the step's agenda; noting is all it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starloom.core.state.model import Access, Constellation, Fleet, Shard, Stream, Tally
+from starloom.core.state.queues.fair_share import moved
+from starloom.core.state.queues.ready import dequeue, enqueue, queueable
+from starloom.core.state.tasks.gates import ITEMS, decide, decide_success, stale
+from starloom.core.state.tasks.graph import set_ranks
+from starloom_protocol.entities import (
+    Attempt,
+    Dependency,
+    Device,
+    GroupRecord,
+    Head,
+    Offer,
+    Question,
+    Record,
+    RuleRecord,
+    Secret,
+    TaskRecord,
+    TaskSpec,
+)
+from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.vocabulary import (
+    CODES,
+    FINAL_CONSTELLATION_STATES,
+    FINAL_GROUP_STATES,
+    FINAL_TASK_STATES,
+    AttemptEnd,
+    CodeClass,
+    Gate,
+    GateState,
+    GroupState,
+    Reason,
+    TaskState,
+)
+
+# Members are bound once where each task asks for them: looked up on its class one costs what ten such names cost.
+_READY, _SUCCEEDED, _UNKNOWN = TaskState.READY, TaskState.SUCCEEDED, TaskState.UNKNOWN
+_OPENED, _UNDECIDED, _SHUT = GateState.OPEN, GateState.UNDECIDED, GateState.SHUT
+_SUCCESS, _ENDED_OK = Gate.SUCCESS, AttemptEnd.OK
+_HOLDS_SLOT = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
+# What the indexes ask of a state, as bits: one look-up tells all of it, and a record that is not there has none.
+_OPEN, _QUEUES, _STARTABLE, _SLOT, _ENDED, _DOUBT = 1, 2, 4, 8, 16, 32
+_TRAITS = {
+    state: (_OPEN if state not in FINAL_TASK_STATES else _ENDED)
+    | (_QUEUES if state is _READY else 0)
+    | (_STARTABLE if state in (TaskState.WAITING, _READY) else 0)
+    | (_SLOT if state in _HOLDS_SLOT else 0)
+    | (_DOUBT if state is _UNKNOWN else 0)
+    for state in TaskState
+}
+_BROKEN = frozenset({AttemptEnd.ERROR, AttemptEnd.TIMEOUT})
+_EXCUSED = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
+
+
+def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:
+    """Replace one record and journal what was there."""
+    put_all(shard, stream, ((kind, key, record),))
+
+
+def put_all(shard: Shard, stream: Stream, puts: Sequence[tuple[str, str, Record | None]]) -> None:
+    """Replace records in order, as `put` does one: an event has several, and a plan has thousands."""
+    tables, hooks, note, seq = stream.tables, _HOOKS[type(stream)], shard.journal.append, stream.seq
+    for kind, key, record in puts:
+        table = tables[kind]
+        old = table.get(key)
+        note((stream, kind, key, old, seq))
+        if record is None:
+            table.pop(key, None)
+        else:
+            table[key] = record
+        hook = hooks.get(kind)
+        if hook is not None:
+            hook(shard, stream, key, old, record)
+
+
+def undo(shard: Shard, mark: int = 0) -> None:
+    """Take back every put since the journal had `mark` entries, newest first."""
+    journal = shard.journal
+    while len(journal) > mark:
+        stream, kind, key, old, seq = journal.pop()
+        put(shard, stream, kind, key, old)
+        journal.pop()
+        stream.seq = seq
+        if isinstance(stream, Constellation) and not stream.tables["head"]:
+            shard.constellations.pop(stream.name, None)
+
+
+# -- constellations
+
+
+def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head | None, new: Head | None) -> None:
+    if new is not None:
+        constellation.head = new
+    was = old is not None and old.state not in FINAL_CONSTELLATION_STATES
+    now = new is not None and new.state not in FINAL_CONSTELLATION_STATES
+    if now and not was:
+        shard.live[constellation.name] = None
+    elif was and not now:
+        shard.live.pop(constellation.name, None)
+    if old is None or new is None or old.state is not new.state:
+        shard.settled[constellation.name] = None
+    if old is not None and new is not None and old.policy.priority is not new.policy.priority:
+        moved(constellation)
+
+
+def _index_spec(
+    shard: Shard, constellation: Constellation, key: str, old: TaskSpec | None, new: TaskSpec | None
+) -> None:
+    old_group, new_group = (old.group if old else None), (new.group if new else None)
+    if old_group != new_group:
+        record = constellation.tasks.get(key) or constellation.groups.get(key)
+        if old_group:
+            constellation.children[old_group].pop(key, None)
+            _count_child(constellation, old_group, record, -1)
+        if new_group:
+            constellation.children.setdefault(new_group, {})[key] = None
+            _count_child(constellation, new_group, record, +1)
+    old_family = old.family if old and old.for_each else None
+    new_family = new.family if new and new.for_each else None
+    if old_family != new_family:
+        if old_family:
+            constellation.families[old_family].pop(key, None)
+        if new_family:
+            constellation.families.setdefault(new_family, {})[key] = None
+    if old is not None and new is not None:
+        record = constellation.tasks.get(key)
+        if record is not None:
+            dequeue(shard, constellation, key)
+            _enqueue(shard, constellation, new, record)
+        if old.optional != new.optional:
+            _regate(shard, constellation, key)
+    shard.touched[(constellation.name, key)] = None
+
+
+def _count_child(constellation: Constellation, group: str, record: TaskRecord | GroupRecord | None, step: int) -> None:
+    if record is None:
+        return
+    tally = constellation.tally.setdefault(group, Tally())
+    tally.children += step
+    if record.state not in FINAL_TASK_STATES:
+        tally.unfinished += step
+    elif record.state == "succeeded":
+        tally.succeeded += step
+    elif record.state == "skipped" and record.reason in _EXCUSED:
+        tally.excused += step
+    if record.state in _HOLDS_SLOT:
+        tally.held_slots += step
+
+
+def _index_task(
+    shard: Shard, constellation: Constellation, key: str, old: TaskRecord | None, new: TaskRecord | None
+) -> None:
+    name = constellation.name
+    was_is = _TRAITS[old.state] if old is not None else 0
+    now_is = _TRAITS[new.state] if new is not None else 0
+    either = was_is | now_is
+    spec = constellation.specs.get(key)
+    if spec is not None and spec.group:
+        _count_child(constellation, spec.group, old, -1)
+        _count_child(constellation, spec.group, new, +1)
+        shard.touched[(name, spec.group)] = None
+    elif (was_is ^ now_is) & _OPEN or new is None or old is None:
+        constellation.unfinished_top += (now_is & _OPEN) - (was_is & _OPEN)
+        shard.settled[name] = None
+    if (old.hedge if old is not None else 0) != (new.hedge if new is not None else 0):
+        constellation.progress.hedges += (new is not None and new.hedge > 0) - (old is not None and old.hedge > 0)
+    if either & _SLOT:
+        held = old.device if old is not None and was_is & _SLOT else None
+        holds = new.device if new is not None and now_is & _SLOT else None
+        if held != holds:
+            if held is not None:
+                _free_slot(shard, constellation, key, held)
+            if holds is not None:
+                _take_slot(shard, constellation, key, holds)
+    if (was_is ^ now_is) & _QUEUES:
+        constellation.ready += 1 if now_is & _QUEUES else -1
+    if either & _DOUBT:
+        if was_is & _DOUBT:
+            constellation.unknown.pop(key, None)
+        if now_is & _DOUBT:
+            constellation.unknown[key] = None
+    if was_is & _QUEUES and old is not None and queueable(old):
+        dequeue(shard, constellation, key)
+    if now_is & _QUEUES and new is not None and spec is not None:
+        _enqueue(shard, constellation, spec, new)
+    if old is None or new is None or old.state is not new.state or old.marked != new.marked:
+        # Between two states that are not final every gate stays undecided.
+        if either & _ENDED:
+            _regate(shard, constellation, key)
+            if old is not None and was_is & _ENDED:
+                _count_end(constellation, key, old, -1)
+            if new is not None and now_is & _ENDED:
+                _count_end(constellation, key, new, +1)
+            if old is not None and new is not None and old.round != new.round:
+                _relist_after(shard, constellation, key)
+        if now_is & _STARTABLE:
+            shard.touched[(name, key)] = None
+    if constellation.demands and (was_is & _SLOT or either & _ENDED):
+        moved(constellation)
+
+
+def _count_end(constellation: Constellation, key: str, record: TaskRecord, step: int) -> None:
+    progress = constellation.progress
+    progress.ended += step
+    if record.state is _SUCCEEDED:
+        progress.succeeded += step
+        progress.checked += step * record.checked
+        _count_pace(constellation, key, record, step)
+        if record.device is not None:
+            progress.devices[record.device] = progress.devices.get(record.device, 0) + step
+    elif record.state is TaskState.FAILED:
+        if step > 0:
+            progress.failed[key] = None
+        else:
+            progress.failed.pop(key, None)
+
+
+def _count_pace(constellation: Constellation, key: str, record: TaskRecord, step: int) -> None:
+    spec, attempt = constellation.specs.get(key), constellation.attempts.get(f"{key}/{record.attempt}")
+    if spec is None or spec.tool is None or attempt is None or attempt.end is not _ENDED_OK:
+        return
+    paces = constellation.progress.paces
+    count, total_ms = paces.get(spec.tool, (0, 0))
+    took_ms = attempt.ended_ms - (attempt.started_ms or attempt.leased_ms)
+    paces[spec.tool] = count + step, total_ms + step * took_ms
+
+
+def _free_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
+    fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
+    shares[owner] = shares.get(owner, 0) - 1
+    constellation.held -= 1
+    fleet.freed += 1
+    fleet.used[device] = fleet.used.get(device, 0) - 1
+    fleet.holders.get(device, {}).pop((constellation.name, key), None)
+
+
+def _take_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
+    fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
+    shares[owner] = shares.get(owner, 0) + 1
+    constellation.held += 1
+    fleet.used[device] = fleet.used.get(device, 0) + 1
+    fleet.holders.setdefault(device, {})[(constellation.name, key)] = None
+
+
+def _index_group(
+    shard: Shard, constellation: Constellation, key: str, old: GroupRecord | None, new: GroupRecord | None
+) -> None:
+    was = old is not None and old.state not in FINAL_GROUP_STATES
+    now = new is not None and new.state not in FINAL_GROUP_STATES
+    constellation.unfinished_top += now - was
+    if was != now or new is None or old is None:
+        shard.settled[constellation.name] = None
+    if new is not None and new.until_ms and new.state is GroupState.WAITING:
+        constellation.returning[key] = None
+    else:
+        constellation.returning.pop(key, None)
+    if old is None or new is None or old.state is not new.state:
+        _regate(shard, constellation, key)
+        shard.touched[(constellation.name, key)] = None
+    spec = constellation.specs.get(key)
+    if old is None or new is None or old.round != new.round:
+        _relist_after(shard, constellation, key)
+    if spec is None:
+        return
+    if spec.group:
+        _count_child(constellation, spec.group, old, -1)
+        _count_child(constellation, spec.group, new, +1)
+        shard.touched[(constellation.name, spec.group)] = None
+    if spec.family:
+        _relist(shard, constellation, spec.family)
+
+
+def _relist_after(shard: Shard, constellation: Constellation, source: str) -> None:
+    for dependency in constellation.outgoing.get(source, {}).values():
+        if dependency.input == ITEMS:
+            _relist(shard, constellation, dependency.target)
+
+
+def _relist(shard: Shard, constellation: Constellation, root: str) -> None:
+    """Note whether a family's list is being made anew; what hangs on its old children is decided again."""
+    now = stale(constellation, root)
+    if now == (root in constellation.relisting):
+        return
+    if now:
+        constellation.relisting[root] = None
+    else:
+        del constellation.relisting[root]
+    for member in constellation.families.get(root, {}):
+        shard.touched[(constellation.name, member)] = None
+        for child in constellation.children.get(member, {}):
+            _regate(shard, constellation, child)
+            shard.touched[(constellation.name, child)] = None
+
+
+def _index_dep(
+    shard: Shard, constellation: Constellation, key: str, old: Dependency | None, new: Dependency | None
+) -> None:
+    if old is not None:
+        constellation.outgoing[old.source].pop(key, None)
+        constellation.incoming[old.target].pop(key, None)
+        _count_gate(constellation, old.target, constellation.gate.pop(key), -1)
+        constellation.unasked.pop(key, None)
+        if old.input == ITEMS:
+            constellation.lists[old.source].pop(key, None)
+        shard.touched[(constellation.name, old.target)] = None
+    if new is not None:
+        constellation.outgoing.setdefault(new.source, {})[key] = new
+        constellation.incoming.setdefault(new.target, {})[key] = new
+        state = constellation.gate[key] = decide(constellation, new)
+        _count_gate(constellation, new.target, state, +1)
+        if new.input == ITEMS:
+            constellation.lists.setdefault(new.source, {})[key] = new
+        if new.condition is not None or new.input == ITEMS:
+            _note_unasked(constellation, key, new, state)
+        shard.touched[(constellation.name, new.target)] = None
+
+
+def _count_gate(constellation: Constellation, target: str, state: GateState, step: int) -> None:
+    if state is _UNDECIDED:
+        constellation.undecided[target] = constellation.undecided.get(target, 0) + step
+    elif state is _SHUT:
+        constellation.shut[target] = constellation.shut.get(target, 0) + step
+
+
+def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
+    """Decide again every gate that leaves `source`: O(its outgoing dependencies)."""
+    outgoing = constellation.outgoing.get(source)
+    if not outgoing:
+        return
+    gate, touched, name = constellation.gate, shard.touched, constellation.name
+    on_success = decide_success(constellation, source)
+    for key, dependency in outgoing.items():
+        was, now = gate[key], on_success if dependency.gate is _SUCCESS else decide(constellation, dependency)
+        if was is not now:
+            target = dependency.target
+            gate[key] = now
+            if was is not _OPENED:
+                _count_gate(constellation, target, was, -1)
+            if now is not _OPENED:
+                _count_gate(constellation, target, now, +1)
+            touched[(name, target)] = None
+        if dependency.condition is not None or dependency.input == ITEMS:
+            _note_unasked(constellation, key, dependency, now)
+
+
+def _note_unasked(constellation: Constellation, key: str, dependency: Dependency, state: GateState) -> None:
+    source = constellation.tasks.get(dependency.source) or constellation.groups.get(dependency.source)
+    over = source is not None and source.state == "succeeded"
+    if over and state is _UNDECIDED:
+        constellation.unasked[key] = None
+    else:
+        constellation.unasked.pop(key, None)
+
+
+def _index_attempt(
+    shard: Shard, constellation: Constellation, key: str, old: Attempt | None, new: Attempt | None
+) -> None:
+    if new is not None and new.end is None:
+        constellation.open_attempts[key] = None
+        if new.hedge and (old is None or not old.hedge):
+            _index_hedge(shard, constellation, key, old, new)
+    else:
+        constellation.open_attempts.pop(key, None)
+        if shard.fleet.stop_waits and f"{constellation.name}/{key}" in shard.fleet.stop_waits:
+            shard.ended_stops[f"{constellation.name}/{key}"] = None
+    if old is not None and old.hedge:
+        _index_hedge(shard, constellation, key, old, new)
+    if new is not None and new.end in _BROKEN and _is_transient(new):
+        constellation.progress.broken += 1
+    if old is not None and old.end in _BROKEN and _is_transient(old):
+        constellation.progress.broken -= 1
+    task = key.rpartition("/")[0]
+    record = constellation.tasks.get(task)
+    if record is not None and record.state is _SUCCEEDED:
+        _regate(shard, constellation, task)
+        if constellation.unasked:
+            _regate_groups(shard, constellation, task)
+
+
+def _regate_groups(shard: Shard, constellation: Constellation, task: str) -> None:
+    """Decide again the gates of the groups around a task: a list over a group reads the facts of its children."""
+    spec = constellation.specs.get(task)
+    while spec is not None and spec.group is not None:
+        _regate(shard, constellation, spec.group)
+        spec = constellation.specs.get(spec.group)
+
+
+def _index_question(
+    _shard: Shard, constellation: Constellation, key: str, _old: Question | None, new: Question | None
+) -> None:
+    if new is not None and new.answer is None:
+        constellation.open_questions[key] = None
+    else:
+        constellation.open_questions.pop(key, None)
+
+
+def _index_rule(
+    _shard: Shard, constellation: Constellation, key: str, old: RuleRecord | None, new: RuleRecord | None
+) -> None:
+    if old is not None and (new is None or new.task != old.task):
+        constellation.rules_by_task[old.task].pop(key, None)
+    if new is not None:
+        constellation.rules_by_task.setdefault(new.task, {})[key] = None
+
+
+def _enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
+    if queueable(record):
+        enqueue(shard, constellation, spec)
+        shard.queued_now[(constellation.name, spec.id)] = None
+
+
+def _is_transient(ended: Attempt) -> bool:
+    return ended.code is not None and CODES[ended.code].code_class is not CodeClass.PERMANENT
+
+
+def _index_hedge(
+    shard: Shard, constellation: Constellation, key: str, old: Attempt | None, new: Attempt | None
+) -> None:
+    """Count the slot of a hedge, which no task's record names."""
+    fleet = shard.fleet
+    task = constellation.name, key.rpartition("/")[0]
+    was = old.device if old is not None and old.hedge and old.end is None else None
+    now = new.device if new is not None and new.hedge and new.end is None else None
+    if was == now:
+        return
+    if was is not None:
+        fleet.freed += 1
+        fleet.used[was] = fleet.used.get(was, 0) - 1
+        fleet.hedges.get(was, {}).pop(task, None)
+    if now is not None:
+        fleet.used[now] = fleet.used.get(now, 0) + 1
+        fleet.hedges.setdefault(now, {})[task] = None
+
+
+def _index_health(_shard: Shard, fleet: Fleet, _key: str, old: Health | None, new: Health | None) -> None:
+    fleet.faults += (new.faults if new is not None else 0) - (old.faults if old is not None else 0)
+
+
+def _index_stopping(_shard: Shard, fleet: Fleet, key: str, old: Stopping | None, new: Stopping | None) -> None:
+    for attempt in old.attempts if old is not None else ():
+        fleet.stop_waits.pop(attempt, None)
+    for attempt in new.attempts if new is not None else ():
+        fleet.stop_waits[attempt] = key
+
+
+def _index_device(_shard: Shard, fleet: Fleet, key: str, old: Device | None, new: Device | None) -> None:
+    if old is not None and fleet.by_name.get(old.name) == key:
+        del fleet.by_name[old.name]
+    if new is not None and not new.revoked:
+        fleet.by_name[new.name] = key
+    fleet.revision += 1
+
+
+def _index_offer(_shard: Shard, fleet: Fleet, key: str, old: Offer | None, new: Offer | None) -> None:
+    if new is not None:
+        fleet.tools[key] = fleet.tool_sets.take(new.tools)
+    else:
+        fleet.tools.pop(key, None)
+    if old is not None:
+        fleet.tool_sets.leave(old.tools)
+    fleet.revision += 1
+
+
+def _index_secret(_shard: Shard, access: Access, _key: str, old: Secret | None, new: Secret | None) -> None:
+    # That it was used once more lets nobody have it who could not before.
+    if old is None or new is None or old.version != new.version:
+        access.secrets_revision += 1
+
+
+_HOOKS: dict[type[Stream], dict[str, Any]] = {
+    Constellation: {
+        "head": _index_head,
+        "spec": _index_spec,
+        "task": _index_task,
+        "group": _index_group,
+        "dep": _index_dep,
+        "attempt": _index_attempt,
+        "question": _index_question,
+        "rule": _index_rule,
+    },
+    Fleet: {
+        "device": _index_device,
+        "offer": _index_offer,
+        "health": _index_health,
+        "stopping": _index_stopping,
+    },
+    Access: {"secret": _index_secret},
+}
+
+
+# -- loading
+
+
+def load(shard: Shard, stream_name: str, seq: int, entities: dict[str, Record]) -> None:
+    """Put a stream's entities as they were stored, in an order that the hooks can take."""
+    stream = shard.stream(stream_name)
+    by_kind: dict[str, list[tuple[str, Record]]] = {}
+    for full, record in entities.items():
+        kind, _, key = full.partition("/")
+        by_kind.setdefault(kind, []).append((key, record))
+    # Tasks and groups last: each decides its gates anew, which reads attempts, and queues by rank, which reads all.
+    for kind in (*[k for k in by_kind if k not in _LOAD_LAST], *_LOAD_LAST):
+        if kind == "task" and isinstance(stream, Constellation):
+            set_ranks(stream)
+        for key, record in by_kind.get(kind, ()):
+            if isinstance(record, Offer):
+                record = shard.fleet.tool_sets.share(record)
+            put(shard, stream, kind, key, record)
+    stream.seq = seq
+    shard.journal.clear()
+
+
+_LOAD_LAST = ("spec", "attempt", "dep", "task", "group")
+
+
+def full_key(kind: str, key: str) -> str:
+    """Return the key of a record as it stands in events and in the store."""
+    return kind if kind in ("head", "answer") else f"{kind}/{key}"

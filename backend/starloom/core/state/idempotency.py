@@ -1,0 +1,41 @@
+"""What was asked once under a key is done once: a key with the hash of its body, kept in `access` and so in the log.
+
+A key belongs to the token or session that sent it: another caller's key is another key. An edit's counts for its
+constellation, too.
+"""
+
+from __future__ import annotations
+
+from starloom.core.state.work import Refusal, Work, fault
+from starloom_protocol.entities import Idempotency
+from starloom_protocol.vocabulary import Code
+
+Asked = tuple[str, str]
+"""A key and the hash of the body that came with it."""
+
+
+def made_before(work: Work, caller: str, scope: str, asked: Asked | None) -> str | None:
+    """Return what a key has made already, None if it is new.
+
+    Raises:
+        Refusal: `idempotency_mismatch`, if it came with another body then.
+    """
+    if asked is None:
+        return None
+    used = work.shard.access.idempotency.get(_name(caller, scope, asked))
+    if used is None:
+        return None
+    if used.body_hash != asked[1]:
+        raise Refusal(fault(Code.IDEMPOTENCY_MISMATCH, f"the key {asked[0]} was used here with another body"))
+    return used.made
+
+
+def note_made(work: Work, caller: str, scope: str, asked: Asked | None, made: str) -> None:
+    """Keep what a key has made."""
+    if asked is not None:
+        entry = Idempotency(at_ms=work.at_ms, body_hash=asked[1], made=made)
+        work.emit(work.shard.access, "key_used", made, [("idem", _name(caller, scope, asked), entry)])
+
+
+def _name(caller: str, scope: str, asked: Asked) -> str:
+    return f"{caller}/{scope}/{asked[0]}"

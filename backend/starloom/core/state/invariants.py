@@ -1,0 +1,146 @@
+"""What must hold of a shard after every step: numbered as in engine.md, checked whole as the oracle of tests.
+
+`check` walks everything; `check_touched` only what a step's journal names, so that a step stays O(what it moved).
+I8 (durability), I14-I16 live in the store, the edge and the agent and are checked there.
+"""
+
+from __future__ import annotations
+
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.stalls import is_stalled
+from starloom.core.state.tasks.gates import decide
+from starloom.core.state.tasks.graph import find_cycle
+from starloom_protocol.vocabulary import (
+    FINAL_GROUP_STATES,
+    FINAL_TASK_STATES,
+    REPEATABLE,
+    AttemptEnd,
+    GateState,
+    TaskState,
+)
+
+_LIVE = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING, TaskState.UNKNOWN})
+
+
+class Violated(AssertionError):
+    """An invariant does not hold."""
+
+
+def _need(holds: bool, number: str, words: str) -> None:
+    if not holds:
+        raise Violated(f"{number}: {words}")
+
+
+def check(shard: Shard) -> None:
+    """Check every invariant over the whole shard."""
+    used: dict[str, int] = {}
+    for constellation in shard.constellations.values():
+        cycle = find_cycle(constellation, constellation.specs)
+        _need(cycle is None, "I1", f"{constellation.name} has a cycle {cycle}")
+        _need(
+            sorted(int(number) for number in constellation.versions) == list(range(1, constellation.head.version + 1)),
+            "I7",
+            f"versions of {constellation.name} have a gap",
+        )
+        for task in constellation.tasks:
+            check_task(constellation, task)
+            record = constellation.tasks[task]
+            if record.state in (TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING) and record.device:
+                used[record.device] = used.get(record.device, 0) + 1
+        for key in constellation.open_attempts:
+            attempt = constellation.attempts[key]
+            if attempt.hedge:
+                used[attempt.device] = used.get(attempt.device, 0) + 1
+        check_indexes(constellation)
+        check_moving(shard, constellation)
+    for device, count in used.items():
+        offer = shard.fleet.offers.get(device)
+        _need(shard.fleet.used.get(device, 0) == count, "I12", f"slots of {device} are miscounted")
+        _need(offer is None or count <= offer.slots, "I12", f"{device} holds {count} of {offer.slots if offer else 0}")
+
+
+def check_touched(shard: Shard) -> None:
+    """Check what the journal of the batch in hand says was moved."""
+    seen: dict[tuple[str, str], None] = {}
+    for stream, kind, key, _old, _seq in shard.journal:
+        if not isinstance(stream, Constellation):
+            continue
+        task = key.rpartition("/")[0] if kind == "attempt" else key
+        if kind in ("task", "attempt", "spec") and (stream.name, task) not in seen:
+            seen[(stream.name, task)] = None
+            if task in stream.tasks:
+                check_task(stream, task)
+
+
+def check_task(constellation: Constellation, task: str) -> None:
+    """Check one task, its attempts and its gates."""
+    record = constellation.tasks[task]
+    spec = constellation.specs.get(task)
+    where = f"{constellation.name}/{task}"
+    _need(spec is not None, "I7", f"{where} has no spec")
+    open_numbers = []
+    started = 0
+    for number in range(1, max(record.attempt, record.hedge) + 1):
+        attempt = constellation.attempts.get(f"{task}/{number}")
+        if attempt is None:
+            continue
+        if attempt.end is None:
+            open_numbers.append(number)
+        if attempt.round == record.round and attempt.end not in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED):
+            started += attempt.repeatability not in REPEATABLE
+    last = max(record.attempt, record.hedge)
+    _need(f"{task}/{last + 1}" not in constellation.attempts, "I3", f"{where} has an attempt above its last")
+    hedge = constellation.attempts.get(f"{task}/{record.hedge}") if record.hedge > record.attempt else None
+    if hedge is not None and hedge.end is None:
+        first = constellation.attempts.get(f"{task}/{record.attempt}")
+        allowed = hedge.repeatability in REPEATABLE and first is not None and first.device != hedge.device
+        _need(allowed and hedge.hedge, "I3", f"{where} has a hedge that may not be")
+        open_numbers.remove(record.hedge)
+    _need(len(open_numbers) <= 1, "I3", f"{where} has open attempts {open_numbers}")
+    if open_numbers:
+        _need(open_numbers[0] == record.attempt, "I3", f"{where} has an open attempt that is not its last")
+    _need((record.state in _LIVE) == bool(open_numbers), "I3", f"{where} is {record.state}, open: {open_numbers}")
+    never = spec is not None and spec.retry.max_attempts <= 1
+    harmless = any(
+        attempt is not None and attempt.effect == "none"
+        for attempt in (constellation.attempts.get(f"{task}/{n}") for n in range(1, record.attempt + 1))
+    )
+    _need(not never or started <= 1 or record.confirmed or harmless, "I9", f"{where} may have run {started} times")
+    if record.state in (TaskState.LEASED, TaskState.RUNNING) and record.started:
+        shut = [k for k in constellation.incoming.get(task, {}) if constellation.gate[k] is not GateState.OPEN]
+        _need(not shut, "I2", f"{where} is leased with gates {shut}")
+
+
+def check_indexes(constellation: Constellation) -> None:
+    """Check that the indexes are what the entities say."""
+    undecided: dict[str, int] = {}
+    shut: dict[str, int] = {}
+    for key, dependency in constellation.deps.items():
+        state = decide(constellation, dependency)
+        _need(constellation.gate[key] is state, "I7", f"gate {key} is {constellation.gate[key]}, should be {state}")
+        if state is GateState.UNDECIDED:
+            undecided[dependency.target] = undecided.get(dependency.target, 0) + 1
+        elif state is GateState.SHUT:
+            shut[dependency.target] = shut.get(dependency.target, 0) + 1
+    for task in constellation.specs:
+        _need(constellation.undecided.get(task, 0) == undecided.get(task, 0), "I7", f"{task}: undecided miscounted")
+        _need(constellation.shut.get(task, 0) == shut.get(task, 0), "I7", f"{task}: shut miscounted")
+    top = sum(
+        1
+        for task, record in constellation.tasks.items()
+        if constellation.specs[task].group is None and record.state not in FINAL_TASK_STATES
+    ) + sum(1 for record in constellation.groups.values() if record.state not in FINAL_GROUP_STATES)
+    _need(constellation.unfinished_top == top, "I10", f"{constellation.name}: unfinished miscounted")
+    for group in constellation.groups:
+        children = [constellation.record(child) for child in constellation.children.get(group, ())]
+        tally = constellation.tally.get(group)
+        unfinished = sum(1 for child in children if child.state not in FINAL_TASK_STATES)
+        _need((tally.unfinished if tally else 0) == unfinished, "I10", f"{group}: children miscounted")
+
+
+def check_moving(shard: Shard, constellation: Constellation) -> None:
+    """I11: a live constellation has ready work, an open attempt, question, job or fact, or a person paused it."""
+    ready = sum(record.state is TaskState.READY for record in constellation.tasks.values())
+    _need(constellation.ready == ready, "I11", f"{constellation.name}: ready tasks miscounted")
+    stalled = constellation.name in shard.live and is_stalled(constellation)
+    _need(not stalled, "I11", f"{constellation.name} is {constellation.head.state} and nothing moves")

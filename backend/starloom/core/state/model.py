@@ -1,0 +1,483 @@
+"""The shard as the loop holds it: entities by kind and id, and indexes derived from them.
+
+Only `apply` writes here. Indexes are functions of the entities: never stored, never hashed, rebuilt on load.
+Nothing iterates a set; maps keep insertion order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from starloom.core.state.tool_sets import ToolSets
+from starloom_protocol.approval_records import Standing
+from starloom_protocol.ask_records import DeviceAsks
+from starloom_protocol.entities import (
+    Attempt,
+    Dependency,
+    Device,
+    Draft,
+    Enrollment,
+    GroupRecord,
+    Head,
+    Idempotency,
+    Item,
+    Job,
+    Offer,
+    Principal,
+    Question,
+    RecipeVersion,
+    Record,
+    RuleRecord,
+    Secret,
+    SignIn,
+    TaskRecord,
+    TaskSpec,
+    Token,
+    ToolOffer,
+    Version,
+)
+from starloom_protocol.fleet_records import Health, Stopping
+from starloom_protocol.lab_records import LabFault
+from starloom_protocol.schedule_records import Schedule, ScheduledPlan
+from starloom_protocol.vocabulary import GateState
+
+CONSTELLATION_KINDS = (
+    "head",
+    "answer",
+    "spec",
+    "task",
+    "group",
+    "item",
+    "dep",
+    "attempt",
+    "rule",
+    "question",
+    "version",
+    "job",
+    "draft",
+)
+FLEET_KINDS = (
+    "device",
+    "offer",
+    "enrollment",
+    "schedule",
+    "scheduled_plan",
+    "recipe",
+    "standing",
+    "health",
+    "stopping",
+    "asks",
+    "model_day",
+    "lab_fault",
+)
+ACCESS_KINDS = ("principal", "token", "signin", "idem", "secret")
+
+
+class Stream:
+    """One stream's entities: `tables[kind][id]`, and the number of its last event."""
+
+    __slots__ = ("name", "seq", "tables")
+
+    def __init__(self, name: str, kinds: tuple[str, ...]) -> None:
+        self.name = name
+        self.seq = 0
+        self.tables: dict[str, dict[str, Any]] = {kind: {} for kind in kinds}
+
+    def records(self) -> Iterator[tuple[str, str, Record]]:
+        """Yield (kind, id, record) of everything."""
+        for kind, table in self.tables.items():
+            for key, record in table.items():
+                yield kind, key, record
+
+
+class Tally:
+    """How the children of a group stand."""
+
+    __slots__ = ("children", "excused", "held_slots", "succeeded", "unfinished")
+
+    def __init__(self) -> None:
+        self.children = 0
+        self.unfinished = 0
+        self.succeeded = 0
+        self.excused = 0
+        self.held_slots = 0
+
+
+class Progress:
+    """How the tasks of a constellation have ended so far; `devices` counts the successful ones of each.
+
+    `paces` has, by tool, how many of its tasks succeeded and the milliseconds that these took together; `hedges` and
+    `broken` count tasks that had a hedge, and attempts that ended in an error or a timeout that may pass.
+    """
+
+    __slots__ = ("broken", "checked", "devices", "ended", "failed", "hedges", "paces", "succeeded")
+
+    def __init__(self) -> None:
+        self.ended = 0
+        self.succeeded = 0
+        self.checked = 0
+        self.failed: dict[str, None] = {}
+        self.devices: dict[str, int] = {}
+        self.paces: dict[str, tuple[int, int]] = {}
+        self.hedges = 0
+        self.broken = 0
+
+
+class Constellation(Stream):
+    """A constellation's entities and indexes.
+
+    Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency; `unasked` those
+    that hang on a finished result whose fact only its device can tell. `head` is the constellation's own record,
+    there from its first event on. `relisting` has the roots of families whose list is being made anew; `lists` has,
+    by source, the gates of the families made from its output; `ready` counts tasks in that state, `held` the slots that
+    its tasks hold; `demands` has those in which tasks of it wait; `served` is the shard's `order` when it was last
+    given a slot, or when its first task joined a queue.
+    """
+
+    __slots__ = (
+        "attempts",
+        "children",
+        "demands",
+        "deps",
+        "drafts",
+        "families",
+        "gate",
+        "groups",
+        "head",
+        "held",
+        "incoming",
+        "items",
+        "jobs",
+        "lists",
+        "open_attempts",
+        "open_questions",
+        "outgoing",
+        "parked",
+        "progress",
+        "questions",
+        "rank",
+        "ready",
+        "relisting",
+        "returning",
+        "rules",
+        "rules_by_task",
+        "served",
+        "shut",
+        "specs",
+        "tally",
+        "tasks",
+        "unasked",
+        "undecided",
+        "unfinished_top",
+        "unknown",
+        "versions",
+    )
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, CONSTELLATION_KINDS)
+        tables = self.tables
+        self.specs = cast(dict[str, TaskSpec], tables["spec"])
+        self.tasks = cast(dict[str, TaskRecord], tables["task"])
+        self.groups = cast(dict[str, GroupRecord], tables["group"])
+        self.items = cast(dict[str, Item], tables["item"])
+        self.deps = cast(dict[str, Dependency], tables["dep"])
+        self.attempts = cast(dict[str, Attempt], tables["attempt"])
+        self.rules = cast(dict[str, RuleRecord], tables["rule"])
+        self.questions = cast(dict[str, Question], tables["question"])
+        self.versions = cast(dict[str, Version], tables["version"])
+        self.jobs = cast(dict[str, Job], tables["job"])
+        self.drafts = cast(dict[str, Draft], tables["draft"])
+        self.head: Head
+        self.outgoing: dict[str, dict[str, Dependency]] = {}
+        self.incoming: dict[str, dict[str, Dependency]] = {}
+        self.gate: dict[str, GateState] = {}
+        self.undecided: dict[str, int] = {}
+        self.shut: dict[str, int] = {}
+        self.children: dict[str, dict[str, None]] = {}
+        self.families: dict[str, dict[str, None]] = {}
+        self.tally: dict[str, Tally] = {}
+        self.parked: dict[str, dict[str, None]] = {}
+        self.progress = Progress()
+        self.rank: dict[str, int] = {}
+        self.ready = 0
+        self.held = 0
+        self.demands: dict[tuple[str, bytes], Demand] = {}
+        self.served = 0
+        self.relisting: dict[str, None] = {}
+        self.returning: dict[str, None] = {}
+        self.lists: dict[str, dict[str, Dependency]] = {}
+        self.rules_by_task: dict[str, dict[str, None]] = {}
+        self.open_attempts: dict[str, None] = {}
+        self.open_questions: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}
+        self.unasked: dict[str, None] = {}
+        self.unfinished_top = 0
+
+    def record(self, name: str) -> TaskRecord | GroupRecord:
+        """Return where a task or a group stands."""
+        return self.tasks.get(name) or self.groups[name]
+
+    def within(self, group: str) -> list[str]:
+        """Return everything inside a group in order: tasks, and groups before what is in them."""
+        found: list[str] = []
+        stack = list(reversed(self.children.get(group, {})))
+        while stack:
+            name = stack.pop()
+            found.append(name)
+            stack.extend(reversed(self.children.get(name, {})))
+        return found
+
+    def leaves(self, group: str) -> list[str]:
+        """Return the tasks of a group in order, those of the groups within it included."""
+        return [name for name in self.within(group) if name in self.tasks]
+
+    def attempt(self, task: str, number: int) -> Attempt:
+        """Return attempt `number` of a task."""
+        return self.attempts[f"{task}/{number}"]
+
+    def last_attempt(self, task: str) -> Attempt | None:
+        """Return the newest attempt of a task, if it ever had one."""
+        record = self.tasks.get(task)
+        return self.attempts.get(f"{task}/{record.attempt}") if record and record.attempt else None
+
+
+class Fleet(Stream):
+    """Devices and what they offer, and schedules; `used` counts slots, `tools` is each device's offer by tool name,
+    held once for all devices that offer the same (`tool_sets`).
+
+    `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge; `freed`
+    rises with every slot that becomes free;
+    `stop_waits` has the device of each attempt whose end a stop-all waits for.
+    """
+
+    __slots__ = (
+        "asks",
+        "by_key",
+        "by_name",
+        "devices",
+        "enrollments",
+        "faults",
+        "freed",
+        "health",
+        "hedges",
+        "holders",
+        "lab_faults",
+        "offers",
+        "recipes",
+        "revision",
+        "scheduled_plans",
+        "schedules",
+        "standing",
+        "stop_waits",
+        "stopping",
+        "tool_sets",
+        "tools",
+        "used",
+    )
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, FLEET_KINDS)
+        self.devices = cast(dict[str, Device], self.tables["device"])
+        self.offers = cast(dict[str, Offer], self.tables["offer"])
+        self.enrollments = cast(dict[str, Enrollment], self.tables["enrollment"])
+        self.recipes = cast(dict[str, RecipeVersion], self.tables["recipe"])
+        self.schedules = cast(dict[str, Schedule], self.tables["schedule"])
+        self.scheduled_plans = cast(dict[str, ScheduledPlan], self.tables["scheduled_plan"])
+        self.standing = cast(dict[str, Standing], self.tables["standing"])
+        self.asks = cast(dict[str, DeviceAsks], self.tables["asks"])
+        self.health = cast(dict[str, Health], self.tables["health"])
+        self.lab_faults = cast(dict[str, LabFault], self.tables["lab_fault"])
+        self.stopping = cast(dict[str, Stopping], self.tables["stopping"])
+        self.stop_waits: dict[str, str] = {}
+        self.faults = 0
+        self.hedges: dict[str, dict[tuple[str, str], None]] = {}
+        self.by_name: dict[str, str] = {}
+        self.tools: dict[str, Mapping[str, ToolOffer]] = {}
+        self.tool_sets = ToolSets()
+        self.used: dict[str, int] = {}
+        self.freed = 0
+        self.holders: dict[str, dict[tuple[str, str], None]] = {}
+        self.revision = 0
+
+
+class Access(Stream):
+    """Principals, tokens, sign-in links, idempotency keys and what is known of secrets; never streamed live.
+
+    `secrets_revision` rises when a secret is set, removed or given to others.
+    """
+
+    __slots__ = ("idempotency", "principals", "secrets", "secrets_revision", "signins", "tokens")
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, ACCESS_KINDS)
+        self.principals = cast(dict[str, Principal], self.tables["principal"])
+        self.tokens = cast(dict[str, Token], self.tables["token"])
+        self.signins = cast(dict[str, SignIn], self.tables["signin"])
+        self.idempotency = cast(dict[str, Idempotency], self.tables["idem"])
+        self.secrets = cast(dict[str, Secret], self.tables["secret"])
+        self.secrets_revision = 0
+
+
+class Demand:
+    """Ready tasks of one owner that want the same: by constellation a heap of (-rank, order, task), lazily pruned.
+
+    `feasible` are the devices that can, in order of name: each with its slots, whether its owner is to be spared, and
+    the number by which it ranks where nothing else tells devices apart, as long as it is idle (`placement`);
+    `full_at` is the fleet's `freed` when the last of their slots was found taken. Where several constellations wait,
+    `usual` and `longest` are heaps over them, kept by `fair_share`; `pushed` has the newest entry of each in the one,
+    `aged` who has an entry in the other.
+    """
+
+    __slots__ = (
+        "aged",
+        "feasible",
+        "full_at",
+        "key",
+        "lines",
+        "longest",
+        "needs",
+        "owner",
+        "pushed",
+        "revision",
+        "selector",
+        "tool",
+        "usual",
+    )
+
+    def __init__(self, key: tuple[str, bytes], tool: str, selector: Any, needs: Any = None, owner: str = "") -> None:
+        self.owner = owner
+        self.key = key
+        self.tool = tool
+        self.selector = selector
+        self.needs = needs
+        self.lines: dict[str, list[tuple[int, int, str]]] = {}
+        self.usual: list[tuple[int, int, int, int, str]] = []
+        self.pushed: dict[str, tuple[int, int, int, int, str]] = {}
+        self.longest: list[tuple[int, str]] = []
+        self.aged: set[str] = set()
+        self.feasible: list[tuple[str, int, bool, int]] = []
+        self.full_at = -1
+        self.revision = -1
+
+
+class Shard:
+    """Everything one engine loop owns.
+
+    `touched` collects tasks and groups whose gates or children moved, in order, for the step's agenda; `queued_now`
+    those that joined a queue since the step began, `ended_stops` attempts that a stop-all waited for; `journal` what
+    `apply` replaced since then, so that a refused
+    input can be undone.
+    """
+
+    __slots__ = (
+        "access",
+        "constellations",
+        "demands",
+        "ended_stops",
+        "fleet",
+        "in_a_row",
+        "incarnation",
+        "journal",
+        "live",
+        "order",
+        "queued",
+        "queued_now",
+        "settings",
+        "settled",
+        "shares",
+        "touched",
+        "turns",
+    )
+
+    def __init__(self, settings: ShardSettings | None = None) -> None:
+        self.settings = settings or ShardSettings()
+        self.incarnation = 1
+        self.fleet = Fleet("fleet")
+        self.access = Access("access")
+        self.constellations: dict[str, Constellation] = {}
+        self.live: dict[str, None] = {}
+        self.demands: dict[tuple[str, bytes], Demand] = {}
+        self.shares: dict[str, int] = {}
+        self.turns: dict[str, int] = {}
+        self.in_a_row: dict[str, int] = {}
+        self.queued: dict[tuple[str, str], tuple[str, bytes]] = {}
+        self.queued_now: dict[tuple[str, str], None] = {}
+        self.order = 0
+        self.touched: dict[tuple[str, str], None] = {}
+        self.settled: dict[str, None] = {}
+        self.ended_stops: dict[str, None] = {}
+        self.journal: list[tuple[Stream, str, str, Any, int]] = []
+
+    def stream(self, name: str) -> Stream:
+        """Return a stream by name, a new constellation where there is none."""
+        if name == "fleet":
+            return self.fleet
+        if name == "access":
+            return self.access
+        found = self.constellations.get(name)
+        if found is None:
+            found = self.constellations[name] = Constellation(name)
+        return found
+
+
+class ShardSettings:
+    """The limits and durations that decisions need; durations in milliseconds."""
+
+    __slots__ = (
+        "absence_margin_ms",
+        "approval_ms",
+        "attempts_default",
+        "backoff_first_ms",
+        "backoff_most_ms",
+        "dependencies_most",
+        "grace_ms",
+        "hedge_after_ms",
+        "hedge_times",
+        "probe_first_ms",
+        "probe_most_ms",
+        "quarantine_at",
+        "refusals_most",
+        "return_ms",
+        "rule_firings_most",
+        "schedule_apart_ms",
+        "schedules_most",
+        "standing_most",
+        "suspect_at",
+        "tasks_most",
+        "ttl_ms",
+    )
+
+    def __init__(
+        self,
+        *,
+        ttl_ms: int = 15_000,
+        grace_ms: int = 5_000,
+        absence_margin_ms: int = 2_000,
+        backoff_first_ms: int = 1_000,
+        backoff_most_ms: int = 30_000,
+        schedule_apart_ms: int = 60_000,
+        schedules_most: int = 200,
+        approval_ms: int = 86_400_000,
+    ) -> None:
+        self.ttl_ms = ttl_ms
+        self.grace_ms = grace_ms
+        self.absence_margin_ms = absence_margin_ms
+        self.backoff_first_ms = backoff_first_ms
+        self.backoff_most_ms = backoff_most_ms
+        self.schedule_apart_ms = schedule_apart_ms
+        self.schedules_most = schedules_most
+        self.approval_ms = approval_ms
+        self.standing_most = 500
+        self.suspect_at = 3
+        self.quarantine_at = 6
+        self.probe_first_ms = 30_000
+        self.probe_most_ms = 600_000
+        self.hedge_after_ms = 10_000
+        self.hedge_times = 3
+        self.attempts_default = 3
+        self.refusals_most = 10
+        self.return_ms = 10_000
+        self.rule_firings_most = 100
+        self.tasks_most = 10_000
+        self.dependencies_most = 100_000

@@ -1,0 +1,1 @@
+"""Queues of ready tasks and whose turn a free slot is."""

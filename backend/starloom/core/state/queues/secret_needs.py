@@ -1,0 +1,54 @@
+"""Which device may be given the secrets that a task names: asked of what is known of them. No value here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starloom.core.state.model import Access
+from starloom_protocol.entities import Device, TaskSpec
+from starloom_protocol.vocabulary import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The secrets of a task: their names, the recipe that asks, and where to look them up."""
+
+    access: Access
+    names: tuple[str, ...]
+    recipe: str | None
+
+
+def needs_of(access: Access, spec: TaskSpec, recipe: str | None) -> Needs | None:
+    """Return what a task needs to be given, None if it names no secret."""
+    return Needs(access, tuple(spec.secrets), recipe) if spec.secrets else None
+
+
+def set_line(name: str) -> str:
+    """Return the line that sets a secret."""
+    return f"starloom secret set {name}"
+
+
+def withheld(needs: Needs, device: Device, tool: str) -> tuple[Reason, str] | None:
+    """Return why this device may not be given these secrets for this tool; None if it may."""
+    for name in needs.names:
+        kept = needs.access.secrets.get(name)
+        if kept is None:
+            return Reason.MISSING_SECRET, f"would need the secret {name}, which is not set: {set_line(name)}"
+        if kept.devices and device.id not in kept.devices:
+            return Reason.NO_CAPABLE_DEVICE, f"may not receive the secret {name}; it is kept for other devices"
+        if kept.tools and tool not in kept.tools:
+            return Reason.NO_CAPABLE_DEVICE, f"may not receive the secret {name} for {tool}: {_listed(kept.tools)}"
+        if kept.recipes and needs.recipe not in kept.recipes:
+            asking = f"the recipe {needs.recipe}" if needs.recipe else "a plan of its own"
+            return Reason.NO_CAPABLE_DEVICE, f"may not receive the secret {name} for {asking}: {_listed(kept.recipes)}"
+    return None
+
+
+def missing(needs: Needs | None) -> list[str]:
+    """Return the names that are not set."""
+    return [] if needs is None else [name for name in needs.names if name not in needs.access.secrets]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"only for {', '.join(names)}"

@@ -1,0 +1,252 @@
+"""When a dependency is open, shut or undecided: a total function of its source's record (plan.md, Dependencies).
+
+Reads facts of attempts; never parses more than the one fact a condition names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from starloom.core.state.model import Constellation
+from starloom_protocol.entities import Condition, Dependency, GroupRecord, TaskRecord, TaskSpec
+from starloom_protocol.values import MISSING, holds, parse, point
+from starloom_protocol.vocabulary import Gate, GateState, Reason, TaskState
+
+ITEMS = "$items"
+
+
+def pointer_of(constellation: Constellation, dependency: Dependency) -> str | None:
+    """Return the pointer that the core itself reads to decide a gate; None where it reads no output."""
+    if dependency.condition is not None:
+        return dependency.condition.output
+    if dependency.input != ITEMS:
+        return None
+    spec = constellation.specs.get(dependency.target)
+    return spec.for_each.output if spec is not None and spec.for_each is not None else None
+
+
+def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
+    """Return the pointers that decisions and the answer name of this task, sorted."""
+    found = deciding(constellation, spec)
+    for result in constellation.head.results:
+        if result.source in (spec.id, spec.group) and result.output:
+            found[result.output] = None
+    return sorted(found) if found else []
+
+
+def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
+    """Return the pointers that conditions, checks, rules and lists name of this task."""
+    found: dict[str, None] = {}
+    for dependency in constellation.outgoing.get(spec.id, {}).values():
+        pointer = pointer_of(constellation, dependency)
+        if pointer is not None:
+            found[pointer] = None
+    group = spec.group if constellation.lists else None
+    while group is not None:
+        # A list made over a group's output is read from each of its children.
+        for dependency in constellation.lists.get(group, {}).values():
+            pointer = pointer_of(constellation, dependency)
+            if pointer is not None:
+                found[pointer] = None
+        group = constellation.specs[group].group
+    for check in spec.checks:
+        found[check.output] = None
+    if spec.verifies is not None:
+        looked_at = constellation.specs.get(spec.verifies.rpartition("/")[0])
+        if looked_at is not None and looked_at.verify is not None:
+            for check in looked_at.verify.expect:
+                found[check.output] = None
+    if not constellation.rules_by_task:
+        return found
+    for owner in (spec.id, spec.group):
+        for name in constellation.rules_by_task.get(owner, ()) if owner else ():
+            rule = constellation.rules[name]
+            if rule.condition is not None:
+                found[rule.condition.output] = None
+            for pointer in output_nodes(parse(rule.operations)):
+                found[pointer] = None
+    return found
+
+
+def output_nodes(value: Any) -> list[str]:
+    """Return the pointers of all `{"output": pointer}` nodes in a rule's operations.
+
+    A node is a map with that one key, so a condition's or a result's `output` is none.
+    """
+    found: list[str] = []
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            if item.keys() == {"output"} and isinstance(item["output"], str):
+                found.append(item["output"])
+            else:
+                stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+        elif isinstance(item, str) and item.startswith('{"output":'):
+            # Canonical text inside a lowered operation (arguments, keys).
+            stack.append(parse(item))
+    return found
+
+
+_FINAL = frozenset({"succeeded", "failed", "cancelled", "skipped"})
+_SUCCESS: Final = Gate.SUCCESS
+_OPEN, _SHUT, _UNDECIDED = GateState.OPEN, GateState.SHUT, GateState.UNDECIDED
+_NOT_CHOSEN = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON, Reason.DEVICE_AWAY})
+
+
+def excused(constellation: Constellation, task: str, record: TaskRecord | GroupRecord) -> bool:
+    """Whether an end that is no success counts as not chosen downstream: by choice, or an optional task's."""
+    if record.state == "skipped" and record.reason in _NOT_CHOSEN:
+        return True
+    spec = constellation.specs.get(task)
+    return spec is not None and spec.optional and record.state in ("failed", "skipped")
+
+
+def stale(constellation: Constellation, root: str) -> bool:
+    """Whether a family stands over a list of an earlier round than its source's present one."""
+    spec = constellation.specs.get(root)
+    if spec is None or spec.for_each is None or spec.for_each.source is None:
+        return False
+    name = spec.for_each.source
+    source = constellation.tasks.get(name) or constellation.groups.get(name)
+    if source is None:
+        return False
+    records = (constellation.groups.get(member) for member in constellation.families.get(root, ()))
+    return any(record is not None and record.count and record.list_round != source.round for record in records)
+
+
+def of_old_list(constellation: Constellation, task: str) -> bool:
+    """Whether a task is a child of a family whose list is being made anew: nobody knows whether it stays."""
+    spec = constellation.specs.get(task)
+    return spec is not None and spec.key is not None and spec.family in constellation.relisting
+
+
+def decide_success(constellation: Constellation, source: str) -> GateState:
+    """Return the state of every gate that waits for the success of a task; undecided where no gate of it is decided."""
+    record = constellation.tasks.get(source) or constellation.groups.get(source)
+    if record is None or record.state not in _FINAL:
+        return _UNDECIDED
+    if constellation.relisting and of_old_list(constellation, source):
+        return _UNDECIDED
+    return _OPEN if record.state == "succeeded" else _SHUT
+
+
+def decide(constellation: Constellation, dependency: Dependency) -> GateState:
+    """Return the state of one gate now."""
+    source = dependency.source
+    on_success = decide_success(constellation, source)
+    if on_success is _UNDECIDED or dependency.gate is _SUCCESS:
+        return on_success
+    record = constellation.record(source)
+    state = record.state
+    match dependency.gate:
+        case Gate.FINISH:
+            return GateState.OPEN
+        case Gate.FAILURE:
+            return GateState.OPEN if state == "failed" else GateState.SHUT
+        case Gate.UNLESS_FAILED:
+            is_open = state == "succeeded" or excused(constellation, source, record)
+            return GateState.OPEN if is_open else GateState.SHUT
+        case Gate.DATA:
+            if state == "succeeded":
+                unknown_list = dependency.input == ITEMS and any(unanswered(constellation, dependency))
+                return GateState.UNDECIDED if unknown_list else GateState.OPEN
+            by_choice = dependency.optional and excused(constellation, source, record)
+            return GateState.OPEN if by_choice else GateState.SHUT
+        case Gate.OUTPUT:
+            if state != "succeeded" or dependency.condition is None:
+                return GateState.SHUT
+            met = condition_met(constellation, source, dependency.condition)
+            if met is None:
+                return GateState.UNDECIDED
+            return GateState.OPEN if met else GateState.SHUT
+
+
+def fact(constellation: Constellation, task: str, pointer: str) -> object:
+    """Return what a pointer finds in the result of a succeeded task, or MISSING.
+
+    A fact that was never asked for is MISSING too; `asked` tells the two apart.
+    """
+    record = constellation.tasks[task]
+    if record.marked is not None:
+        return point(parse(record.marked), pointer)
+    attempt = constellation.attempts.get(f"{task}/{record.attempt}")
+    if attempt is None:
+        return MISSING
+    text = attempt.facts.get(pointer)
+    if text is not None:
+        return parse(text)
+    if attempt.value is not None:
+        return point(parse(attempt.value), pointer)
+    return MISSING
+
+
+def asked(constellation: Constellation, task: str, pointer: str) -> bool:
+    """Whether the result of a task can say what a pointer finds: inline, marked, or brought as a fact."""
+    record = constellation.tasks[task]
+    attempt = constellation.attempts.get(f"{task}/{record.attempt}")
+    if record.marked is not None or attempt is None or attempt.artifact is None:
+        return True
+    return pointer in attempt.facts or f"!{pointer}" in attempt.facts
+
+
+def successes(constellation: Constellation, source: str) -> list[str]:
+    """Return the tasks whose outputs make up what `source` gives: itself, or a group's successful leaves in order."""
+    if source not in constellation.groups:
+        return [source] if constellation.tasks[source].state is TaskState.SUCCEEDED else []
+    children = constellation.leaves(source)
+    if not constellation.specs[source].nested:
+        children.sort(key=lambda child: _key_order(constellation, child))
+    return [child for child in children if constellation.tasks[child].state is TaskState.SUCCEEDED]
+
+
+def _key_order(constellation: Constellation, child: str) -> tuple[int, str]:
+    key = constellation.specs[child].key or ""
+    return (int(key), "") if key.isdecimal() else (0, key)
+
+
+def unanswered(constellation: Constellation, dependency: Dependency) -> Iterator[str]:
+    """Yield the finished tasks whose devices must still say what a gate's pointer finds in their results."""
+    pointer = pointer_of(constellation, dependency)
+    if pointer is None:
+        return
+    for task in successes(constellation, dependency.source):
+        if not asked(constellation, task, pointer):
+            yield task
+
+
+def condition_met(constellation: Constellation, task: str, condition: Condition) -> bool | None:
+    """Decide a condition on a succeeded task's output; None while its fact is being fetched."""
+    if task in constellation.groups:
+        return False
+    if not asked(constellation, task, condition.output):
+        return None
+    value = parse(condition.value) if condition.value is not None else None
+    return holds(condition.op, fact(constellation, task, condition.output), value)
+
+
+def shut_cause(constellation: Constellation, task: str) -> tuple[Reason, str]:
+    """Return why a task is skipped: the first failed or cancelled task on the way, else not chosen.
+
+    A failure cause wins over one that was merely not chosen.
+    """
+    found: tuple[Reason, str] | None = None
+    for key, dependency in constellation.incoming.get(task, {}).items():
+        if constellation.gate[key] is not GateState.SHUT:
+            continue
+        source = dependency.source
+        record = constellation.tasks.get(source) or constellation.groups[source]
+        if record.state == TaskState.SUCCEEDED or dependency.gate is Gate.FAILURE:
+            continue
+        if excused(constellation, source, record):
+            continue
+        if record.state == "skipped" and record.cause:
+            return record.reason or Reason.UPSTREAM_FAILED, record.cause
+        if record.state == "failed":
+            return Reason.UPSTREAM_FAILED, source
+        if record.state == "cancelled":
+            found = found or (Reason.UPSTREAM_CANCELLED, source)
+    return found or (Reason.NOT_CHOSEN, "not_chosen")

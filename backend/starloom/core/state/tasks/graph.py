@@ -1,0 +1,202 @@
+"""Order in the graph: cycles, ranks on the critical path, what lies downstream. Iterative throughout.
+
+A cycle can only pass through a target of an edge that was added, so only what those targets reach is ordered:
+one topological pass over the affected part (Kahn 1962), never a walk per edge. Ranks fall along every edge that was
+there before, so only what they put between the ends of the new edges is affected (Pearce and Kelly 2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starloom.core.state.model import Constellation
+from starloom.core.state.tasks.gates import ITEMS
+
+
+def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str, None]:
+    """Return `starts` and everything reached from them, in order of discovery.
+
+    A group stands before its children, a child before its group: what waits for one waits for the other.
+    """
+    found: dict[str, None] = dict.fromkeys(starts)
+    stack = list(found)
+    while stack:
+        task = stack.pop()
+        for following in _following(constellation, task):
+            if following not in found:
+                found[following] = None
+                stack.append(following)
+    return found
+
+
+def redone(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:
+    """Return what a new round of `starts` reaches, and the children among it that may keep their round.
+
+    These are the children of a family whose list is made anew; whether they keep it is seen when the list is known,
+    so what follows on them is among the former.
+    """
+    opened: dict[str, None] = {}
+    kept: dict[str, None] = {}
+    stack: list[str] = []
+
+    def open_now(task: str) -> None:
+        if task not in opened:
+            opened[task] = None
+            kept.pop(task, None)
+            stack.append(task)
+
+    for start in starts:
+        open_now(start)
+    while stack:
+        task = stack.pop()
+        spec = constellation.specs[task]
+        family = spec.family if task in kept else None
+        for dependency in constellation.outgoing.get(task, {}).values():
+            target = constellation.specs[dependency.target]
+            if family is None or target.key is None or target.family != family:
+                open_now(dependency.target)
+            if dependency.input != ITEMS:
+                continue
+            for member in constellation.families.get(dependency.target, {}):
+                open_now(member)
+                for child in constellation.children.get(member, {}):
+                    if child not in opened and child not in kept:
+                        kept[child] = None
+                        stack.append(child)
+        if spec.group:
+            open_now(spec.group)
+    return opened, kept
+
+
+def _following(constellation: Constellation, task: str) -> list[str]:
+    after = []
+    for dependency in constellation.outgoing.get(task, {}).values():
+        after.append(dependency.target)
+        if dependency.input == ITEMS:
+            # A list stands before all that is made from it.
+            for member in constellation.families.get(dependency.target, ()):
+                after.extend(constellation.children.get(member, ()))
+    spec = constellation.specs.get(task)
+    if spec is not None and spec.group:
+        after.append(spec.group)
+    return after
+
+
+def find_cycle(
+    constellation: Constellation, targets: Iterable[str], sources: Iterable[str] | None = None
+) -> list[str] | None:
+    """Return the tasks of one cycle through what `targets` reach, in order, or None.
+
+    `sources` are where the edges to the targets begin, if those are all that is new since ranks were right: then
+    only what lies between is looked at.
+    """
+    # A list stands before what is made from it, and ranks do not say so.
+    known = sources is not None and not constellation.families
+    part = _between(constellation, list(targets), list(sources or ())) if known else downstream(constellation, targets)
+    after = {task: [item for item in _following(constellation, task) if item in part] for task in part}
+    waiting = dict.fromkeys(part, 0)
+    for followers in after.values():
+        for following in followers:
+            waiting[following] += 1
+    free = [task for task, count in waiting.items() if count == 0]
+    while free:
+        task = free.pop()
+        del waiting[task]
+        for following in after[task]:
+            waiting[following] -= 1
+            if waiting[following] == 0:
+                free.append(following)
+    if not waiting:
+        return None
+    path: dict[str, None] = {}
+    task = next(iter(waiting))
+    # Everything left has a predecessor that is left: walking back must come round.
+    before = {follower: task for task in waiting for follower in after[task] if follower in waiting}
+    while task not in path:
+        path[task] = None
+        task = before[task]
+    names = list(path)
+    return list(reversed(names[names.index(task) :]))
+
+
+def _between(constellation: Constellation, targets: list[str], sources: list[str]) -> dict[str, None]:
+    """Return what the targets reach, or what reaches the sources, whichever is found out first: a cycle is in both.
+
+    Along a cycle one comes from the target of a new edge to the source of a new one by old edges, which only fall: so
+    nothing of it ranks above every target or below every source. What is new has no rank and is always looked at.
+    """
+    rank = constellation.rank
+    low = min((rank[task] for task in sources if task in rank), default=1)
+    high = max((rank[task] for task in targets if task in rank), default=0)
+
+    def may_be(task: str) -> bool:
+        found = rank.get(task)
+        return found is None or low <= found <= high
+
+    reached = dict.fromkeys(task for task in targets if may_be(task))
+    reaching = dict.fromkeys(task for task in sources if may_be(task))
+    ahead, behind = list(reached), list(reaching)
+    while ahead and behind:
+        for found, stack, step in ((reached, ahead, _following), (reaching, behind, _preceding)):
+            for item in step(constellation, stack.pop()):
+                if item not in found and may_be(item):
+                    found[item] = None
+                    stack.append(item)
+    return reaching if ahead else reached
+
+
+def set_ranks(constellation: Constellation) -> bool:
+    """Set the rank (edges to the farthest end) of every task, in one pass; False if a cycle keeps some without."""
+    outgoing, rank = constellation.outgoing, constellation.rank
+    left = {task: len(outgoing.get(task, ())) + (1 if spec.group else 0) for task, spec in constellation.specs.items()}
+    farthest = dict.fromkeys(left, 0)
+    free = [task for task, count in left.items() if count == 0]
+    ranked = 0
+    while free:
+        task = free.pop()
+        ranked += 1
+        rank[task] = below = farthest[task]
+        for earlier in _preceding(constellation, task):
+            if farthest[earlier] <= below:
+                farthest[earlier] = below + 1
+            left[earlier] = waits = left[earlier] - 1
+            if not waits:
+                free.append(earlier)
+    return ranked == len(left)
+
+
+def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
+    """Raise the rank of changed tasks and of their ancestors, as far as an edit made the way longer.
+
+    A way that became shorter keeps its old rank: ranks order a queue, they decide nothing else.
+    """
+    rank = constellation.rank
+    raised = []
+    for task in changed:
+        if task in constellation.specs:
+            now = _rank_of(constellation, task)
+            if now > rank.get(task, -1):
+                rank[task] = now
+                raised.append(task)
+    # A list also stands before what is made from it: there one raised task does not say how far its list is.
+    lists = bool(constellation.families)
+    while raised:
+        task = raised.pop()
+        above = rank[task] + 1
+        for earlier in _preceding(constellation, task):
+            now = _rank_of(constellation, earlier) if lists else above
+            if now > rank.get(earlier, -1):
+                rank[earlier] = now
+                raised.append(earlier)
+
+
+def _rank_of(constellation: Constellation, task: str) -> int:
+    rank = constellation.rank
+    return 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
+
+
+def _preceding(constellation: Constellation, task: str) -> list[str]:
+    before = [dependency.source for dependency in constellation.incoming.get(task, {}).values()]
+    if constellation.children:
+        before.extend(constellation.children.get(task, ()))
+    return before

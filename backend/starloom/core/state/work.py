@@ -1,0 +1,222 @@
+"""The work of one batch: what inputs have decided so far - events, effects, answers - and how to take one back.
+
+Handlers emit events; each is applied to the shard at once, so a step sees its own decisions. A refused input
+raises `Refusal`: its puts are undone, its events and effects dropped, and only its answer remains.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.state.apply import full_key, put_all, undo
+from starloom.core.state.effects import DURABLE, Answer, AnyEffect
+from starloom.core.state.inputs import AnyInput
+from starloom.core.state.model import Constellation, Shard, Stream
+from starloom_protocol.entities import Fault, Record, TaskRecord, encode_entity
+from starloom_protocol.feed import Event, encode_event
+from starloom_protocol.vocabulary import CODES, Attention, Code, TaskState
+
+Put = tuple[str, str, Record | None]
+_Raw = msgspec.Raw
+
+
+class Refusal(Exception):
+    """An input is refused whole: nothing of it is applied, the asker gets every fault."""
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__("; ".join(f"{item.code}: {item.reason}" for item in faults))
+        self.faults = list(faults)
+
+
+def fault(code: Code, reason: str, place: str = "", hint: str = "") -> Fault:
+    """Return a fault with the vocabulary's way out unless a better one is known."""
+    return Fault(code=code, reason=reason, place=place, hint=hint or CODES[code].hint)
+
+
+class Drafted(msgspec.Struct, frozen=True, gc=False):
+    """An event decided in this batch, not yet encoded."""
+
+    stream: str
+    seq: int
+    kind: str
+    about: str
+    by: str
+    note: str
+    at_ms: int
+    puts: list[Put]
+
+    def finished(self) -> tuple[Event, bytes, dict[str, bytes | None]]:
+        """Return the event, its bytes, and its puts as record bytes by key."""
+        raws: dict[str, msgspec.Raw | None] = {}
+        puts: dict[str, bytes | None] = {}
+        for kind, key, record in self.puts:
+            name = f"{kind}/{key}" if key else full_key(kind, key)
+            if record is None:
+                raws[name] = puts[name] = None
+            else:
+                puts[name] = raw = encode_entity(record)
+                raws[name] = _Raw(raw)
+        event = Event(
+            about=self.about,
+            at_ms=self.at_ms,
+            by=self.by,
+            kind=self.kind,
+            note=self.note,
+            puts=raws,
+            seq=self.seq,
+            stream=self.stream,
+        )
+        return event, encode_event(event), puts
+
+
+class Work:
+    """One batch over a shard. `item` is the input in hand; `at_ms` and `roll` are its time and its chance."""
+
+    __slots__ = (
+        "answers",
+        "at_ms",
+        "by",
+        "effects",
+        "events",
+        "ignored",
+        "item",
+        "ready",
+        "refused",
+        "roll",
+        "rules_due",
+        "shard",
+        "undone",
+    )
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
+        self.undone = 0
+        self.events: list[Drafted] = []
+        self.effects: list[AnyEffect] = []
+        self.answers: list[Answer] = []
+        self.ignored: dict[str, int] = {}
+        self.refused: list[tuple[str, str, str]] = []
+        self.rules_due: list[tuple[str, str, str]] = []
+        self.ready: dict[tuple[str, str], None] = {}
+        self.item: AnyInput | None = None
+        self.at_ms = 0
+        self.roll = 0
+        self.by = "engine"
+
+    def begin(self, item: AnyInput) -> None:
+        """Take an input in hand."""
+        self.item = item
+        self.at_ms = item.at_ms
+        self.roll = item.roll
+        self.by = item.by
+
+    def emit(
+        self, stream: Stream, kind: str, about: str, puts: list[Put], *, note: str = "", by: str | None = None
+    ) -> None:
+        """Decide one event: number it, apply its puts, keep it for the commit."""
+        put_all(self.shard, stream, puts)
+        stream.seq = seq = stream.seq + 1
+        self.events.append(Drafted(stream.name, seq, kind, about, by or self.by, note, self.at_ms, puts))
+
+    def quietly(self, stream: Stream, kind: str, key: str, record: Record | None) -> None:
+        """Apply a put whose event follows at the end of this step (see `ready`)."""
+        put_all(self.shard, stream, ((kind, key, record),))
+
+    def order(self, effect: AnyEffect) -> None:
+        """Keep an effect until its events are committed."""
+        self.effects.append(effect)
+
+    def answer(self, value: Any = None, *, after: str = DURABLE) -> None:
+        """Answer the input in hand."""
+        if self.item is not None:
+            self.answers.append(Answer(after=after, input_id=self.item.id, value=value))
+
+    def ignore(self, reason: str) -> None:
+        """Count an input that changes nothing, by reason; never an event, never silence."""
+        self.ignored[reason] = self.ignored.get(reason, 0) + 1
+
+    def refuse(self, device: str, door: str, reason: str) -> None:
+        """Keep a refusal of what a device said, for the log of refusals, which bounds them; it decides nothing."""
+        self.refused.append((device, door, reason))
+
+    def back_to(self, marks: tuple[int, int, int]) -> None:
+        """Undo everything since `marks`; `undone` counts how often there was something, for queues keep its trace."""
+        self.undone += len(self.shard.journal) > marks[0]
+        undo(self.shard, marks[0])
+        del self.events[marks[1] :]
+        del self.effects[marks[2] :]
+        self.rules_due.clear()
+        self.ready.clear()
+        self.shard.touched.clear()
+        self.shard.settled.clear()
+        self.shard.queued_now.clear()
+        self.shard.ended_stops.clear()
+
+    def marks(self) -> tuple[int, int, int]:
+        """Return where the batch stands, for `back_to`."""
+        return len(self.shard.journal), len(self.events), len(self.effects)
+
+
+def change_task(
+    work: Work,
+    constellation: Constellation,
+    task: str,
+    kind: str,
+    record: TaskRecord,
+    *also: Put,
+    note: str = "",
+    by: str | None = None,
+) -> None:
+    """Emit one task event; what else it puts comes first, so that gates see facts before the state."""
+    if work.ready:
+        work.ready.pop((constellation.name, task), None)
+    work.emit(constellation, kind, task, [*also, ("task", task, record)], note=note, by=by)
+
+
+def moved(work: Work, record: TaskRecord, state: TaskState, **changes: Any) -> TaskRecord:
+    """Return a task's record in a new state, its reason and waiting cleared unless given."""
+    if changes:
+        changes = {"reason": None, "not_before_ms": 0, "absent_since_ms": 0, **changes}
+        return replace(record, state=state, since_ms=work.at_ms, **changes)
+    if record.reason is None and not record.not_before_ms and not record.absent_since_ms:
+        return replace(record, state=state, since_ms=work.at_ms)
+    return replace(record, state=state, since_ms=work.at_ms, reason=None, not_before_ms=0, absent_since_ms=0)
+
+
+def attend(work: Work, constellation: Constellation, reason: Attention, *, note: str = "") -> None:
+    """Add a reason to a constellation's attention, once."""
+    head = constellation.head
+    if reason not in head.attention:
+        changed = replace(head, attention=sorted([*head.attention, reason]))
+        work.emit(constellation, "attention_raised", reason, [("head", "", changed)], note=note, by="engine")
+
+
+def close_question(work: Work, constellation: Constellation, task: str) -> bool:
+    """Close the open question of a task that does not wait for its answer any more; True if there was one."""
+    for key in constellation.open_questions:
+        asked = constellation.questions[key]
+        if asked.task == task:
+            closed = replace(asked, answer="", answered_by=work.by, answered_ms=work.at_ms)
+            work.emit(constellation, "question_closed", key, [("question", key, closed)])
+            if not constellation.open_questions:
+                unattend(work, constellation, Attention.QUESTION_OPEN)
+            return True
+    return False
+
+
+def close_questions(work: Work, constellation: Constellation) -> None:
+    """Close every open question of a constellation that waits for no answer any more."""
+    for key in list(constellation.open_questions):
+        closed = replace(constellation.questions[key], answer="", answered_by=work.by, answered_ms=work.at_ms)
+        work.emit(constellation, "question_closed", key, [("question", key, closed)])
+
+
+def unattend(work: Work, constellation: Constellation, reason: Attention) -> None:
+    """Take a reason out of a constellation's attention, if it is there."""
+    head = constellation.head
+    if reason in head.attention:
+        changed = replace(head, attention=[item for item in head.attention if item != reason])
+        work.emit(constellation, "attention_cleared", reason, [("head", "", changed)], by="engine")

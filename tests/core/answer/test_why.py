@@ -1,0 +1,261 @@
+"""`explain` says of every task one sentence, and of every waiting one each candidate with its reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from starloom.core.answer.why import TAB_OS, Why, explain, shard_of
+from starloom.core.placement.queue_position import Position, position
+from starloom.core.run.timeouts import passed
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import load
+from starloom_protocol.entities import Choice, ForEach, ToolOffer, encode_entity
+from starloom_protocol.feed import FLEET
+from starloom_protocol.vocabulary import Code, DeviceLink, Outcome, Reason
+from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task
+
+
+def why(driver: Driver, name: str = "a") -> Why:
+    """Explain twice, from the shard and from committed bytes: they may not differ in what is said."""
+    found = explain(driver.shard, "c1", name)
+    fleet = {f"{kind}/{key}": encode_entity(record) for kind, key, record in driver.shard.fleet.records()}
+    stored = shard_of(fleet, "c1", driver.folded["c1"])
+    assert explain(stored, "c1", name) == found
+    assert found.sentence.endswith((".", "?")) or ": " in found.sentence
+    return found
+
+
+def control_device(driver: Driver, name: str, action: str) -> None:
+    driver.do(i.DeviceControlled(id="x", by="person:ann", device=f"d-{name}", action=action))
+
+
+def test_every_candidate_is_named_with_its_reason() -> None:
+    driver = Driver("off", "busy", "drained", slots=1)
+    driver.add_device("bare", tools=[])
+    driver.add_device("asks", tools=[ToolOffer(name="t.pure", repeatability=PURE, grant="files:read")])
+    driver.add_device("broken", tools=[ToolOffer(name="t.pure", repeatability=PURE, unavailable="no disk")])
+    driver.add_device("set-aside", tools=TOOLS, quarantined=True)
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
+    control_device(driver, "drained", "drain")
+    driver.submit(plan(task("z", device="busy"), task("a"), name="x"))
+    found = why(driver)
+    assert {item.device[2:]: item.reason for item in found.candidates} == {
+        "off": Reason.DEVICE_AWAY,
+        "busy": Reason.BUSY,
+        "drained": Reason.DEVICE_ASIDE,
+        "bare": Reason.NO_CAPABLE_DEVICE,
+        "asks": Reason.MISSING_GRANT,
+        "broken": Reason.NO_CAPABLE_DEVICE,
+        "set-aside": Reason.DEVICE_ASIDE,
+    }
+    assert found.reason is Reason.BUSY
+    assert "busy is busy (1 of 1 slots)" in found.sentence
+
+
+def test_a_busy_fleet_says_what_goes_before_a_task() -> None:
+    driver = Driver("one", slots=1)
+    driver.submit(plan(*(task(f"t{n}") for n in range(9)), name="Scale"), name="big")
+    driver.now_ms += 1000
+    driver.submit(plan(task("u"), name="Check"), name="small")
+    driver.now_ms += 1000
+    driver.submit(plan(task("a"), task("b", "x=a"), name="mine"))
+    standing = position(driver.shard, "c1", "a")
+    assert standing == Position(tasks=1, plans=["Check"], running=["Scale"], used={"d-one": (1, 1)})
+    fleet = {f"{kind}/{key}": encode_entity(record) for kind, key, record in driver.shard.fleet.records()}
+    found = explain(shard_of(fleet, "c1", driver.folded["c1"]), "c1", "a", standing)
+    assert found.reason is Reason.BUSY
+    assert found.sentence == "a waits for a free slot: one is busy (1 of 1 slots). 1 task goes before it, of Check."
+    assert [item.reason for item in found.candidates] == [Reason.BUSY]
+    first = explain(driver.shard, "small", "u", position(driver.shard, "small", "u"))
+    assert first.sentence.endswith("It is next, after work of Scale.")
+    big = position(driver.shard, "big", "t8")
+    assert big is not None
+    assert (big.tasks, set(big.plans)) == (9, {"Check", "mine"})
+    assert position(driver.shard, "big", "t0") is None
+
+
+def test_tasks_of_others_count_if_their_turn_is_first() -> None:
+    driver = Driver("one", "two", slots=1)
+    driver.submit(plan(task("x", device="one"), task("y", device="one"), name="Ann"), name="ann")
+    bob = plan(task("z", device="one", tool="t.idem"), name="Bob")
+    driver.do(i.RequestReceived(id="r", by="person:bob", constellation="bob", plan=bob))
+    standing = position(driver.shard, "ann", "y")
+    assert standing is not None
+    assert (standing.tasks, standing.plans) == (1, ["Bob"])
+    theirs = position(driver.shard, "bob", "z")
+    assert theirs is not None
+    assert (theirs.tasks, theirs.running) == (0, ["Ann"])
+
+
+def test_a_task_that_waits_for_a_device_that_is_off_names_every_candidate() -> None:
+    driver = Driver("off")
+    driver.add_device("bare", tools=[])
+    driver.add_device("asks", tools=[ToolOffer(name="t.pure", repeatability=PURE, grant="files:read")])
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
+    driver.submit(plan(task("a")))
+    found = why(driver)
+    assert found.reason is Reason.DEVICE_AWAY
+    assert {item.device for item in found.candidates} == {"d-off", "d-bare", "d-asks"}
+    assert all(item.words and not item.fits for item in found.candidates)
+    assert "off is off or out of reach" in found.sentence
+
+
+@pytest.mark.parametrize("link", [DeviceLink.OFFLINE, DeviceLink.SUSPENDED])
+def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: DeviceLink) -> None:
+    driver = Driver("pocket")
+    driver.submit(plan(task("a", tool="t.never")))
+    device = driver.shard.fleet.devices["d-pocket"]
+    load(driver.shard, FLEET, 0, {"device/d-pocket": msgspec.structs.replace(device, os=TAB_OS, link=link)})
+    driver.submit(plan(task("a", tool="t.never")), name="c2")
+    begun = explain(driver.shard, "c1", "a")
+    assert begun.sentence == "a is on pocket, which is asleep - open it; it goes on there where it was."
+    assert (begun.asleep, begun.actions) == (["d-pocket"], ["open"])
+    waits = explain(driver.shard, "c2", "a")
+    assert waits.reason is Reason.DEVICE_AWAY
+    assert "pocket is asleep - open it" in waits.sentence
+    assert (waits.asleep, waits.actions) == (["d-pocket"], ["open", "reassign"])
+
+
+@pytest.mark.parametrize(
+    ("reason", "fields", "action"),
+    [
+        (Reason.NO_CAPABLE_DEVICE, {"tool": "t.none"}, "enroll"),
+        (Reason.DEVICE_AWAY, {"device": "off"}, "reassign"),
+        (Reason.DEVICE_ASIDE, {"device": "drained"}, "reassign"),
+    ],
+)
+def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], action: str) -> None:
+    driver = Driver("one", "off", "drained")
+    control_device(driver, "drained", "drain")
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
+    driver.submit(plan(task("a", **fields)))
+    found = why(driver)
+    assert (found.reason, found.actions) == (reason, [action])
+
+
+def test_a_missing_grant_shows_the_line_to_type() -> None:
+    driver = Driver()
+    driver.add_device("one", tools=[ToolOffer(name="t.pure", repeatability=PURE, grant="files:read")])
+    driver.submit(plan(task("a")))
+    found = why(driver)
+    assert found.reason is Reason.MISSING_GRANT
+    assert "starloom-agent grant files:read" in found.actions[0]
+
+
+def test_without_any_device_it_says_so() -> None:
+    driver = Driver()
+    driver.submit(plan(task("a")))
+    assert "there are none" in why(driver).sentence
+
+
+def test_each_wait_of_a_constellation_has_its_sentence() -> None:
+    driver = Driver("one", slots=8)
+    choices = [Choice(value="go", label="Go")]
+    driver.submit(plan(task("a"), task("b", "x=a", "y=p"), task("p", person="Well?", choices=choices)))
+    assert why(driver, "b").waits_for == ["a", "p"]
+    assert "for a and p" in why(driver, "b").sentence
+    assert why(driver, "p").actions == ["answer"]
+    assert "it is the only free device" in why(driver).sentence
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    driver.expire(dispatch.at)
+    (second,) = driver.take()
+    driver.control("pause")
+    driver.result(second, outcome=Outcome.ERROR, code=Code.NETWORK)
+    assert "tried again" in why(driver).sentence
+    driver.fire(next(timer for timer in driver.timers if timer.kind == "backoff"))
+    assert (why(driver).reason, why(driver).actions) == (Reason.PAUSED, ["resume"])
+    driver.control("hold", "a")
+    assert why(driver).actions == ["release"]
+
+
+def test_work_under_way_says_where_and_what_becomes_of_it() -> None:
+    driver = Driver("one", slots=8)
+    driver.submit(
+        plan(task("n", tool="t.never"), task("a", tool="t.never"), task("i", tool="t.never"), task("s", tool="t.idem"))
+    )
+    by_task = {item.at.task: item for item in driver.take()}
+    driver.control("cancel", "n")
+    assert "being stopped on one" in why(driver, "n").sentence
+    driver.expire(by_task["a"].at)
+    assert "does not answer" in why(driver, "a").sentence
+    driver.result(by_task["i"], outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    assert why(driver, "i").actions == ["mark", "retry"]
+
+
+def test_every_end_says_why() -> None:
+    driver = Driver("one", slots=8)
+    driver.submit(
+        plan(
+            task("f"),
+            task("s", "x=f"),
+            task("done"),
+            task("c"),
+            task("k"),
+            task("g", for_each=ForEach(source="done", output="/l", max_parallel=1)),
+            task("w", for_each=ForEach(source="k", output="/l")),
+        )
+    )
+    by_task = {item.at.task: item for item in driver.take()}
+    assert "waits for its list for done" in why(driver, "g").sentence
+    driver.result(by_task["f"], outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
+    driver.result(by_task["done"], {"l": [1, 2]}, verified=True)
+    driver.control("cancel", "c")
+    driver.receipt(by_task["c"])
+    assert "boom" in why(driver, "f").sentence
+    assert "f did not succeed" in why(driver, "s").sentence
+    assert "its result was checked" in why(driver, "done").sentence
+    assert "was cancelled" in why(driver, "c").sentence
+    assert "group of 2; 0 are done" in why(driver, "g").sentence
+    assert why(driver, "g.1").reason is Reason.QUOTA
+
+
+def test_a_plan_that_waits_for_its_approval_and_an_absent_device_with_a_plan() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a")), hold=True)
+    assert (why(driver).reason, why(driver).actions) == (Reason.APPROVAL, ["approve"])
+
+
+def test_a_drained_device_and_one_that_is_set_aside_say_why() -> None:
+    driver = Driver("drained")
+    driver.add_device("aside", quarantined=True)
+    driver.do(i.DeviceControlled(id="x", by="person:ann", device="d-drained", action="drain", reason="new disk"))
+    driver.submit(plan(task("a")))
+    found = why(driver)
+    assert found.reason is Reason.DEVICE_ASIDE
+    assert "drained is being drained: new disk" in found.sentence
+    assert "aside is set aside" in found.sentence
+
+
+def test_work_that_is_moved_and_work_with_a_second_attempt_say_so() -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a")))
+    (first,) = driver.take()
+    driver.started(first)
+    driver.do(i.DeviceControlled(id="x", by="person:ann", device=first.device, action="drain", deadline_s=0))
+    assert "a is moved away from one, which drains" in why(driver).sentence
+    driver.receipt(first)
+    assert "a is on two" in why(driver).sentence
+    slow = hedging_driver()
+    (second,) = slow.dispatched
+    said = why(slow, second.at.task).sentence
+    assert f"a second attempt runs on {second.device[2:]}; the first result counts" in said
+
+
+def hedging_driver() -> Driver:
+    """A constellation in which one task takes so long that a second attempt of it was begun."""
+    driver = Driver("one", "two", slots=8)
+    driver.submit(plan(*(task(f"t{number}") for number in range(7))))
+    left = driver.take()
+    for dispatch in left:
+        driver.started(dispatch)
+    driver.now_ms += 2_000
+    for dispatch in left[1:]:
+        driver.result(dispatch)
+    driver.now_ms += 60_000
+    for timer in list(passed(driver.shard, driver.now_ms)):
+        driver.fire(timer)
+    return driver

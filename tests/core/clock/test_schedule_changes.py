@@ -1,0 +1,280 @@
+"""What people do to schedules: limits with plain errors, changes, pauses, and what is approved once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from starloom.core.clock.schedules import PLAN_BYTES_MOST
+from starloom.core.rights.consent import beyond
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import put
+from starloom.core.state.model import ShardSettings
+from starloom_protocol.entities import ForEach, Policy, Selector, ToolOffer
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import (
+    Approval,
+    CatchUp,
+    Code,
+    ConstellationState,
+    Effect,
+    Overlap,
+    Repeatability,
+    ScheduleState,
+)
+from tests.builders import TOOLS, plan, task
+from tests.core.clockwork import Clockwork, at
+
+RESTART = ToolOffer(
+    name="t.restart", repeatability=Repeatability.IDEMPOTENT, effects=[Effect.CHANGE], grant="service:restart"
+)
+
+
+def risky(clock: Clockwork, *names: str) -> None:
+    for name in names:
+        clock.add_device(name, tools=[*TOOLS, RESTART])
+        offer = clock.shard.fleet.offers[f"d-{name}"]
+        offer.grants.append("service:restart")
+
+
+EVERYWHERE = plan(
+    task("all", tool="t.restart", for_each=ForEach(devices=Selector(tools=["t.restart"]))),
+    name="Restart",
+    hash="h-restart",
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "place", "says"),
+    [
+        ({"cron": "0 9 * *"}, Code.BAD_SCHEDULE, "cron", "4 fields"),
+        ({"zone": "Mars/Base"}, Code.BAD_SCHEDULE, "zone", "Mars/Base"),
+        ({"cron": "* * * * *"}, Code.BAD_SCHEDULE, "cron", "every 60 s; firings are at least 300 s apart"),
+        ({"catch_up": CatchUp.ALL}, Code.BAD_SCHEDULE, "catch_up", "does not go with overlap skip"),
+        ({"notify_device": "d-none"}, Code.UNKNOWN_DEVICE, "notify_device", "d-none"),
+        ({"owner": "p-none"}, Code.RIGHTS_LOST, "", "not known"),
+    ],
+)
+def test_what_cannot_be_kept_says_where_and_why(fields: dict[str, Any], code: Code, place: str, says: str) -> None:
+    clock = Clockwork(settings=ShardSettings(schedule_apart_ms=300_000))
+    owner = fields.pop("owner", None)
+    if owner:
+        del clock.shard.access.principals["p-ann"]
+    (found,) = clock.ask_save(**fields).faults
+    assert (found.code, found.place) == (code, place)
+    assert says in found.reason
+    assert found.hint
+
+
+def test_all_faults_are_told_at_once() -> None:
+    faults = Clockwork().ask_save(cron="x", catch_up=CatchUp.ALL, notify_device="d-none").faults
+    assert [fault.place for fault in faults] == ["cron", "catch_up", "notify_device"]
+
+
+def test_there_is_a_limit_to_their_number_and_to_a_plan() -> None:
+    clock = Clockwork(settings=ShardSettings(schedules_most=2))
+    clock.save(name="s-1")
+    clock.save(name="s-2")
+    assert clock.ask_save(name="s-3").faults[0].code is Code.TOO_MANY_SCHEDULES
+    clock.order("remove", "s-1")
+    big = plan(task("a", args=canonical({"text": "x" * PLAN_BYTES_MOST})))
+    assert clock.ask_save(big, name="s-3").faults[0].code is Code.PLAN_TOO_BIG
+    clock.save(name="s-3")
+    assert clock.ask_save(name="s-2", change=True, cron="0 1 * * *").faults == []
+    assert clock.ask_save(name="s-2", change=True).faults == []
+
+
+def test_a_change_keeps_its_history_and_winds_the_clock_anew() -> None:
+    clock = Clockwork()
+    clock.save()
+    clock.turn_to("2026-06-01T01:00")
+    clock.run(clock.firings()[0])
+    changed = clock.save(change=True, cron="30 4 * * *", zone="Europe/Vienna")
+    assert (changed.fired, changed.due_ms) == (1, at("2026-06-01T04:30", "Europe/Vienna"))
+    assert changed.last is not None
+    clock.turn_to("2026-06-01T04:30", "Europe/Vienna")
+    assert len(clock.firings()) == 2
+    assert clock.ask_save(name="s-none", change=True).faults[0].code is Code.NOT_FOUND
+
+
+def test_a_paused_one_fires_nothing_and_makes_up_for_nothing() -> None:
+    clock = Clockwork()
+    clock.save(catch_up=CatchUp.LAST)
+    assert not clock.order("pause", reason="holiday").faults
+    assert clock.order("pause").faults[0].code is Code.ILLEGAL_CONTROL
+    clock.turn_to("2026-06-01T05:30")
+    assert clock.firings() == []
+    clock.order("resume", owner="p-ann")
+    assert clock.order("resume").faults[0].code is Code.ILLEGAL_CONTROL
+    clock.settle()
+    assert (clock.firings(), clock.schedule().due_ms) == ([], at("2026-06-01T06:00"))
+
+
+def test_a_removed_one_fires_nothing_and_what_runs_goes_on() -> None:
+    clock = Clockwork()
+    clock.save()
+    clock.turn_to("2026-06-01T01:00")
+    (running,) = clock.firings()
+    assert clock.order("remove").value["running"] == [running]
+    assert clock.shard.fleet.scheduled_plans == {}
+    clock.turn_to("2026-06-01T03:00")
+    assert clock.firings() == [running]
+    assert clock.run(running) == "succeeded"
+
+
+def test_it_can_be_run_now_beside_its_clock() -> None:
+    clock = Clockwork()
+    due = clock.save().due_ms
+    clock.order("run")
+    clock.settle()
+    assert len(clock.firings()) == 1
+    assert clock.schedule().due_ms == due
+    clock.order("pause")
+    clock.run(clock.firings()[0])
+    clock.now_ms += 1000
+    clock.order("run")
+    clock.settle()
+    assert len(clock.firings()) == 2
+
+
+# -- approval
+
+
+def test_a_risky_plan_is_approved_once_when_it_is_saved() -> None:
+    clock = Clockwork()
+    risky(clock, "srv")
+    (refused,) = clock.ask_save(EVERYWHERE).faults
+    assert refused.code is Code.NEEDS_APPROVAL
+    assert "may change" in refused.reason
+    assert clock.ask_save(EVERYWHERE, plan_hash="other").faults[0].code is Code.PLAN_HASH_MISMATCH
+    consent = clock.save(EVERYWHERE, plan_hash="h-restart").consent
+    assert consent is not None
+    assert (consent.devices, consent.grants, consent.effects) == (["d-srv"], ["service:restart"], [Effect.CHANGE])
+    for hour in (1, 2):
+        clock.turn_to(f"2026-06-01T0{hour}:00")
+        assert clock.run(clock.firings()[-1]) == "succeeded"
+
+
+def test_a_device_more_asks_again_and_the_answer_holds_for_later_firings() -> None:
+    clock = Clockwork()
+    risky(clock, "srv")
+    clock.save(EVERYWHERE, plan_hash="h-restart")
+    risky(clock, "nas")
+    clock.turn_to("2026-06-01T01:00")
+    (first,) = clock.firings()
+    found = clock.shard.constellations[first]
+    assert found.head.state is ConstellationState.AWAITING_APPROVAL
+    assert "it may now use nas" in found.questions["approve-plan"].text
+    clock.turn_to("2026-06-01T02:00")
+    assert (clock.firings(), clock.schedule().skipped) == ([first], 1)
+    clock.do(clock_answer(clock, first, "allow"))
+    assert clock.run(first) == "succeeded"
+    clock.turn_to("2026-06-01T03:00")
+    assert clock.run(clock.firings()[-1]) == "succeeded"
+    assert len(clock.firings()) == 2
+
+
+def clock_answer(clock: Clockwork, constellation: str, value: str) -> Any:
+    return i.QuestionAnswered(
+        by="person:ann", constellation=constellation, id=clock.ident(), question="approve-plan", value=value
+    )
+
+
+def test_a_plan_that_became_risky_since_asks_though_nobody_was_asked_before() -> None:
+    clock = Clockwork()
+    clock.save(plan(task("a", tool="t.pure")))
+    for device, offer in list(clock.shard.fleet.offers.items()):
+        worse = ToolOffer(name="t.pure", repeatability=Repeatability.PURE, effects=[Effect.DESTROY])
+        tools = [worse if tool.name == "t.pure" else tool for tool in offer.tools]
+        put(clock.shard, clock.shard.fleet, "offer", device, replace(offer, tools=tools))
+    clock.turn_to("2026-06-01T01:00")
+    asked = clock.shard.constellations[clock.firings()[0]].questions["approve-plan"]
+    assert "nobody has approved it for this schedule" in asked.text
+
+
+def test_a_change_of_the_clock_alone_keeps_what_was_approved() -> None:
+    clock = Clockwork()
+    risky(clock, "srv")
+    consent = clock.save(EVERYWHERE, plan_hash="h-restart").consent
+    assert clock.save(EVERYWHERE, change=True, cron="0 5 * * *").consent == consent
+    other = plan(*EVERYWHERE.specs, name="Restart", hash="h-other")
+    assert clock.ask_save(other, change=True).faults[0].code is Code.NEEDS_APPROVAL
+
+
+def test_a_plan_that_always_asks_is_asked_for_when_saved() -> None:
+    clock = Clockwork()
+    always = plan(task("a"), policy=Policy(approval=Approval.ALWAYS))
+    assert clock.ask_save(always).faults[0].code is Code.NEEDS_APPROVAL
+    assert clock.save(always, plan_hash="h", overlap=Overlap.SKIP).state is ScheduleState.ACTIVE
+
+
+# -- the small print
+
+
+def test_a_name_or_an_id_that_is_taken_is_refused() -> None:
+    clock = Clockwork()
+    clock.save()
+    assert clock.ask_save().faults[0].code is Code.CONFLICT
+    clock.save(name="s-two")
+    taken = clock.do(
+        i.ScheduleSaved(
+            by="person:ann",
+            id="t",
+            keep_plan=True,
+            plan=plan(task("a")),
+            schedule=replace(clock.drawn("s-3"), name="s-one"),
+        )
+    )
+    assert taken.faults[0].place == "name"
+
+
+def test_a_paused_one_that_is_changed_stays_paused_and_may_lose_its_plan() -> None:
+    clock = Clockwork()
+    clock.save()
+    clock.order("pause")
+    changed = clock.save(change=True, keep=False, recipe="fleet-health")
+    assert (changed.state, changed.due_ms) == (ScheduleState.PAUSED, 0)
+    assert clock.shard.fleet.scheduled_plans == {}
+    assert not clock.order("remove").faults
+
+
+def test_controls_that_mean_nothing_are_refused() -> None:
+    clock = Clockwork()
+    assert clock.order("pause", "s-none").faults[0].code is Code.NOT_FOUND
+    clock.save()
+    assert clock.order("dance").faults[0].code is Code.ILLEGAL_CONTROL
+    assert not clock.order("seen").faults
+    clock.order("run")
+    assert clock.order("run").faults[0].reason == "s-one has just been fired"
+    clock.settle()
+    assert clock.order("run").faults[0].reason == "s-one has just been fired"
+    for _ in range(24):
+        clock.now_ms += 1000
+        clock.order("run")
+    clock.now_ms += 1000
+    assert clock.order("run").faults[0].reason == "24 firings of s-one wait already"
+    clock.do(i.TokenRevoked(by="person:ann", id="r", token="k1"))
+    refused = clock.order("run").faults[0]
+    assert refused.code is Code.ILLEGAL_CONTROL
+    assert "was revoked" in refused.reason
+
+
+def test_what_goes_beyond_is_told_in_full() -> None:
+    clock = Clockwork()
+    risky(clock, "srv")
+    clock.save(EVERYWHERE, plan_hash="h-restart")
+    schedule = clock.schedule()
+    assert schedule.consent is not None
+    now = replace(
+        schedule.consent, effects=[Effect.CHANGE, Effect.REACH], grants=["net:out"], hash="h", devices=["d-srv", "d-x"]
+    )
+    assert beyond(schedule.consent, now, clock.shard.fleet) == [
+        "the plan is another one",
+        "it may now use d-x",
+        "it now needs net:out",
+        "it may now reach",
+    ]
+    narrower = replace(schedule.consent, devices=[], effects=[], grants=[])
+    assert beyond(schedule.consent, narrower, clock.shard.fleet) == []

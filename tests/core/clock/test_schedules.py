@@ -1,0 +1,416 @@
+"""Schedules in the core: one request a moment, whoever fires it; overlap, catch-up, notices, rights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from starloom.core.clock.schedules import DUE, TIMERS
+from starloom.core.state import inputs as i
+from starloom.core.state.apply import load
+from starloom.core.state.effects import ArmTimer
+from starloom_protocol.entities import Principal
+from starloom_protocol.feed import ACCESS, FLEET
+from starloom_protocol.vocabulary import CatchUp, Code, ConstellationState, NotifyWhen, Outcome, Overlap, Role
+from tests.builders import plan, task
+from tests.core.clockwork import HOUR, MINUTE, Clockwork, at
+
+
+def test_it_fires_at_each_moment_and_counts() -> None:
+    clock = Clockwork()
+    assert clock.save().due_ms == at("2026-06-01T01:00")
+    for hour in (1, 2, 3):
+        clock.turn_to(f"2026-06-01T0{hour}:00")
+        clock.run(clock.firings()[-1])
+    assert len(clock.firings()) == 3
+    assert (clock.schedule().fired, clock.schedule().skipped, clock.schedule().running) == (3, 0, {})
+    last = clock.schedule().last
+    assert last is not None
+    assert (last.state, last.due_ms) == (ConstellationState.SUCCEEDED, at("2026-06-01T03:00"))
+    clock.folded_equals_state()
+
+
+def test_however_often_a_moment_is_fired_it_is_one_request() -> None:
+    clock = Clockwork()
+    clock.save(overlap=Overlap.ALLOW)
+    clock.now_ms = at("2026-06-01T01:00")
+    due = ArmTimer(constellation=FLEET, due_ms=clock.now_ms, entity="s-one", kind=DUE)
+    for _ in range(3):
+        clock.fire(due)
+        clock.settle()
+    assert clock.firings() == [f"c-one-{at('2026-06-01T01:00') // 1000}"]
+    assert clock.schedule().fired == 1
+
+
+def test_a_timer_before_the_moment_fires_nothing() -> None:
+    clock = Clockwork()
+    clock.save()
+    clock.now_ms = at("2026-06-01T00:59")
+    clock.fire(ArmTimer(constellation=FLEET, due_ms=clock.now_ms, entity="s-one", kind=DUE))
+    clock.settle()
+    assert clock.firings() == []
+
+
+def test_a_firing_that_is_there_already_is_not_made_again() -> None:
+    """The log lost the schedule's own step, but not its constellation: the name says that it was fired."""
+    clock = Clockwork()
+    before = clock.save()
+    clock.turn_to("2026-06-01T01:00")
+    load(clock.shard, FLEET, clock.shard.fleet.seq, {"schedule/s-one": before})
+    clock.wake_at("2026-06-01T01:00")
+    assert len(clock.firings()) == 1
+    assert clock.notes("schedule_fired")[-1].endswith("was there")
+
+
+# -- overlap
+
+
+def test_skip_leaves_out_what_comes_while_the_one_before_goes_on() -> None:
+    clock = Clockwork()
+    clock.save(overlap=Overlap.SKIP)
+    clock.turn_to("2026-06-01T03:10")
+    assert (len(clock.firings()), clock.schedule().skipped) == (1, 2)
+    assert clock.notes("schedule_due")[-1] == "left out: the one before still goes on"
+    clock.run(clock.firings()[0])
+    clock.turn_to("2026-06-01T04:00")
+    assert len(clock.firings()) == 2
+
+
+def test_queue_runs_them_one_after_the_other_and_is_bounded() -> None:
+    clock = Clockwork()
+    clock.save(overlap=Overlap.QUEUE)
+    clock.turn_to("2026-06-02T06:00")
+    schedule = clock.schedule()
+    assert (len(schedule.running), len(schedule.queued), schedule.skipped) == (1, 24, 5)
+    for count in range(1, 26):
+        assert len(clock.firings()) == count
+        clock.run(clock.firings()[-1])
+        clock.settle()
+    assert (clock.schedule().queued, clock.schedule().running) == ([], {})
+    assert clock.schedule().fired == 25
+
+
+def test_cancel_previous_waits_for_the_receipt_before_the_next_starts() -> None:
+    clock = Clockwork()
+    clock.save(overlap=Overlap.CANCEL_PREVIOUS)
+    clock.turn_to("2026-06-01T01:00")
+    (dispatch,) = clock.take()
+    clock.started(dispatch)
+    clock.turn_to("2026-06-01T02:00")
+    (first,) = clock.firings()
+    assert clock.shard.constellations[first].head.state is ConstellationState.CANCELLING
+    assert [cancel.at for cancel in clock.cancels] == [dispatch.at]
+    clock.receipt(dispatch)
+    clock.settle()
+    assert [clock.shard.constellations[name].head.state for name in clock.firings()] == ["cancelled", "active"]
+
+
+def test_allow_lets_them_run_beside_each_other() -> None:
+    clock = Clockwork()
+    clock.save(overlap=Overlap.ALLOW)
+    clock.turn_to("2026-06-01T03:00")
+    assert len(clock.schedule().running) == 3
+
+
+# -- catch-up
+
+
+@pytest.mark.parametrize(
+    ("catch_up", "fired", "skipped", "says"),
+    [
+        (CatchUp.NONE, 0, 5, "5 firings were missed while the hub was off; none is made up for"),
+        (CatchUp.LAST, 1, 4, "5 firings were missed while the hub was off; the last of them runs now"),
+        (CatchUp.ALL, 5, 0, "5 firings were missed while the hub was off; the last 5 of them run now"),
+    ],
+)
+def test_what_was_missed_while_the_hub_was_off_is_made_up_for_and_said(
+    catch_up: CatchUp, fired: int, skipped: int, says: str
+) -> None:
+    clock = Clockwork()
+    clock.save(catch_up=catch_up, overlap=Overlap.ALLOW)
+    clock.wake_at("2026-06-01T05:30")
+    assert (clock.schedule().fired, clock.schedule().skipped) == (fired, skipped)
+    assert clock.notes("schedule_due") == [says]
+    notice = clock.schedule().notice
+    assert notice is not None
+    assert notice.text == says
+    assert clock.schedule().due_ms == at("2026-06-01T06:00")
+
+
+def test_the_last_is_not_made_up_for_when_the_next_is_due_anyway() -> None:
+    clock = Clockwork()
+    clock.save(catch_up=CatchUp.LAST)
+    clock.wake_at("2026-06-01T03:00:10")
+    assert clock.firings() == [f"c-one-{at('2026-06-01T03:00') // 1000}"]
+    says = "2 firings were missed while the hub was off; the one that is due now stands for them"
+    assert clock.notes("schedule_due") == [says]
+
+
+def test_a_late_second_is_on_time_and_what_was_missed_before_it_is_not() -> None:
+    clock = Clockwork()
+    clock.save(catch_up=CatchUp.NONE)
+    clock.wake_at("2026-06-01T03:00:59")
+    assert clock.firings() == [f"c-one-{at('2026-06-01T03:00') // 1000}"]
+    assert clock.schedule().skipped == 2
+    assert clock.notes("schedule_due") == ["2 firings were missed while the hub was off; none is made up for"]
+
+
+def test_making_up_for_all_is_bounded_to_the_newest() -> None:
+    clock = Clockwork()
+    clock.save(catch_up=CatchUp.ALL, overlap=Overlap.QUEUE, cron="* * * * *")
+    clock.wake_at("2026-06-11T00:30:30")
+    schedule = clock.schedule()
+    assert len(schedule.running) + len(schedule.queued) == 24
+    assert clock.notes("schedule_due")[0].startswith("1000 or more firings were missed")
+    assert max(schedule.queued) == at("2026-06-11T00:29")
+
+
+def test_a_change_of_the_clock_neither_loses_nor_doubles_a_night() -> None:
+    for zone, night in (("Europe/Vienna", "2026-03-29"), ("Europe/Vienna", "2026-10-25")):
+        clock = Clockwork(f"{night}T00:00")
+        clock.save(cron="30 2 * * *", zone=zone)
+        clock.turn_to(f"{night}T12:00", zone)
+        assert len(clock.firings()) == 1
+    for night in ("2026-03-08", "2026-11-01"):
+        clock = Clockwork()
+        clock.now_ms = at(f"{night}T00:00", "America/New_York")
+        clock.save(cron="30 1,2 * * *", zone="America/New_York", overlap=Overlap.ALLOW)
+        clock.turn_to(f"{night}T12:00", "America/New_York")
+        assert len(clock.firings()) == 2
+
+
+# -- telling
+
+
+def fail(clock: Clockwork) -> None:
+    (dispatch,) = clock.take()
+    clock.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
+
+
+def test_a_failure_is_told_until_it_is_seen() -> None:
+    clock = Clockwork()
+    clock.save()
+    for hour in (1, 2):
+        clock.turn_to(f"2026-06-01T0{hour}:00")
+        fail(clock)
+    notice = clock.schedule().notice
+    assert notice is not None
+    assert notice.count == 2
+    assert "First cause: a" in notice.text
+    assert notice.constellation == clock.firings()[-1]
+    clock.order("seen")
+    assert clock.schedule().notice is None
+
+
+@pytest.mark.parametrize(
+    ("notify", "told"),
+    [
+        (NotifyWhen.NEVER, [False, False, False]),
+        (NotifyWhen.FAILURE, [False, False, False]),
+        (NotifyWhen.CHANGE, [False, False, True]),
+        (NotifyWhen.ALWAYS, [True, True, True]),
+    ],
+)
+def test_a_change_is_an_answer_that_differs_from_the_last_one(notify: NotifyWhen, told: list[bool]) -> None:
+    clock = Clockwork()
+    clock.save(notify=notify)
+    found = []
+    for hour, value in ((1, "up"), (2, "up"), (3, "down")):
+        clock.turn_to(f"2026-06-01T0{hour}:00")
+        clock.run(clock.firings()[-1], value)
+        found.append(clock.schedule().notice is not None)
+        clock.order("seen")
+    assert found == told
+
+
+def test_the_chosen_device_is_asked_to_show_it_once() -> None:
+    clock = Clockwork("2026-06-01T00:30", "one", "desk")
+    clock.save(plan(task("a", device="one")), notify=NotifyWhen.ALWAYS, notify_device="d-desk")
+    clock.turn_to("2026-06-01T01:00")
+    clock.run(clock.firings()[0])
+    clock.settle()
+    told = [name for name in clock.shard.constellations if name.endswith("-told")]
+    assert len(told) == 1
+    spec = clock.shard.constellations[told[0]].specs["tell"]
+    assert spec.tool == "notify"
+    assert spec.device is not None
+    assert spec.device.id == "d-desk"
+    assert '"title":"s-one"' in spec.args
+    clock.wake_at("2026-06-01T01:10")
+    assert [name for name in clock.shard.constellations if name.endswith("-told")] == told
+
+
+def test_a_firing_that_cannot_be_planned_is_told_and_the_next_one_fires() -> None:
+    clock = Clockwork()
+    clock.save(keep=False, recipe="gone")
+    clock.turn_to("2026-06-01T01:00")
+    (first,) = clock.firings()
+    missing = i.PlanProposed(
+        by="worker:w",
+        constellation=first,
+        fault=replace(clock.order("fly").faults[0], reason="there is no recipe gone"),
+        id="x",
+        job="plan-1",
+        worker="w",
+    )
+    clock.do(missing)
+    notice = clock.schedule().notice
+    assert notice is not None
+    assert notice.text == "there is no recipe gone"
+    clock.turn_to("2026-06-01T02:00")
+    assert len(clock.firings()) == 2
+
+
+def test_a_plan_that_the_engine_refuses_spoils_no_later_firing() -> None:
+    clock = Clockwork()
+    clock.save(overlap=Overlap.QUEUE)
+    clock.shard.settings.tasks_most = 0
+    clock.turn_to("2026-06-01T01:00")
+    assert clock.firings() == []
+    notice = clock.schedule().notice
+    assert notice is not None
+    assert "could not start" in notice.text
+    clock.shard.settings.tasks_most = 10
+    clock.turn_to("2026-06-01T02:00")
+    assert len(clock.firings()) == 1
+
+
+# -- a restart
+
+
+def test_a_hub_that_starts_again_arms_what_state_implies() -> None:
+    clock = Clockwork()
+    clock.save(overlap=Overlap.QUEUE)
+    clock.now_ms = at("2026-06-01T01:00")
+    (due,) = [timer for timer in clock.timers if timer.kind == DUE]
+    clock.fire(due)
+    assert clock.schedule().queued == [at("2026-06-01T01:00")]
+    assert clock.firings() == []
+    clock.wake_at("2026-06-01T01:00:30")
+    assert len(clock.firings()) == 1
+    clock.wake_at("2026-06-01T01:00:40")
+    assert len(clock.firings()) == 1
+    assert clock.schedule().due_ms - clock.now_ms < HOUR + MINUTE
+
+
+# -- rights
+
+
+def test_a_revoked_token_stops_its_schedules_at_once_and_says_why() -> None:
+    clock = Clockwork()
+    clock.save()
+    clock.do(i.TokenRevoked(by="person:ann", id="r", token="k1"))
+    schedule = clock.schedule()
+    assert (schedule.state, schedule.due_ms) == ("stopped", 0)
+    assert schedule.stopped is not None
+    assert schedule.stopped.code is Code.RIGHTS_LOST
+    assert "was revoked" in schedule.stopped.reason
+    clock.turn_to("2026-06-01T09:00")
+    assert clock.firings() == []
+    assert not clock.order("resume", owner="p-ann").faults
+    clock.turn_to("2026-06-01T10:00")
+    assert len(clock.firings()) == 1
+
+
+def test_an_owner_who_may_only_look_fires_nothing() -> None:
+    clock = Clockwork()
+    clock.save(token=None)
+    ann = Principal(created_ms=0, id="p-ann", name="ann", role=Role.VIEWER)
+    load(clock.shard, ACCESS, 0, {"principal/p-ann": ann})
+    clock.turn_to("2026-06-01T01:00")
+    assert clock.firings() == []
+    assert clock.notes("schedule_stopped") == ["ann, who made it, is viewer now and may not run work"]
+    assert clock.order("resume", owner="p-ann").faults[0].code is Code.RIGHTS_LOST
+
+
+@pytest.mark.parametrize("narrowed", [{"scopes": ["read"]}, {"role": Role.APPROVER}])
+def test_a_token_that_may_not_run_work_fires_nothing(narrowed: dict[str, Any]) -> None:
+    clock = Clockwork()
+    clock.save()
+    load(clock.shard, ACCESS, 0, {"token/k1": replace(clock.shard.access.tokens["k1"], **narrowed)})
+    clock.turn_to("2026-06-01T01:00")
+    assert clock.firings() == []
+    assert clock.notes("schedule_stopped") == ["the token k1, with which it was made, may not run work"]
+
+
+def test_a_session_that_has_ended_stops_nothing_but_an_expired_token_does() -> None:
+    clock = Clockwork()
+    clock.save(name="s-page", token=None)
+    token = replace(clock.shard.access.tokens["k1"], expires_ms=at("2026-06-01T00:45"))
+    clock.save(name="s-program")
+    load(clock.shard, ACCESS, 0, {"token/k1": token})
+    clock.turn_to("2026-06-01T01:00")
+    assert [clock.shard.constellations[name].head.schedule for name in clock.firings()] == ["s-page"]
+    assert clock.schedule("s-program").state == "stopped"
+
+
+# -- what came to nothing
+
+
+def test_stale_timers_find_nothing_to_do() -> None:
+    clock = Clockwork()
+    clock.save()
+    for kind in TIMERS:
+        clock.fire(ArmTimer(constellation=FLEET, due_ms=clock.now_ms, entity="s-one", kind=kind))
+        clock.fire(ArmTimer(constellation=FLEET, due_ms=clock.now_ms, entity="s-gone", kind=kind))
+    assert clock.firings() == []
+    assert clock.ignored == {
+        "no firing of the schedule may start": 1,
+        "the schedule is gone": 3,
+        "the schedule is not due": 1,
+        "there is nothing to tell": 1,
+    }
+
+
+def test_a_cancel_that_is_under_way_is_not_asked_for_again() -> None:
+    clock = Clockwork()
+    clock.save(overlap=Overlap.CANCEL_PREVIOUS)
+    clock.turn_to("2026-06-01T01:00")
+    (dispatch,) = clock.take()
+    clock.started(dispatch)
+    clock.turn_to("2026-06-01T03:00")
+    assert len(clock.cancels) == 1
+    assert (clock.schedule().queued, clock.schedule().skipped) == ([at("2026-06-01T03:00")], 1)
+
+
+def test_who_wants_to_hear_nothing_hears_nothing() -> None:
+    clock = Clockwork()
+    clock.save(notify=NotifyWhen.NEVER)
+    clock.shard.settings.tasks_most = 0
+    clock.wake_at("2026-06-01T05:30")
+    assert clock.notes("schedule_refused") != []
+    assert clock.schedule().notice is None
+
+
+def test_a_hub_that_starts_again_tells_what_was_not_told_and_a_paused_one_waits() -> None:
+    clock = Clockwork("2026-06-01T00:30", "one", "desk")
+    clock.save(plan(task("a", device="one")), notify=NotifyWhen.ALWAYS, notify_device="d-desk")
+    clock.turn_to("2026-06-01T01:00")
+    clock.order("pause")
+    clock.run(clock.firings()[0])
+    clock.timers.clear()
+    clock.shard.settings.tasks_most = 0
+    clock.wake_at("2026-06-01T02:30")
+    (note,) = clock.notes("schedule_told")
+    assert note.startswith("not on the device: ")
+    notice = clock.schedule().notice
+    assert notice is not None
+    assert notice.told
+
+
+def test_an_owner_who_is_gone_fires_nothing_and_another_owners_schedule_goes_on() -> None:
+    clock = Clockwork()
+    clock.save(token=None)
+    clock.save(name="s-two")
+    del clock.shard.access.principals["p-ann"]
+    clock.turn_to("2026-06-01T01:00")
+    assert clock.notes("schedule_stopped")[0] == "ann, who made it, is not known here any more"
+    again = Clockwork()
+    again.save(token=None)
+    again.save(name="s-two")
+    again.do(i.TokenRevoked(by="person:ann", id="r", token="k1"))
+    assert [again.schedule(name).state for name in ("s-one", "s-two")] == ["active", "stopped"]
+    again.do(i.TokenRevoked(by="person:ann", id="r2", token="k1"))
+    assert len(again.notes("schedule_stopped")) == 1

@@ -1,0 +1,240 @@
+"""Devices: pairing, sessions, offers, and what becomes of their work when they come, go or are revoked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from starloom.core.state import inputs as i
+from starloom.core.state.effects import Answer, CloseDevice
+from starloom_protocol.entities import Enrollment, Offer, ToolOffer
+from starloom_protocol.vocabulary import Attention, Code, DeviceLink, Outcome, Profile, Reason, TaskState
+from tests.builders import MAYBE, PURE, TOOLS, Driver, plan, task
+
+
+def do(driver: Driver, kind: Any, by: str = "person:ann", **fields: Any) -> Answer:
+    return driver.do(kind(id=driver.ident(), by=by, **fields))
+
+
+def open_code(driver: Driver, name: str = "e1", **fields: Any) -> None:
+    enrollment = Enrollment(id=name, code_hash="x", created_ms=0, expires_ms=9_000_000, owner="ann", **fields)
+    do(driver, i.EnrollmentOpened, enrollment=enrollment)
+
+
+def ask(driver: Driver, code: str = "e1", device: str = "d-new", name: str = "box") -> Answer:
+    return do(
+        driver,
+        i.EnrollmentAsked,
+        by="device",
+        device=device,
+        enrollment=code,
+        key="k",
+        name=name,
+        os="linux",
+        profile=Profile.WORK,
+        words="one two",
+    )
+
+
+def test_a_new_device_takes_the_place_of_an_old_one() -> None:
+    driver = Driver("one")
+    control(driver, "label", value='["den"]')
+    open_code(driver, replaces="d-one")
+    assert ask(driver, name="box").value["name"] == "one"
+    assert not driver.shard.fleet.devices["d-one"].revoked
+    do(driver, i.EnrollmentDecided, allow=True, enrollment="e1")
+    fleet = driver.shard.fleet
+    assert (fleet.devices["d-new"].name, fleet.devices["d-new"].labels) == ("one", ["den"])
+    assert fleet.devices["d-one"].revoked
+    assert fleet.by_name["one"] == "d-new"
+    assert [effect.code for effect in driver.sent if isinstance(effect, CloseDevice)] == [Code.DEVICE_REVOKED]
+
+
+def test_only_a_device_of_the_fleet_can_be_replaced() -> None:
+    driver = Driver()
+    gone = Enrollment(id="e1", code_hash="x", created_ms=0, expires_ms=9_000_000, owner="ann", replaces="d-gone")
+    assert do(driver, i.EnrollmentOpened, enrollment=gone).faults[0].code is Code.UNKNOWN_DEVICE
+
+
+def control(driver: Driver, action: str, device: str = "d-one", **fields: Any) -> Answer:
+    return do(driver, i.DeviceControlled, action=action, device=device, **fields)
+
+
+def offer(driver: Driver, name: str = "one", session: int = 1, **fields: Any) -> Answer:
+    made = Offer(digest="y", slots=fields.pop("slots", 4), **fields)
+    return do(
+        driver,
+        i.OfferReceived,
+        by=f"device:d-{name}",
+        device=f"d-{name}",
+        offer=made,
+        os="linux",
+        profile=Profile.WORK,
+        session=session,
+    )
+
+
+def link(driver: Driver) -> str:
+    return str(driver.shard.fleet.devices["d-one"].link)
+
+
+def test_a_device_joins_after_a_person_compared_the_words() -> None:
+    driver = Driver("box")
+    open_code(driver)
+    assert ask(driver).value == {"device": "d-new", "name": "box-2", "state": "asking"}
+    assert "d-new" not in driver.shard.fleet.devices
+    assert ask(driver).faults[0].code is Code.BAD_CODE
+    assert do(driver, i.EnrollmentDecided, allow=True, enrollment="e1").value == {"state": "approved"}
+    device = driver.shard.fleet.devices["d-new"]
+    assert (device.name, device.profile, device.link) == ("box-2", Profile.OBSERVE, DeviceLink.OFFLINE)
+    assert do(driver, i.EnrollmentDecided, allow=True, enrollment="e1").faults[0].code is Code.CONFLICT
+
+
+def test_a_preapproved_code_joins_at_once_and_a_denied_one_never() -> None:
+    driver = Driver()
+    open_code(driver, preapproved=True, label="phone", demo=True)
+    assert ask(driver).value == {"device": "d-new", "name": "phone", "state": "approved"}
+    assert driver.shard.fleet.devices["d-new"].demo
+    open_code(driver, "e2")
+    assert ask(driver, "e2").faults[0].code is Code.CONFLICT
+    assert ask(driver, "e2", "d-third", "a\nb").faults[0].code is Code.BAD_REQUEST
+    do(driver, i.EnrollmentDecided, allow=False, enrollment="e2")
+    assert driver.shard.fleet.enrollments["e2"].state == "denied"
+    assert do(driver, i.EnrollmentDecided, allow=True, enrollment="no").faults[0].code is Code.NOT_FOUND
+    driver.now_ms = 9_000_001
+    open_code(driver, "e3")
+    assert "expired" in ask(driver, "e3", "d-fourth").faults[0].reason
+
+
+def test_the_newest_session_wins_and_the_older_one_is_cut() -> None:
+    driver = Driver("one")
+    assert driver.connect("one").value["session"] == 2
+    assert driver.sent == [
+        CloseDevice(device="d-one", code=Code.TAKEN_OVER, reason="a newer connection took over", session=1)
+    ]
+    gone = {"by": "device:d-one", "device": "d-one", "reason": "cut"}
+    do(driver, i.DeviceDisconnected, session=1, **gone)
+    assert link(driver) == DeviceLink.ONLINE
+    do(driver, i.DeviceDisconnected, session=2, **gone)
+    assert link(driver) == DeviceLink.OFFLINE
+    do(driver, i.ConditionReceived, by="device:d-one", device="d-one", facts={"battery": "3"}, session=1)
+    offer(driver, session=1, tools=[])
+    assert driver.shard.fleet.devices["d-one"].condition == {}
+    assert driver.ignored["a newer session has taken over"] == 3
+    assert driver.connect("nobody").faults[0].code is Code.UNKNOWN_DEVICE
+
+
+def test_conditions_are_kept_and_a_sleeping_device_takes_no_work() -> None:
+    driver = Driver("one")
+    for facts in ({"suspending": "true"}, {"suspending": "true"}):
+        do(driver, i.ConditionReceived, by="device:d-one", device="d-one", facts=facts, session=1)
+    assert [event.kind for event in driver.events] == ["device_condition"]
+    assert link(driver) == DeviceLink.SUSPENDED
+    driver.submit(plan(task("a")))
+    assert driver.states() == {"a": "ready"}
+    do(driver, i.ConditionReceived, by="device:d-one", device="d-one", facts={"suspending": "false"}, session=1)
+    assert driver.states() == {"a": "leased"}
+
+
+def test_a_grant_lets_the_work_go_on_by_itself() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a"), task("b"), task("held")))
+    by_task = {item.at.task: item for item in driver.take()}
+    for name in ("a", "held"):
+        driver.result(by_task[name], outcome=Outcome.REFUSED, code=Code.MISSING_GRANT, detail="needs files:read")
+    driver.control("hold", "held")
+    found = driver.shard.constellations["c1"]
+    assert found.tasks["a"].reason is Reason.MISSING_GRANT
+    assert Attention.MISSING_GRANT in found.head.attention
+    offer(driver, tools=TOOLS, grants=["files:read"])
+    assert [item.at.task for item in driver.take()] == ["a"]
+    assert found.tasks["held"].reason is Reason.HELD
+    assert Attention.MISSING_GRANT not in found.head.attention
+    seen = len(driver.events)
+    offer(driver, tools=TOOLS, grants=["files:read"])
+    assert len(driver.events) == seen
+
+
+def test_rename_drain_label_and_what_is_refused() -> None:
+    driver = Driver("one", "two")
+    assert control(driver, "rename", value="büro").value == {"id": "d-one"}
+    assert driver.shard.fleet.by_name == {"büro": "d-one", "two": "d-two"}
+    assert control(driver, "rename", value="two").faults[0].code is Code.CONFLICT
+    assert control(driver, "rename", value=" ").faults[0].code is Code.BAD_REQUEST
+    assert control(driver, "explode").faults[0].code is Code.BAD_REQUEST
+    assert control(driver, "drain", device="d-no").faults[0].code is Code.UNKNOWN_DEVICE
+    control(driver, "label", value='["b","a","b"]')
+    for wrong in ("b, a", "{}", "[1]", '[" "]'):
+        assert control(driver, "label", value=wrong).faults[0].code is Code.BAD_REQUEST
+    assert driver.shard.fleet.devices["d-one"].labels == ["a", "b"]
+    control(driver, "drain")
+    control(driver, "drain", device="d-two")
+    driver.submit(plan(task("a")))
+    assert driver.states() == {"a": "ready"}
+    control(driver, "resume")
+    assert driver.take()[0].device == "d-one"
+
+
+def test_a_revoked_device_gives_its_work_back_as_far_as_that_is_safe() -> None:
+    driver = Driver("one", slots=8)
+    parts = [task("p"), task("n", tool="t.never"), task("i", tool="t.idem"), task("c"), task("cn", tool="t.never")]
+    driver.submit(plan(*parts))
+    for item in driver.take():
+        driver.started(item)
+    driver.control("cancel", "c")
+    driver.control("cancel", "cn")
+    assert control(driver, "revoke", reason="stolen").value == {"id": "d-one"}
+    assert driver.states() == {"p": "ready", "n": "unknown", "i": "ready", "c": "cancelled", "cn": "unknown"}
+    assert driver.sent[0] == CloseDevice(device="d-one", code=Code.DEVICE_REVOKED, reason="stolen")
+    assert driver.connect("one").faults[0].code is Code.DEVICE_REVOKED
+    assert driver.shard.fleet.used["d-one"] == 0
+    driver.add_device("two")
+    driver.control("pause")
+    driver.control("resume")
+    assert {item.at.task for item in driver.take()} == {"p", "i"}
+
+
+def test_a_device_that_leaves_gives_its_work_back_by_its_own_word() -> None:
+    driver = Driver("one", slots=8)
+    driver.submit(plan(task("p"), task("n", tool="t.never")))
+    for item in driver.take():
+        driver.started(item)
+    for other in ("device:d-two", "person:ann", "edge"):
+        assert control(driver, "leave", by=other).faults[0].code is Code.FORBIDDEN
+    assert not driver.shard.fleet.devices["d-one"].revoked
+    assert control(driver, "leave", by="device:d-one").value == {"id": "d-one"}
+    device = driver.shard.fleet.devices["d-one"]
+    assert (device.left, device.revoked, device.link) == (True, True, DeviceLink.OFFLINE)
+    assert driver.states() == {"p": "ready", "n": "unknown"}
+    assert "has left" in driver.connect("one").faults[0].reason
+    assert control(driver, "leave", by="device:d-one").value == {"id": "d-one"}
+
+
+def test_a_reconnect_restates_every_open_attempt() -> None:
+    driver = Driver("one", slots=8)
+    names = {"leased": "t.pure", "running": "t.pure", "cancelling": "t.pure", "unknown": "t.never", "new": "t.never"}
+    driver.submit(plan(*(task(name, tool=tool) for name, tool in names.items())))
+    by_task = {item.at.task: item for item in driver.take()}
+    driver.connect("one", ledger="l1")
+    driver.take()
+    driver.started(by_task["running"])
+    driver.control("cancel", "cancelling")
+    driver.result(by_task["unknown"], outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    answer = driver.connect("one", ledger="l1")
+    entries = {item["at"]["task"]: item["action"] for item in answer.value["entries"]}
+    assert entries == {"running": "continue", "cancelling": "cancel", "unknown": "resend"}
+    assert {item.at.task for item in driver.take()} == {"leased", "new"}
+    # With another ledger nobody can say whether work that may not be repeated was begun.
+    driver.connect("one", ledger="l2")
+    assert driver.states()["new"] == "unknown"
+    assert [item.at.task for item in driver.take()] == ["leased"]
+
+
+@pytest.mark.parametrize("fields", [{"grant": "x"}, {"unavailable": "no display"}])
+def test_work_does_not_go_where_its_tool_cannot_run(fields: dict[str, str]) -> None:
+    driver = Driver()
+    driver.add_device("one", tools=[ToolOffer(name="t.pure", repeatability=PURE, **fields)])  # type: ignore[arg-type]
+    found = driver.submit(plan(task("a")))
+    assert found.tasks["a"].state is TaskState.READY
+    assert found.head.attention

@@ -1,0 +1,56 @@
+"""Principals, tokens and sign-in links: made once, used once, revoked as an event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starloom.core.state import inputs as i
+from starloom.core.state.effects import Answer, CloseToken
+from starloom_protocol.entities import Principal, SignIn, Token
+from starloom_protocol.vocabulary import Code, Role
+from tests.builders import Driver
+
+ANN = Principal(created_ms=1, id="ann", name="Ann", role=Role.OWNER)
+
+
+def token(name: str) -> Token:
+    return Token(created_ms=1, expires_ms=9, id=name, kind="bearer", principal="ann", role=Role.OWNER, secret_hash="x")
+
+
+def do(driver: Driver, kind: Any, **fields: Any) -> Answer:
+    return driver.do(kind(id=driver.ident(), by="person:ann", **fields))
+
+
+def test_a_principal_is_made_once_with_its_first_token() -> None:
+    driver = Driver()
+    assert do(driver, i.PrincipalAdded, principal=ANN, token=token("t1")).value == {"id": "ann"}
+    assert do(driver, i.PrincipalAdded, principal=ANN).faults[0].code is Code.CONFLICT
+    assert list(driver.shard.access.tokens) == ["t1"]
+
+
+def test_a_token_needs_its_principal_and_is_revoked_once() -> None:
+    driver = Driver()
+    assert do(driver, i.TokenAdded, token=token("t1")).faults[0].code is Code.NOT_FOUND
+    do(driver, i.PrincipalAdded, principal=ANN)
+    assert do(driver, i.TokenAdded, token=token("t1")).value == {"id": "t1"}
+    assert do(driver, i.TokenRevoked, token="no").faults[0].code is Code.NOT_FOUND
+    assert do(driver, i.TokenRevoked, token="t1").value == {"id": "t1"}
+    assert driver.sent == [CloseToken(token="t1")]
+    assert driver.shard.access.tokens["t1"].revoked_ms == driver.now_ms
+    seen = len(driver.events)
+    do(driver, i.TokenRevoked, token="t1")
+    assert len(driver.events) == seen
+
+
+def test_a_sign_in_link_dies_on_use_and_with_time() -> None:
+    driver = Driver()
+    do(driver, i.PrincipalAdded, principal=ANN)
+    for name, expires_ms in (("s1", 9_000_000), ("s2", 1)):
+        link = SignIn(created_ms=1, expires_ms=expires_ms, id=name, principal="ann", secret_hash="x")
+        do(driver, i.SignInOpened, signin=link)
+    assert do(driver, i.SignInUsed, signin="s1", token=token("t1")).value == {"id": "t1"}
+    for name, word in (("s1", "is used"), ("s2", "has expired"), ("no", "has expired")):
+        fault = do(driver, i.SignInUsed, signin=name, token=token("t2")).faults[0]
+        assert fault.code is Code.BAD_TOKEN
+        assert word in fault.reason
+    assert list(driver.shard.access.tokens) == ["t1"]

@@ -1,0 +1,114 @@
+"""Undoing finished work: declared calls, in reverse order of completion, each a task; a failure stops and asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starloom.core.state import inputs as i
+from starloom.core.state.effects import Answer
+from starloom_protocol.entities import UndoCall
+from starloom_protocol.vocabulary import Attention, Code, Outcome
+from tests.builders import Driver, edge, plan, task
+
+BACK = UndoCall(tool="t.idem", args='{"how":"back"}', outputs={"what": "/moved"})
+
+
+def undo(driver: Driver, *tasks: str, name: str = "c1", by: str = "person:ann") -> Answer:
+    return driver.do(
+        i.UndoRequested(id=driver.ident(), by=by, constellation=name, reason="not wanted", tasks=list(tasks))
+    )
+
+
+def moved(*parts: Any) -> Driver:
+    driver = Driver("one", "two")
+    driver.submit(plan(*parts))
+    while taken := driver.take():
+        for dispatch in taken:
+            driver.now_ms += 1_000
+            driver.result(dispatch, {"moved": dispatch.at.task})
+    return driver
+
+
+CHAIN = (
+    task("a", undo=BACK, tool="t.never"),
+    task("b", undo=BACK, tool="t.never"),
+    task("look"),
+    edge("a>b"),
+    edge("b>look"),
+)
+
+
+def test_finished_work_is_taken_back_in_reverse_order_on_its_own_device() -> None:
+    driver = moved(*CHAIN)
+    found = driver.shard.constellations["c1"]
+    answer = undo(driver)
+    assert answer.value == {"version": 2, "undoing": ["b", "a"], "cannot_be_undone": ["look"]}
+    first = driver.take()
+    assert [dispatch.at.task for dispatch in first] == ["undo-b"]
+    assert first[0].device == found.attempts["b/1"].device
+    assert (first[0].tool, first[0].args) == ("t.idem", '{"how":"back"}')
+    assert [(item.name, item.sources[0].task, item.sources[0].output) for item in first[0].inputs] == [
+        ("what", "b", "/moved")
+    ]
+    driver.result(first[0])
+    second = driver.take()
+    assert [dispatch.at.task for dispatch in second] == ["undo-a"]
+    driver.result(second[0])
+    assert found.head.state == "succeeded"
+    version = found.versions["2"]
+    assert (version.author, version.trigger, version.reason) == ("person:ann", "undo", "not wanted")
+    driver.folded_equals_state()
+
+
+def test_what_is_undone_is_not_undone_again() -> None:
+    driver = moved(*CHAIN)
+    undo(driver)
+    driver.run()
+    assert [item.code for item in undo(driver).faults] == [Code.ILLEGAL_CONTROL]
+    assert "a is undone" in undo(driver, "a").faults[0].reason
+
+
+def test_a_failure_stops_the_rest_and_asks_for_a_person() -> None:
+    driver = moved(*CHAIN)
+    undo(driver)
+    while taken := driver.take():
+        for dispatch in taken:
+            driver.result(dispatch, outcome=Outcome.ERROR)
+        for timer in [timer for timer in driver.timers if timer.kind == "backoff"]:
+            driver.fire(timer)
+    found = driver.shard.constellations["c1"]
+    assert (found.head.state, found.head.attention) == ("failed", [Attention.UNDO_FAILED])
+    assert driver.states()["undo-a"] == "skipped"
+    assert "retry that" in undo(driver, "b").faults[0].reason
+
+
+def test_a_cancelled_constellation_can_be_undone_and_stays_cancelled() -> None:
+    driver = Driver("one")
+    driver.submit(plan(*CHAIN))
+    driver.result(driver.take()[0], {"moved": "a"})
+    running = driver.take()[0]
+    driver.control("cancel")
+    driver.receipt(running)
+    found = driver.shard.constellations["c1"]
+    assert found.head.state == "cancelled"
+    assert undo(driver).value["undoing"] == ["a"]
+    assert driver.run() == "cancelled"
+    assert driver.states()["undo-a"] == "succeeded"
+
+
+def test_only_what_is_named_and_every_reason_why_not() -> None:
+    driver = moved(*CHAIN)
+    faults = undo(driver, "look", "nobody", "a").faults
+    assert {item.code for item in faults} == {Code.ILLEGAL_CONTROL, Code.UNKNOWN_TASK}
+    assert "look does not say how it is undone" in [item.reason for item in faults]
+    assert undo(driver, "a").value["undoing"] == ["a"]
+    assert [dispatch.at.task for dispatch in driver.take()] == ["undo-a"]
+
+
+def test_while_work_is_under_way_nothing_is_undone_behind_its_back() -> None:
+    driver = Driver("one")
+    driver.submit(plan(*CHAIN))
+    driver.result(driver.take()[0], {"moved": "a"})
+    assert undo(driver).faults[0].code is Code.DOWNSTREAM_STARTED
+    assert undo(driver, "a").value["undoing"] == ["a"]
+    assert undo(driver, "a").faults[0].reason == "a is being undone"

@@ -1,0 +1,107 @@
+"""A history put back from a backup: nothing that may not be repeated begins until a person lets it."""
+
+from __future__ import annotations
+
+import pytest
+
+from starloom.core.people.restored_history import WHY
+from starloom.core.state import inputs as i
+from starloom_protocol.entities import ForEach, TaskSpec
+from starloom_protocol.frames import BEGUN, LeaseRef
+from starloom_protocol.vocabulary import Attention, DeviceLink, Repeatability
+from tests.builders import plan, task
+from tests.core.watched import WatchedDriver
+
+RESTORED = Attention.HISTORY_RESTORED
+
+
+def put_back(driver: WatchedDriver) -> None:
+    """Go on from the state as it is, in a newer life, on a hub that was told of the restore."""
+    driver.restart()
+    driver.shard.incarnation = 1002
+    driver.do(i.HistoryRestored(id="r", by="engine", made_ms=1))
+
+
+def offline(driver: WatchedDriver, *names: str) -> None:
+    for name in names:
+        driver.do(i.DeviceDisconnected(id=driver.ident(), by="d", device=f"d-{name}", reason="x", session=1))
+
+
+def test_another_device_does_not_get_what_one_that_is_away_began() -> None:
+    driver = WatchedDriver("one", "two")
+    offline(driver, "one", "two")
+    driver.submit(plan(task("a", tool="t.never")))
+    put_back(driver)
+    found = driver.shard.constellations["c1"]
+    assert (found.head.state, found.head.attention) == ("paused", [RESTORED])
+    driver.add_device("two", slots=4)
+    driver.do(i.DeviceControlled(id="x", by="person:ann", device="d-two", action="resume"))
+    assert driver.take() == [], "the device that remembers has not connected"
+
+    driver.add_device("one", slots=4)
+    at = LeaseRef(constellation="c1", task="a", attempt=1, incarnation=1)
+    driver.do(i.LedgerReported(id=driver.ident(), by="device:d-one", device="d-one", at=at, state=BEGUN))
+    assert driver.states() == {"a": "unknown"}
+    driver.control("resume")
+    assert RESTORED not in found.head.attention
+    assert [item.device for item in driver.take()] == ["d-one"], "its ledger is asked, and nothing begins elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("part", "state"),
+    [
+        (task("a"), "active"),
+        (task("a", tool="t.idem"), "active"),
+        (task("a", tool="t.never"), "paused"),
+        (task("a", tool="t.nobody"), "paused"),
+        (task("a", tool="t.nobody", repeatability=Repeatability.PURE), "active"),
+        (task("a", tool="t.never", repeatability=Repeatability.IDEMPOTENT), "active"),
+        (task("a", person="Go on?"), "active"),
+    ],
+)
+def test_only_what_may_not_be_repeated_is_stopped(part: TaskSpec, state: str) -> None:
+    driver = WatchedDriver("one")
+    offline(driver, "one")
+    driver.submit(plan(task("before"), part, task("after", "x=before")))
+    put_back(driver)
+    found = driver.shard.constellations["c1"]
+    assert found.head.state == state
+    assert (RESTORED in found.head.attention) == (state == "paused")
+
+
+def test_a_list_that_is_not_known_yet_counts() -> None:
+    driver = WatchedDriver("one")
+    offline(driver, "one")
+    driver.submit(plan(task("l"), task("g", tool="t.never", for_each=ForEach(source="l", output="/l"))))
+    put_back(driver)
+    assert driver.shard.constellations["c1"].head.state == "paused"
+
+
+def test_a_request_that_is_being_planned_waits_before_its_first_task() -> None:
+    driver = WatchedDriver("one")
+    driver.do(i.RequestReceived(id="q", by="person:ann", constellation="c1", request="do it"))
+    put_back(driver)
+    head = driver.shard.constellations["c1"].head
+    assert (head.state, head.hold, head.attention) == ("planning", True, [RESTORED])
+
+
+def test_a_second_word_of_the_same_restore_changes_nothing() -> None:
+    driver = WatchedDriver("one")
+    offline(driver, "one")
+    driver.submit(plan(task("a", tool="t.never")))
+    put_back(driver)
+    before = len(driver.events)
+    driver.do(i.HistoryRestored(id="r", by="engine", made_ms=1))
+    assert len(driver.events) == before
+    assert [event.note for event in driver.events if event.kind == "paused"] == [WHY]
+
+
+def test_what_runs_or_has_ended_is_left_alone() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a", tool="t.never")))
+    driver.submit(plan(task("a", tool="t.never")), name="c2")
+    first, _second = driver.take()
+    driver.result(first, 1)
+    put_back(driver)
+    assert [driver.shard.constellations[name].head.state for name in ("c1", "c2")] == ["succeeded", "active"]
+    assert driver.shard.fleet.devices["d-one"].link is DeviceLink.ONLINE

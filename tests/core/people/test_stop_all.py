@@ -1,0 +1,65 @@
+"""Stop everything: what is cancelled, which devices have to confirm, and when they have."""
+
+from __future__ import annotations
+
+from starloom.core.state import inputs as i
+from starloom_protocol.feed import FLEET
+from tests.builders import Driver, plan, task
+from tests.core.watched import WatchedDriver
+
+
+def stop(driver: Driver) -> dict[str, list[str]]:
+    answer = driver.do(i.StopAllRequested(id=driver.ident(), by="person:ann", reason="fire"))
+    assert not answer.faults
+    assert isinstance(answer.value, dict)
+    return answer.value
+
+
+def test_each_device_confirms_with_its_last_receipt_and_one_that_is_away_stays_named() -> None:
+    driver = WatchedDriver("one", "two", "idle")
+    driver.submit(plan(task("a", device="one"), task("b", device="two"), task("z", "x=a")))
+    driver.submit(plan(task("c", device="one", tool="t.never")), name="c2")
+    by_task = {item.at.task: item for item in driver.take()}
+    for item in by_task.values():
+        driver.started(item)
+    assert stop(driver) == {"constellations": ["c1", "c2"], "devices": ["d-one", "d-two"]}
+    rows = driver.shard.fleet.stopping
+    assert rows["d-one"].attempts == ["c1/a/1", "c2/c/1"]
+    assert (rows["d-one"].asked, rows["d-one"].reason, rows["d-one"].by) == (2, "fire", "person:ann")
+    driver.now_ms += 5
+    driver.receipt(by_task["a"])
+    assert (rows["d-one"].attempts, rows["d-one"].confirmed_ms) == (["c2/c/1"], 0)
+    driver.restart()
+    driver.receipt(by_task["c"])
+    rows = driver.shard.fleet.stopping
+    assert (rows["d-one"].attempts, rows["d-one"].confirmed_ms) == ([], driver.now_ms)
+    assert rows["d-two"].confirmed_ms == 0
+    assert driver.events[-1].kind in ("device_stopped", "ended")
+    driver.receipt(by_task["b"])
+    assert rows["d-two"].confirmed_ms == driver.now_ms
+
+
+def test_nothing_to_stop_says_so_and_a_new_stop_forgets_the_old_one() -> None:
+    driver = WatchedDriver("one")
+    assert stop(driver) == {"constellations": [], "devices": []}
+    driver.submit(plan(task("a")))
+    (dispatch,) = driver.take()
+    stop(driver)
+    stop(driver)
+    assert list(driver.shard.fleet.stopping) == ["d-one"]
+    driver.receipt(dispatch)
+    assert stop(driver)["devices"] == []
+    assert not driver.shard.fleet.stopping
+    assert [event.kind for event in driver.events if event.stream == FLEET][-1] == "stop_all"
+
+
+def test_what_may_have_happened_is_owed_until_somebody_decides() -> None:
+    driver = WatchedDriver("one")
+    driver.submit(plan(task("a", tool="t.never")))
+    (dispatch,) = driver.take()
+    driver.started(dispatch)
+    driver.do(i.DeviceControlled(id="x", by="person:ann", device="d-one", action="revoke"))
+    assert driver.states()["a"] == "unknown"
+    assert stop(driver)["devices"] == ["d-one"]
+    driver.control("mark", "a", state="failed")
+    assert driver.shard.fleet.stopping["d-one"].confirmed_ms

@@ -1,0 +1,275 @@
+"""The review hold: it opens in the step that ends a task, holds only what has not started, and always closes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starloom.core.clock.timers import due_moments
+from starloom.core.plan import review
+from starloom.core.state import inputs as i
+from starloom.core.state.effects import Answer, StartJob
+from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveDependency, SetPolicy
+from starloom_protocol.entities import Policy, Selector
+from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Gate, Outcome, Reason, TaskState
+from tests.builders import Driver, edge, plan, task
+
+ON_FAILURE = Policy(review="on_failure")
+ALWAYS = Policy(review="always")
+
+
+def chain(policy: Policy = ON_FAILURE) -> Any:
+    return plan(task("a"), task("b"), task("c"), edge("a>b"), edge("b>c"), policy=policy)
+
+
+def fail(driver: Driver) -> None:
+    (dispatch,) = driver.take()
+    driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+
+
+def claim(driver: Driver, job: str = "review-1", worker: str = "w") -> Answer:
+    return driver.do(
+        i.JobClaimed(
+            id=driver.ident(), by=f"worker:{worker}", constellation="c1", job=job, ttl_ms=15_000, worker=worker
+        )
+    )
+
+
+def propose(driver: Driver, *operations: EditOperation, job: str = "review-1", **fields: Any) -> Answer:
+    version = driver.shard.constellations["c1"].head.version
+    return driver.do(
+        i.ReviewProposed(
+            id=driver.ident(),
+            base_version=version,
+            by="worker:w",
+            constellation="c1",
+            job=job,
+            operations=list(operations),
+            worker="w",
+            **fields,
+        )
+    )
+
+
+def state_of(driver: Driver, task_id: str | None = None) -> tuple[Any, Any]:
+    """Return state and reason of a task, or the state of the whole."""
+    made = driver.shard.constellations["c1"]
+    return (made.head.state, None) if task_id is None else (made.tasks[task_id].state, made.tasks[task_id].reason)
+
+
+def due(driver: Driver, kind: str) -> Any:
+    return next(timer for timer in due_moments(driver.shard) if timer.kind == kind)
+
+
+def failed(policy: Policy = ON_FAILURE) -> tuple[Driver, Any]:
+    driver = Driver("one")
+    made: Any = driver.submit(chain(policy))
+    fail(driver)
+    return driver, made
+
+
+def test_a_failure_opens_a_review_in_the_same_commit_and_holds_its_direct_dependents() -> None:
+    driver, made = failed()
+    assert made.tasks["a"].state is TaskState.FAILED
+    assert made.tasks["b"].state is TaskState.WAITING
+    assert made.tasks["b"].review == "review-1"
+    assert made.tasks["c"].review is None
+    assert made.head.state is ConstellationState.ACTIVE
+    assert any(isinstance(effect, StartJob) and effect.kind == "review" for effect in driver.sent)
+
+
+def test_no_change_lets_the_failure_take_its_course() -> None:
+    driver, made = failed()
+    claim(driver)
+    assert propose(driver).value == {"accepted": True}
+    assert made.tasks["b"].state is TaskState.SKIPPED
+    assert made.tasks["b"].cause == "a"
+    assert made.head.state is ConstellationState.FAILED
+
+
+def test_an_edit_within_what_was_approved_gives_the_dependent_another_way() -> None:
+    driver, made = failed()
+    claim(driver)
+    again = AddTask(spec=task("again"))
+    answer = propose(
+        driver,
+        again,
+        AddDependency(dependency=edge("again>b")),
+        RemoveDependency(id="a>b:success"),
+        reason="another way",
+    )
+    assert not answer.faults, answer.faults
+    assert made.tasks["b"].state is TaskState.WAITING
+    (dispatch,) = driver.take()
+    assert dispatch.at.task == "again"
+    driver.result(dispatch, 1)
+    (dispatch,) = driver.take()
+    assert dispatch.at.task == "b"
+    assert made.versions["2"].author == "model"
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        AddTask(spec=task("more", tool="t.never")),
+        AddTask(spec=task("more", device="two")),
+        AddTask(spec=task("more", tool="t.nobody")),
+        AddTask(spec=task("more", "x=a", device="two")),
+        SetPolicy(policy=Policy(review="never")),
+    ],
+)
+def test_a_wider_edit_is_refused_and_changes_nothing(operation: EditOperation) -> None:
+    driver = Driver("one", "two")
+    pinned = Selector(name="one")
+    made: Any = driver.submit(plan(task("a", device=pinned), task("b", device=pinned), edge("a>b"), policy=ON_FAILURE))
+    fail(driver)
+    claim(driver)
+    answer = propose(driver, operation)
+    assert {fault.code for fault in answer.faults} == {Code.NEEDS_APPROVAL}
+    assert "more" not in made.tasks
+    assert made.head.version == 1
+    assert made.tasks["b"].review == "review-1"
+
+
+def test_what_the_model_may_not_do_is_told_to_a_person() -> None:
+    driver, _made = failed()
+    claim(driver)
+    propose(driver, wish="use the server as well", reason="no change")
+    assert any(event.kind == "attention_raised" and "server" in event.note for event in driver.events)
+
+
+@pytest.mark.parametrize("claimed", [False, True])
+def test_a_review_that_nobody_ends_lets_go_by_itself(claimed: bool) -> None:
+    driver, made = failed()
+    if claimed:
+        claim(driver)
+        driver.fire(next(timer for timer in driver.timers if timer.kind == review.UNCLAIMED))
+        assert made.tasks["b"].review == "review-1"
+    driver.fire(due(driver, review.OVER if claimed else review.UNCLAIMED))
+    assert made.tasks["b"].state is TaskState.SKIPPED
+    assert made.head.state is ConstellationState.FAILED
+    assert not propose(driver).value["accepted"]
+
+
+def test_a_success_is_reviewed_only_where_the_policy_says_always() -> None:
+    driver = Driver("one")
+    made: Any = driver.submit(chain(ALWAYS))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, 1)
+    assert not driver.take()
+    assert made.tasks["b"].reason is Reason.REVIEW
+    claim(driver)
+    propose(driver)
+    assert [dispatch.at.task for dispatch in driver.take()] == ["b"]
+
+
+def test_the_outcome_waits_for_the_review_of_the_last_result() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a"), policy=ALWAYS))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, 1)
+    assert state_of(driver)[0] is ConstellationState.ACTIVE
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert state_of(driver)[0] is ConstellationState.SUCCEEDED
+
+
+def test_results_that_end_meanwhile_join_the_review_that_nobody_claimed_and_else_the_next() -> None:
+    driver = Driver("one")
+    made: Any = driver.submit(plan(task("a"), task("b"), task("x"), task("z"), edge("a>z"), edge("b>z"), policy=ALWAYS))
+    first, second, third = driver.take()
+    driver.result(first, 1)
+    driver.result(second, 1)
+    assert made.jobs["review-1"].tasks == ["a/1", "b/1"]
+    claim(driver)
+    driver.result(third, 1)
+    assert made.jobs["review-2"].tasks == ["x/1"]
+
+
+def test_a_persons_hold_and_a_review_do_not_undo_each_other() -> None:
+    driver = Driver("one")
+    driver.submit(chain(ALWAYS))
+    driver.control("hold", "b")
+    (dispatch,) = driver.take()
+    driver.result(dispatch, 1)
+    driver.control("release", "b")
+    assert state_of(driver, "b")[1] is Reason.REVIEW
+    driver.control("hold", "b")
+    driver.fire(due(driver, review.UNCLAIMED))
+    assert state_of(driver, "b")[1] is Reason.HELD
+    driver.control("release", "b")
+    assert [dispatch.at.task for dispatch in driver.take()] == ["b"]
+
+
+def test_a_cancel_does_not_wait_for_a_review() -> None:
+    driver, made = failed()
+    driver.control("cancel")
+    assert made.head.state is ConstellationState.CANCELLED
+    assert not list(review.open_jobs(made))
+
+
+def test_one_task_is_held_at_most_twice_in_a_row() -> None:
+    driver = Driver("one")
+    parts = [task(name) for name in ("a", "b", "c")]
+    made: Any = driver.submit(
+        plan(*parts, task("z"), *(edge(f"{name}>z", Gate.FINISH) for name in "abc"), policy=ALWAYS)
+    )
+    for number, dispatch in enumerate(driver.take(), 1):
+        driver.result(dispatch, 1)
+        if made.jobs.get(f"review-{number}") and made.jobs[f"review-{number}"].state != "done":
+            driver.fire(due(driver, review.UNCLAIMED))
+    assert made.tasks["z"].reviews == review.HOLDS_IN_A_ROW
+    assert made.tasks["z"].state is TaskState.LEASED
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_whatever_happens_a_review_closes_and_the_constellation_ends(data: st.DataObject) -> None:
+    """Results, claims, edits, holds and timers in any order; invariants are checked after each step by the driver."""
+    driver = Driver("one")
+    names = "abcd"
+    edges = [
+        edge(f"{first}>{second}", data.draw(st.sampled_from([Gate.SUCCESS, Gate.FINISH, Gate.FAILURE])))
+        for first in names
+        for second in names
+        if first < second and data.draw(st.booleans())
+    ]
+    policy = data.draw(st.sampled_from([ALWAYS, ON_FAILURE]))
+    made: Any = driver.submit(plan(*(task(name) for name in names), *edges, policy=policy))
+    open_now: list[Any] = []
+    for _ in range(data.draw(st.integers(5, 25))):
+        open_now += driver.take()
+        jobs = list(review.open_jobs(made))
+        action = data.draw(st.sampled_from(["end", "claim", "close", "widen", "time", "hold", "release"]))
+        if action == "end" and open_now:
+            dispatch = open_now.pop(data.draw(st.integers(0, len(open_now) - 1)))
+            if data.draw(st.booleans()):
+                driver.result(dispatch, 1)
+            else:
+                driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+        elif action == "claim" and jobs:
+            claim(driver, jobs[0].id)
+        elif action == "close" and jobs:
+            propose(driver, job=jobs[0].id)
+        elif action == "widen" and jobs:
+            before = made.head.version
+            assert propose(driver, AddTask(spec=task("evil", tool="t.never")), job=jobs[0].id).faults
+            assert made.head.version == before
+        elif action == "time" and jobs:
+            driver.fire(due(driver, review.OVER))
+        elif action in ("hold", "release"):
+            driver.control(action, data.draw(st.sampled_from(names)))
+    for name in names:
+        driver.control("release", name)
+    for _ in range(60):
+        open_now += driver.take()
+        if open_now:
+            driver.result(open_now.pop(), 1)
+        elif any(review.open_jobs(made)):
+            driver.fire(due(driver, review.OVER))
+    assert made.head.state in (ConstellationState.SUCCEEDED, ConstellationState.FAILED)
+    assert not list(review.open_jobs(made))
+    assert all(record.review is None for record in made.tasks.values())
+    assert Attention.REVIEW_WISHES not in made.head.attention

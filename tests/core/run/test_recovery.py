@@ -1,0 +1,326 @@
+"""The ladder: what becomes of each end of an attempt, within its budgets."""
+
+from __future__ import annotations
+
+import pytest
+
+from starloom.core.answer.why import explain
+from starloom.core.run.recovery import backoff_ms
+from starloom.core.state import inputs as i
+from starloom.core.state.work import Work
+from starloom_protocol.edits import AddTask, RemoveTask
+from starloom_protocol.entities import Check, OnAbsence, Policy, Retry, RuleRecord
+from starloom_protocol.vocabulary import AttemptEnd, Attention, Code, Op, Outcome, Reason
+from tests.builders import MAYBE, NONE, Driver, plan, task
+
+
+def test_backoff_doubles_up_to_its_limit_with_jitter_from_the_input() -> None:
+    driver = Driver()
+    work = Work(driver.shard)
+    assert [backoff_ms(work, tries) for tries in (1, 2, 3, 9)] == [500, 1000, 2000, 15_000]
+    work.roll = (1 << 32) - 1
+    assert [backoff_ms(work, tries) for tries in (1, 2, 9)] == [999, 1999, 29_999]
+
+
+@pytest.mark.parametrize(
+    ("tool", "outcome", "code", "effect", "state"),
+    [
+        ("t.pure", Outcome.ERROR, Code.NETWORK, MAYBE, "ready"),
+        ("t.pure", Outcome.ERROR, Code.TOOL_FAILED, NONE, "failed"),
+        ("t.pure", Outcome.TIMEOUT, None, MAYBE, "ready"),
+        ("t.pure", Outcome.INTERRUPTED, None, MAYBE, "leased"),
+        ("t.never", Outcome.ERROR, Code.NETWORK, MAYBE, "failed"),
+        ("t.never", Outcome.TIMEOUT, None, MAYBE, "failed"),
+        ("t.never", Outcome.INTERRUPTED, None, MAYBE, "unknown"),
+        ("t.never", Outcome.NEVER_STARTED, None, NONE, "leased"),
+        ("t.pure", Outcome.REFUSED, Code.POLICY_REFUSED, NONE, "failed"),
+        ("t.pure", Outcome.REFUSED, Code.BAD_ARGUMENTS, NONE, "failed"),
+    ],
+)
+def test_each_end_has_its_rung(tool: str, outcome: Outcome, code: Code | None, effect: object, state: str) -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool=tool)))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, outcome=outcome, code=code, effect=effect)
+    assert driver.states()["a"] == state
+    driver.folded_equals_state()
+
+
+def test_work_that_may_not_be_repeated_has_more_tries_only_where_nothing_can_have_happened() -> None:
+    for effect, state in ((NONE, "ready"), (MAYBE, "failed")):
+        driver = Driver("one")
+        driver.submit(plan(task("a", tool="t.never", retry=Retry(max_attempts=2))))
+        driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.NETWORK, effect=effect)
+        assert driver.states()["a"] == state
+
+
+def test_a_refusal_goes_to_another_device_and_never_uses_up_a_try() -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a", retry=Retry(max_attempts=1))))
+    (first,) = driver.take()
+    driver.result(first, outcome=Outcome.REFUSED, code=Code.NO_SPACE)
+    (second,) = driver.take()
+    assert second.device != first.device
+    assert second.attempt_of_max == 1
+    driver.result(second, outcome=Outcome.REFUSED, code=Code.NO_SPACE)
+    assert driver.states()["a"] == "failed"
+
+
+def test_what_every_device_that_could_have_it_refused_has_failed_at_once() -> None:
+    driver = Driver("one")
+    driver.add_device("demo", demo=True)
+    driver.submit(plan(task("a")))
+    (only,) = driver.take()
+    assert only.device == "d-one"
+    driver.result(only, outcome=Outcome.REFUSED, code=Code.NO_SPACE)
+    assert driver.states()["a"] == "failed"
+    assert driver.take() == []
+
+
+def test_what_never_begins_is_given_up_after_ten_times() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a")))
+    for number in range(1, 11):
+        (dispatch,) = driver.take()
+        assert dispatch.at.attempt == number
+        driver.result(dispatch, outcome=Outcome.NEVER_STARTED)
+        if number < 10 and not driver.dispatched:
+            driver.fire(driver.timers[-1])
+    assert driver.states()["a"] == "failed"
+
+
+def test_a_task_that_ends_two_agents_is_set_aside() -> None:
+    driver = Driver("one", "two", "three")
+    driver.submit(plan(task("a")))
+    for _ in range(2):
+        (dispatch,) = driver.take()
+        drained = i.DeviceControlled(id="x", by="person:ann", device=dispatch.device, action="drain")
+        driver.do(drained)
+        driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    found = driver.shard.constellations["c1"]
+    assert (driver.states()["a"], found.tasks["a"].code) == ("failed", Code.QUARANTINED)
+
+
+@pytest.mark.parametrize(
+    ("tool", "then", "state"),
+    [("t.pure", "fail", "failed"), ("t.never", "fail", "unknown"), ("t.idem", "reassign", "leased")],
+)
+def test_absence_is_over_at_its_time_not_before(tool: str, then: str, state: str) -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a", tool=tool, on_absence=OnAbsence(after_s=30, then=then))))
+    (dispatch,) = driver.take()
+    driver.expire(dispatch.at)
+    driver.expire(dispatch.at)
+    found = driver.shard.constellations["c1"]
+    assert found.tasks["a"].reason is Reason.ABSENT
+    first = next(timer for timer in driver.timers if timer.kind == "absence")
+    driver.now_ms += 20_000
+    driver.connect(dispatch.device[2:])
+    assert not found.tasks["a"].absent_since_ms
+    driver.take()
+    driver.expire(dispatch.at)
+    # The timer of the first absence comes at its own time, which is not that of the second.
+    driver.fire(first)
+    assert found.tasks["a"].reason is Reason.ABSENT
+    driver.fire(driver.timers[-1])
+    assert driver.states()["a"] == state
+    assert found.attempts["a/1"].end in (AttemptEnd.LOST, None)
+
+
+def test_tries_lost_to_silence_count() -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a", retry=Retry(max_attempts=2))))
+    for _ in range(2):
+        driver.expire(driver.take()[0].at)
+    assert driver.states()["a"] == "failed"
+
+
+def test_an_unknown_fate_is_settled_by_the_ledger_and_said_once() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool="t.never"), task("b", tool="t.never")))
+    first, second = driver.take()
+    for item in (first, second):
+        driver.started(item)
+        driver.result(item, outcome=Outcome.INTERRUPTED, effect=MAYBE)
+        seen = len(driver.events)
+        driver.result(item, outcome=Outcome.INTERRUPTED, effect=MAYBE)
+        assert len(driver.events) == seen
+    found = driver.shard.constellations["c1"]
+    for item, state in ((first, "started"), (first, "unknown"), (second, "unknown")):
+        assert Attention.TASK_UNKNOWN in found.head.attention
+        driver.do(i.LedgerReported(id="l", by="d", device="d-one", at=item.at, state=state))
+    assert Attention.TASK_UNKNOWN not in found.head.attention
+    assert driver.run() == "succeeded"
+
+
+def test_what_was_asked_to_stop_is_not_tried_again() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", checks=[Check(output="/ok", op=Op.EQ, value="true")], retry=Retry(on_check=True))))
+    (dispatch,) = driver.take()
+    driver.control("cancel", "a")
+    driver.result(dispatch, {"ok": False})
+    assert driver.states()["a"] == "failed"
+
+
+def test_a_check_may_be_tried_again_and_says_what_it_found() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", checks=[Check(output="/ok", op=Op.EQ, value="true")], retry=Retry(on_check=True))))
+    driver.result(driver.take()[0], {"no": 1})
+    found = driver.shard.constellations["c1"]
+    assert found.tasks["a"].reason is Reason.BACKOFF
+    assert "but is nothing" in found.attempts["a/1"].detail
+
+
+def test_a_fact_that_is_too_big_to_decide_on_fails_with_its_size() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a", checks=[Check(output="/ok", op=Op.EQ, value="true")])))
+    driver.result(driver.take()[0], {"ok": True}, facts_too_big={"/ok": 5000})
+    found = driver.shard.constellations["c1"]
+    assert (found.tasks["a"].code, found.attempts["a/1"].detail) == (Code.FACT_TOO_BIG, "/ok has 5000 bytes")
+
+
+def test_a_cancel_without_an_answer_is_proved_by_the_fence_once_the_device_is_gone() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a")))
+    (dispatch,) = driver.take()
+    driver.control("cancel", "a")
+    fence = driver.timers[-1]
+    assert fence.kind == "fence"
+    driver.fire(fence)
+    assert driver.states()["a"] == "cancelling"
+    session = driver.shard.fleet.devices["d-one"].session
+    driver.do(i.DeviceDisconnected(id="x", by="d", device="d-one", reason="cut", session=session))
+    driver.fire(driver.timers[-1])
+    assert driver.states()["a"] == "cancelled"
+    assert driver.shard.constellations["c1"].attempts["a/1"].detail == "stopped by its own fence"
+    driver.receipt(dispatch)
+    driver.expire(dispatch.at)
+    assert driver.states()["a"] == "cancelled"
+
+
+def test_a_report_of_a_task_that_was_removed_meanwhile_changes_nothing() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a"), task("b")))
+    first = driver.take()[0]
+    driver.result(first, outcome=Outcome.REFUSED, code=Code.MISSING_GRANT)
+    edit = i.EditProposed(
+        id="e",
+        by="person:ann",
+        constellation="c1",
+        base_version=1,
+        operations=[RemoveTask(id="a"), AddTask(spec=task("n"))],
+    )
+    assert not driver.do(edit).faults
+    driver.result(first, 1)
+    driver.expire(first.at)
+    assert driver.ignored == {"its task was removed": 1, "its lease is closed": 1}
+    # Added again, its attempts go on from where the removed one's ended.
+    again = i.EditProposed(
+        id="f", by="person:ann", constellation="c1", base_version=2, operations=[AddTask(spec=task("a"))]
+    )
+    driver.do(again)
+    assert driver.take()[-1].at.attempt == 2
+
+
+def test_a_result_of_work_under_refusal_is_a_late_one_only_if_it_was_given_away() -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a"), task("b")))
+    first, second = driver.take()
+    driver.result(first, 1)
+    driver.result(first, 2)
+    driver.expire(second.at)
+    driver.result(second, 2)
+    driver.result(second, 3, device="d-nobody")
+    assert [event.kind for event in driver.events].count("result_late") == 1
+
+
+def test_a_storm_of_retries_ends_with_the_budget_of_the_constellation() -> None:
+    driver = Driver("one", slots=64)
+    driver.submit(plan(*(task(f"t{n}") for n in range(30))))
+    found = driver.shard.constellations["c1"]
+    for dispatch in driver.take():
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.NETWORK, detail="no route")
+    again = [name for name, record in found.tasks.items() if record.reason is Reason.BACKOFF]
+    assert len(again) == 20
+    told = found.attempts["t29/1"].detail
+    assert told == "no route; not tried again: the retries of the whole constellation are used up"
+    # Silence is no storm: what a device lost is given to another all the same.
+    other = Driver("one", "two", slots=64)
+    other.submit(plan(*(task(f"t{n}") for n in range(30))))
+    for dispatch in other.take():
+        other.expire(dispatch.at)
+    assert len(other.take()) == 30
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_work_that_its_fence_ended_has_killed_no_agent(silent: bool) -> None:
+    driver = Driver("one", "two", "three")
+    driver.submit(plan(task("a")))
+    (first,) = driver.take()
+    if silent:
+        driver.expire(first.at)
+    driver.result(first, outcome=Outcome.INTERRUPTED, code=Code.FENCED, effect=MAYBE)
+    (second,) = driver.take()
+    driver.result(second, outcome=Outcome.INTERRUPTED, code=None if silent else Code.FENCED, effect=MAYBE)
+    (third,) = driver.take()
+    driver.result(third)
+    assert driver.states()["a"] == "succeeded"
+
+
+def test_an_agent_that_died_in_silence_counts_as_killed() -> None:
+    driver = Driver("one", "two", "three")
+    driver.submit(plan(task("a")))
+    (first,) = driver.take()
+    driver.expire(first.at)
+    driver.result(first, outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    (second,) = driver.take()
+    driver.result(second, outcome=Outcome.INTERRUPTED, effect=MAYBE)
+    assert driver.shard.constellations["c1"].tasks["a"].code is Code.QUARANTINED
+
+
+def asked_what_now(tool: str = "t.pure", *rules: RuleRecord, **fields: object) -> Driver:
+    driver = Driver("one")
+    parts = task("a", tool=tool, **fields), task("b", "x=a")
+    driver.submit(plan(*parts, policy=Policy(on_failure="ask"), rules=list(rules)))
+    end = {"outcome": Outcome.ERROR, "code": Code.TOOL_FAILED, "effect": MAYBE, "detail": "no such host"}
+    driver.result(driver.take()[0], **end)  # type: ignore[arg-type]
+    return driver
+
+
+def answer(driver: Driver, value: str, by: str = "person:ann") -> list[Code]:
+    (question,) = driver.shard.constellations["c1"].open_questions
+    said = i.QuestionAnswered(id=driver.ident(), by=by, constellation="c1", question=question, value=value)
+    return [item.code for item in driver.do(said).faults]
+
+
+@pytest.mark.parametrize(("value", "after"), [("retry", "leased"), ("skip", "skipped"), ("fail", "failed")])
+def test_a_plan_may_have_a_person_asked_before_a_task_has_failed(value: str, after: str) -> None:
+    driver = asked_what_now()
+    found = driver.shard.constellations["c1"]
+    (question,) = found.open_questions
+    assert found.questions[question].text == "a failed. The tool failed: no such host. What now?"
+    assert (driver.states()["a"], found.tasks["a"].reason) == ("ready", Reason.PERSON)
+    assert driver.states()["b"] == "waiting"
+    assert Attention.QUESTION_OPEN in found.head.attention
+    assert "waits for a person to say" in explain(driver.shard, "c1", "a").sentence
+    assert answer(driver, "perhaps") == [Code.BAD_REQUEST]
+    assert answer(driver, value, by="device:d-one") == [Code.FORBIDDEN]
+    assert answer(driver, value) == []
+    assert driver.states()["a"] == after
+    assert Attention.QUESTION_OPEN not in found.head.attention
+    driver.folded_equals_state()
+
+
+def test_nobody_is_asked_of_optional_work_nor_where_a_rule_answers() -> None:
+    assert asked_what_now(optional=True).states()["a"] == "failed"
+    mends = RuleRecord(name="mend", task="a", event="failed", operations="[]", order=0, reason="mend it")
+    assert asked_what_now("t.pure", mends).states()["a"] == "failed"
+    driver = asked_what_now("t.never")
+    found = driver.shard.constellations["c1"]
+    (question,) = found.open_questions
+    assert "may have had its effect" in found.questions[question].choices[0].label
+    answer(driver, "retry")
+    assert (driver.states()["a"], found.tasks["a"].confirmed) == ("leased", True)
+    driver.control("cancel", "a")
+    driver.receipt(driver.take()[-1])
+    assert driver.states()["a"] == "cancelled"

@@ -1,0 +1,119 @@
+"""Cycles and ranks against naive oracles."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starloom.core.state.apply import put
+from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.tasks.graph import downstream, find_cycle, raise_ranks, set_ranks
+from starloom_protocol.entities import dependency_id
+from starloom_protocol.vocabulary import Gate
+from tests.builders import edge, task
+
+EDGES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20, unique=True)
+
+
+def graph(edges: list[tuple[int, int]], count: int = 8) -> Constellation:
+    shard = Shard()
+    found = shard.stream("c")
+    assert isinstance(found, Constellation)
+    for number in range(count):
+        put(shard, found, "spec", f"t{number}", task(f"t{number}"))
+    for source, target in edges:
+        link = edge(f"t{source}>t{target}", Gate.FINISH)
+        put(shard, found, "dep", dependency_id(link), link)
+    return found
+
+
+def reaches(edges: list[tuple[int, int]], start: int, goal: int) -> bool:
+    """Depth first, naively: a way of at least one edge."""
+    seen: set[int] = set()
+    stack = [target for source, target in edges if source == start]
+    while stack:
+        here = stack.pop()
+        if here == goal:
+            return True
+        if here not in seen:
+            seen.add(here)
+            stack.extend(target for source, target in edges if source == here)
+    return False
+
+
+@settings(max_examples=150, deadline=None)
+@given(EDGES)
+def test_a_cycle_is_found_exactly_where_there_is_one(edges: list[tuple[int, int]]) -> None:
+    found = graph(edges)
+    cycle = find_cycle(found, found.specs)
+    assert (cycle is not None) == any(reaches(edges, node, node) for node in range(8))
+    if cycle is not None:
+        links = {(f"t{source}", f"t{target}") for source, target in edges}
+        assert all(pair in links for pair in zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(EDGES, st.tuples(st.integers(0, 7), st.integers(0, 7)))
+def test_only_what_a_new_edge_reaches_need_be_looked_at(edges: list[tuple[int, int]], new: tuple[int, int]) -> None:
+    forward = [(source, target) for source, target in edges if source < target]
+    found = graph([*dict.fromkeys([*forward, new])])
+    assert (find_cycle(found, [f"t{new[1]}"]) is not None) == (new[0] == new[1] or reaches(forward, new[1], new[0]))
+
+
+def naive_cycle(found: Constellation) -> bool:
+    return find_cycle(found, found.specs) is not None
+
+
+@settings(max_examples=400, deadline=None)
+@given(EDGES, st.lists(st.tuples(EDGES, st.lists(st.integers(0, 19), max_size=4)), max_size=4))
+def test_edits_one_after_the_other_look_only_at_what_lies_between(
+    edges: list[tuple[int, int]], edits: list[tuple[list[tuple[int, int]], list[int]]]
+) -> None:
+    """What is found is what a look at everything finds, also with removed edges, new tasks and refused edits."""
+    there = {(source, target) for source, target in edges if source < target}
+    found = graph(sorted(there))
+    set_ranks(found)
+    for number, (added, removed) in enumerate(edits):
+        there -= {pair for at, pair in enumerate(sorted(there)) if at in removed}
+        size = 8 + number  # this edit adds a task, whose number is the highest
+        new = [(source, size) for source, target in added if source == target]
+        new += [(size, target) if (source + target) % 3 == 0 else (source, target) for source, target in added]
+        new = [pair for pair in dict.fromkeys(new) if pair not in there]
+        rank, found = found.rank, graph([*sorted(there), *new], size + 1)
+        found.rank = rank
+        sources, targets = ([f"t{pair[end]}" for pair in new] for end in (0, 1))
+        cycle = find_cycle(found, targets, sources)
+        assert (cycle is not None) == naive_cycle(found)
+        if cycle is not None:
+            links = {(f"t{source}", f"t{target}") for source, target in [*there, *new]}
+            assert all(pair in links for pair in zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+            found = graph(sorted(there), size + 1)
+            found.rank = rank
+            raise_ranks(found, [f"t{size}"])
+            continue
+        raise_ranks(found, [f"t{size}", *sources])
+        there.update(new)
+        assert all(found.rank[f"t{source}"] > found.rank[f"t{target}"] for source, target in there)
+
+
+def longest(edges: list[tuple[int, int]], node: int) -> int:
+    return max((1 + longest(edges, target) for source, target in edges if source == node), default=0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(EDGES)
+def test_ranks_are_the_longest_ways_and_grow_with_the_graph(edges: list[tuple[int, int]]) -> None:
+    forward = [(source, target) for source, target in edges if source < target]
+    found = graph(forward)
+    set_ranks(found)
+    wanted = {f"t{node}": longest(forward, node) for node in range(8)}
+    assert found.rank == wanted
+    grown = graph(forward)
+    raise_ranks(grown, reversed(list(grown.specs)))
+    assert grown.rank == wanted
+
+
+def test_downstream_is_what_the_edges_reach() -> None:
+    edges = [(0, 1), (1, 2), (3, 2), (2, 4)]
+    found = graph(edges)
+    assert set(downstream(found, ["t1"])) == {"t1", "t2", "t4"}
