@@ -25,6 +25,7 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom_agent.tools --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tool_results.json
 	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m starloom_protocol.error_pages
+	@$(HERE) -m tests.arch.states
 	@$(HERE) -m starloom_agent.tools --table > docs/.tools.part && mv docs/.tools.part docs/tools.md
 	@$(HERE) -m starloom.planner.recipe_pages > docs/.recipes.part && mv docs/.recipes.part docs/recipes.md
 

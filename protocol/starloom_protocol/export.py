@@ -24,6 +24,7 @@ from starloom_protocol import (
     ask_records,
     edits,
     entities,
+    events,
     feed,
     fleet_records,
     frame_shapes,
@@ -53,7 +54,7 @@ _COMMAND: Final = "python -m starloom_protocol.export"
 
 def enums() -> list[type[StrEnum]]:
     """Return every enum of the vocabulary and the session, in the order they stand there."""
-    named = [*vars(vocabulary).values(), *vars(presentation).values()]
+    named = [*vars(vocabulary).values(), *vars(presentation).values(), *vars(events).values()]
     found = dict.fromkeys(item for item in named if isinstance(item, type) and issubclass(item, StrEnum))
     return [item for item in found if item is not StrEnum] + [session.Side, session.State]
 
@@ -147,6 +148,12 @@ def _tables() -> Iterator[str]:
     yield "export interface CodeInfo { code_class: CodeClass; status: number; title: string; hint: string }"
     yield "export const CODES: Record<Code, CodeInfo> = {"
     yield from (f"  {code}: {_json(asdict(info))}," for code, info in vocabulary.CODES.items())
+    yield "};"
+    yield ""
+    yield "/** The subject and the words of each kind of event; `%` stands for the thing that it is about. */"
+    yield "export interface KindRow { category: Category; words: string; housekeeping: boolean }"
+    yield "export const KINDS: Record<EventKind, KindRow> = {"
+    yield from (f"  {kind}: {_json(asdict(row))}," for kind, row in events.KINDS.items())
     yield "};"
     yield ""
     yield "/** How a task's state is shown: every state with every reason, checked or not. */"

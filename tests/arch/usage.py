@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -158,61 +157,10 @@ def looked_up(*rooms: str) -> set[str]:
     return found
 
 
-def literals(*rooms: str) -> set[str]:
-    """Return every text that stands in the Python of these rooms, documentation left out."""
-    return {
-        node.value
-        for path, tree in trees().items()
-        if named(path).startswith(rooms)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-
-
 def in_script(word: str, *rooms: str) -> bool:
     """Return whether the page or the tab (both, if none is named) has a word as a text or a key."""
     word = re.escape(word)
     return re.search(rf"""["']{word}["']|\b{word}\??:""", script(*(rooms or SCRIPT))) is not None
-
-
-def event_kinds() -> set[str]:
-    """Return the kinds of events that the core emits, as far as they stand there as texts."""
-    found: set[str] = set()
-    for path, tree in trees().items():
-        if not named(path).startswith("backend/starloom/core/"):
-            continue
-        for function in ast.walk(tree):
-            if isinstance(function, ast.FunctionDef):
-                found |= set(_kinds(function))
-    return found
-
-
-_KIND_AT = {"emit": 1, "change_task": 3, "keep": 2}
-
-
-def _kinds(function: ast.FunctionDef) -> Iterator[str]:
-    for node in ast.walk(function):
-        if not isinstance(node, ast.Call):
-            continue
-        at = _KIND_AT.get(_name(node.func))
-        if at is None or len(node.args) <= at:
-            continue
-        kind = node.args[at]
-        named_here = [kind]
-        if isinstance(kind, ast.Name):
-            named_here = [
-                line.value
-                for line in ast.walk(function)
-                if isinstance(line, ast.Assign) and any(_name(target) == kind.id for target in line.targets)
-            ]
-        for value in named_here:
-            yield from (
-                part.value
-                for part in ast.walk(value)
-                if isinstance(part, ast.Constant)
-                and isinstance(part.value, str)
-                and re.fullmatch(r"[a-z]+(_[a-z]+)*", part.value)
-            )
 
 
 def _name(node: ast.AST) -> str:

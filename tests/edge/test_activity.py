@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import msgspec
 
-from starloom.edge.activity_kinds import CATEGORIES, HOUSEKEEPING, category_of
 from starloom.store.history import PastCommit
 from starloom.store.memory import MemoryStore
+from starloom_protocol.events import HOUSEKEEPING, Category, category_of
 from starloom_protocol.feed import decode_event, encode_event
 from tests.edge.test_forks import done, get
 from tests.edge.world import World, chain, settle
@@ -166,4 +166,4 @@ async def test_every_kind_of_this_log_has_its_subject(world: World) -> None:
     await world.submit(chain("t.one"))
     store = await durable(world)
     found = {decode_event(raw).kind for commit in store.history.commits for raw in commit.events}
-    assert {kind for kind in found - set(HOUSEKEEPING) if category_of(kind) not in CATEGORIES} == set()
+    assert {kind for kind in found - set(HOUSEKEEPING) if category_of(kind) is Category.OTHER} == set()

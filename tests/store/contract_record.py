@@ -100,8 +100,8 @@ class RecordContract:
 
         assert await found(Wanted(stream="c2")) == [("c2", 2), ("c2", 1)]
         assert await found(Wanted(about="d")) == [("c1", 2)]
-        assert await found(Wanted(starts=["task_"], by="engine", stream="c1", text="C1"))
+        assert await found(Wanted(kinds=["task_changed"], by="engine", stream="c1", text="C1"))
         assert await found(Wanted(by="person:ann")) == []
-        assert await found(Wanted(starts=["device_"])) == []
+        assert await found(Wanted(kinds=["device_joined"])) == []
         assert await found(Wanted(without=["task_changed"])) == []
-        assert await found(Wanted(starts=["task"], without_starts=["task_ch"])) == []
+        assert await found(Wanted(kinds=["task_changed"], without=["task_changed"])) == []

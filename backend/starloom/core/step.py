@@ -40,6 +40,7 @@ from starloom.core.state.inputs import AnyInput, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import of_old_list, shut_cause
 from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
+from starloom_protocol.events import EventKind
 from starloom_protocol.frames import BEGUN
 from starloom_protocol.vocabulary import ConstellationState, Reason, TaskState
 
@@ -143,12 +144,12 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         close_question(work, constellation, key)
         reason, cause = shut_cause(constellation, key)
         skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
-        change_task(work, constellation, key, "task_skipped", skipped, by="engine")
+        change_task(work, constellation, key, EventKind.TASK_SKIPPED, skipped, by="engine")
     elif constellation.undecided.get(key) or (constellation.relisting and of_old_list(constellation, key)):
         if stands is _READY:
             close_question(work, constellation, key)
             closed = moved(work, record, TaskState.WAITING)
-            change_task(work, constellation, key, "task_waiting", closed, by="engine")
+            change_task(work, constellation, key, EventKind.TASK_WAITING, closed, by="engine")
     elif stands is _WAITING:
         spec = constellation.specs[key]
         if spec.person is not None:
@@ -196,7 +197,7 @@ def _say_ready(work: Work) -> None:
         constellation = work.shard.constellations[name]
         about = tasks[0] if len(tasks) == 1 else ""
         puts: list[Any] = [("task", task, constellation.tasks[task]) for task in tasks]
-        work.emit(constellation, "tasks_ready", about, puts, by="engine")
+        work.emit(constellation, EventKind.TASKS_READY, about, puts, by="engine")
 
 
 def _unpark(work: Work, constellation: Constellation, group: str) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from hashlib import sha256
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Query
@@ -17,7 +17,6 @@ from starlette.responses import Response, StreamingResponse
 
 from starloom.access.guard import V1
 from starloom.edge import shapes
-from starloom.edge.activity_kinds import HOUSEKEEPING, category_of, kinds_of
 from starloom.edge.hub import Hub
 from starloom.edge.problems import Problem
 from starloom.edge.replies import json_reply
@@ -25,6 +24,7 @@ from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
 from starloom.store.anchors import Pruning
 from starloom.store.chain import Kept, Walk
 from starloom.store.port import Wanted
+from starloom_protocol.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
 from starloom_protocol.feed import decode_event
 from starloom_protocol.vocabulary import Code
 
@@ -32,9 +32,6 @@ PAGE_COMMITS = 500
 PAGE_PRUNINGS = 200
 WALKS_MOST = 3
 _A = V1 + "/audit"
-Category = Literal[
-    "access", "refused", "devices", "approvals", "plans", "controls", "work", "schedules", "recipes", "lab"
-]
 Words = Annotated[str, Query(max_length=200)]
 
 
@@ -67,15 +64,13 @@ class Activity:
         """
         hub = self._hub
         known = hub.fleet.device(device) if device else None
-        starts, without = kinds_of(kind) if kind else ([], [])
         wanted = Wanted(
             about=known.id if known else device,
             by=f"person:{person}" if person and ":" not in person else person,
-            starts=starts,
+            kinds=list(kinds_of(kind)) if kind is not None and kind is not Category.OTHER else [],
             stream=constellation,
             text=q,
-            without=list(HOUSEKEEPING),
-            without_starts=without,
+            without=list(EventKind if kind is Category.OTHER else HOUSEKEEPING),
         )
         found = await hub.reads.activity(wanted, _cursor(cursor), limit)
         items = [self._item(pos, raw) for pos, _place, raw in found.events]

@@ -157,9 +157,7 @@ def _is_by(by: str, wanted: Wanted) -> bool:
 
 
 def _is_kind(kind: str, wanted: Wanted) -> bool:
-    if wanted.starts and not kind.startswith(tuple(wanted.starts)):
-        return False
-    return kind not in wanted.without and not kind.startswith(tuple(wanted.without_starts))
+    return (not wanted.kinds or kind in wanted.kinds) and kind not in wanted.without
 
 
 def fits(event: Event, body: bytes, wanted: Wanted) -> bool:

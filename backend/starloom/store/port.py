@@ -198,15 +198,14 @@ class CommitPort(Protocol):
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events: of kinds with these beginnings (all, if there are none), by whom, about what, with which words."""
+    """Which events: of these kinds (all, if there are none), by whom, about what, with which words."""
 
     about: str = ""
     by: str = ""
-    starts: list[str] = []
+    kinds: list[str] = []
     stream: str = ""
     text: str = ""
     without: list[str] = []
-    without_starts: list[str] = []
 
 
 class ActivityPage(msgspec.Struct, frozen=True, kw_only=True):

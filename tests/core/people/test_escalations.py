@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.core.plan.test_review import ON_FAILURE, claim, fail, propose
 
 from starloom.core.clock.timers import due_moments
 from starloom.core.state import inputs as i
@@ -14,6 +13,7 @@ from starloom_protocol.edits import AddDependency, AddTask, EditOperation
 from starloom_protocol.entities import Question, Selector
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Gate, Outcome, TaskState
 from tests.builders import Driver, edge, plan, task
+from tests.core.plan.test_review import ON_FAILURE, claim, fail, propose
 
 OTHER = task("d", device=Selector(name="two"))
 WIDER: list[EditOperation] = [

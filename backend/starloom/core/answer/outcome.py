@@ -13,6 +13,7 @@ from starloom.core.state.tasks.names import called
 from starloom.core.state.tasks.supersession import successor
 from starloom.core.state.work import Work, close_questions
 from starloom_protocol.entities import Answer, AnswerItem, ResultSpec
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
     Attention,
@@ -54,7 +55,7 @@ def settle(work: Work, name: str) -> None:
     answer = answer_of(work, constellation, state)
     work.emit(
         constellation,
-        "ended",
+        EventKind.ENDED,
         "",
         [("answer", "", answer), ("head", "", ended)],
         note=answer.sentence,
@@ -119,7 +120,7 @@ def grow(work: Work, constellation: Constellation, task: str) -> None:
         sentence=so_far(constellation, work.shard.fleet),
         state="partial",
     )
-    work.emit(constellation, "answer_grew", task, [("answer", "", answer)], by="engine")
+    work.emit(constellation, EventKind.ANSWER_GREW, task, [("answer", "", answer)], by="engine")
 
 
 def answer_of(work: Work, constellation: Constellation, state: ConstellationState) -> Answer:

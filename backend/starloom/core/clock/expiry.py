@@ -13,6 +13,7 @@ from starloom.core.state import stalls
 from starloom.core.state.effects import ArmTimer
 from starloom.core.state.model import Access, Fleet, Stream
 from starloom.core.state.work import Put, Work
+from starloom_protocol.events import EventKind
 from starloom_protocol.feed import FLEET
 
 TIDY = "tidy"
@@ -42,7 +43,7 @@ def on_timer(work: Work) -> None:
 def _forget(work: Work, stream: Stream, over: Iterator[tuple[str, str]]) -> int:
     puts: list[Put] = [(kind, key, None) for kind, key in islice(over, AT_ONCE_MOST)]
     if puts:
-        work.emit(stream, "forgotten", "", puts, by="engine")
+        work.emit(stream, EventKind.FORGOTTEN, "", puts, by="engine")
     return len(puts)
 
 

@@ -27,6 +27,7 @@ from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.authors import is_model, name_of
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, Policy, Selector, TaskSpec
+from starloom_protocol.events import EventKind
 from starloom_protocol.feed import FLEET
 from starloom_protocol.schedule_records import Consent, Firing, Notice, Schedule, ScheduledPlan
 from starloom_protocol.values import canonical
@@ -92,7 +93,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
         _on_tell(work, schedule)
 
 
-def keep(work: Work, schedule: Schedule, kind: str, *, note: str = "", by: str | None = None) -> None:
+def keep(work: Work, schedule: Schedule, kind: EventKind, *, note: str = "", by: str | None = None) -> None:
     """Emit one event of a schedule, and arm what follows from its new state at once."""
     work.emit(work.shard.fleet, kind, schedule.id, [("schedule", schedule.id, schedule)], note=note, by=by)
     for wanted, timer in ((_may_start(schedule), TURN), (_must_tell(schedule), TELL)):
@@ -125,7 +126,7 @@ def _on_due(work: Work, schedule: Schedule) -> None:
         changed, note, cancels = _line_up(changed, moment)
         notes += [note] if note else []
         stops += cancels
-    keep(work, changed, "schedule_due", note="; ".join(notes), by="engine")
+    keep(work, changed, EventKind.SCHEDULE_DUE, note="; ".join(notes), by="engine")
     work.order(timer_of(changed))
     for name in stops:
         _cancel(work, name)
@@ -204,14 +205,14 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
     moment, *others = schedule.queued
     name = constellation_of(schedule.id, moment)
     if name in work.shard.constellations:
-        keep(work, replace(schedule, queued=others), "schedule_fired", note=f"{name} was there", by="engine")
+        keep(work, replace(schedule, queued=others), EventKind.SCHEDULE_FIRED, note=f"{name} was there", by="engine")
         return
     started = replace(
         schedule, queued=others, running=dict(schedule.running) | {name: moment}, fired=schedule.fired + 1
     )
     marks = work.marks()
     try:
-        keep(work, started, "schedule_fired", note=name, by="engine")
+        keep(work, started, EventKind.SCHEDULE_FIRED, note=name, by="engine")
         plan = work.shard.fleet.scheduled_plans.get(schedule.id)
         assert work.item is not None  # noqa: S101 - a step has an input in hand
         request = RequestReceived(
@@ -234,7 +235,7 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
         failed = replace(schedule, queued=others, skipped=schedule.skipped + 1)
         if schedule.notify is not NotifyWhen.NEVER:
             failed = noticed(failed, f"a firing could not start: {said}", work.at_ms)
-        keep(work, failed, "schedule_refused", note=said, by="engine")
+        keep(work, failed, EventKind.SCHEDULE_REFUSED, note=said, by="engine")
 
 
 def ended(work: Work, name: str) -> None:
@@ -254,7 +255,7 @@ def ended(work: Work, name: str) -> None:
     said = _worth_telling(schedule, now, constellation)
     if said:
         changed = noticed(changed, said, work.at_ms, name)
-    keep(work, changed, "schedule_ended", note=said, by="engine")
+    keep(work, changed, EventKind.SCHEDULE_ENDED, note=said, by="engine")
 
 
 def _digest(constellation: Constellation) -> str:
@@ -310,7 +311,7 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
     told = replace(schedule, notice=replace(notice, told=True))
     marks = work.marks()
     try:
-        keep(work, told, "schedule_told", by="engine")
+        keep(work, told, EventKind.SCHEDULE_TOLD, by="engine")
         task = TaskSpec(
             args=canonical({"text": notice.text, "title": schedule.name}),
             changed_in=1,
@@ -335,7 +336,7 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
         open_request(work, request, author=schedule.author)
     except Refusal as refusal:
         work.back_to(marks)
-        keep(work, told, "schedule_told", note=f"not on the device: {refusal.faults[0].reason}", by="engine")
+        keep(work, told, EventKind.SCHEDULE_TOLD, note=f"not on the device: {refusal.faults[0].reason}", by="engine")
 
 
 # -- rights
@@ -372,7 +373,7 @@ def stop(work: Work, schedule: Schedule, why: Fault) -> None:
         stopped=why,
     )
     told = noticed(stopped, f"stopped: {why.reason}", work.at_ms)
-    keep(work, told, "schedule_stopped", note=why.reason, by="engine")
+    keep(work, told, EventKind.SCHEDULE_STOPPED, note=why.reason, by="engine")
 
 
 def judge_rights(work: Work) -> None:
@@ -428,7 +429,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         puts.append(("scheduled_plan", made.id, ScheduledPlan(plan=text)))
     elif made.id in fleet.scheduled_plans:
         puts.append(("scheduled_plan", made.id, None))
-    work.emit(fleet, "schedule_changed" if known else "schedule_made", made.id, puts)
+    work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, made.id, puts)
     _arm(work, made)
     work.answer({"id": made.id})
 
@@ -512,12 +513,12 @@ def on_controlled(work: Work, item: ScheduleControlled) -> None:
             _run_now(work, schedule)
         case "seen":
             if schedule.notice is not None:
-                keep(work, replace(schedule, notice=None), "schedule_seen")
+                keep(work, replace(schedule, notice=None), EventKind.SCHEDULE_SEEN)
         case "remove":
             puts: list[Put] = [("schedule", schedule.id, None)]
             if schedule.id in work.shard.fleet.scheduled_plans:
                 puts.append(("scheduled_plan", schedule.id, None))
-            work.emit(work.shard.fleet, "schedule_removed", schedule.id, puts, note=schedule.name)
+            work.emit(work.shard.fleet, EventKind.SCHEDULE_REMOVED, schedule.id, puts, note=schedule.name)
         case _:
             reason = f"a schedule is paused, resumed, run, seen or removed, not {item.action}"
             raise Refusal(fault(Code.ILLEGAL_CONTROL, reason))
@@ -529,7 +530,7 @@ def _pause(work: Work, schedule: Schedule, reason: str) -> None:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} is {schedule.state} already"))
     left_out = schedule.skipped + len(schedule.queued)
     paused = replace(schedule, due_ms=0, queued=[], skipped=left_out, state=_STATE.PAUSED)
-    keep(work, paused, "schedule_paused", note=reason)
+    keep(work, paused, EventKind.SCHEDULE_PAUSED, note=reason)
 
 
 def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
@@ -549,7 +550,7 @@ def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
         raise Refusal(fault(Code.RIGHTS_LOST, lost))
     # What was due meanwhile was not missed: a person wanted it so.
     wound = _wound(owned, work.at_ms)
-    keep(work, wound, "schedule_resumed", note=item.reason)
+    keep(work, wound, EventKind.SCHEDULE_RESUMED, note=item.reason)
     _arm(work, wound)
 
 
@@ -562,4 +563,4 @@ def _run_now(work: Work, schedule: Schedule) -> None:
         raise Refusal(fault(Code.CONFLICT, f"{schedule.name} has just been fired"))
     if len(schedule.queued) >= QUEUED_MOST:
         raise Refusal(fault(Code.CONFLICT, f"{len(schedule.queued)} firings of {schedule.name} wait already"))
-    keep(work, replace(schedule, queued=[*schedule.queued, moment]), "schedule_asked")
+    keep(work, replace(schedule, queued=[*schedule.queued, moment]), EventKind.SCHEDULE_ASKED)

@@ -30,6 +30,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, fault, moved, unattend
 from starloom_protocol.entities import Device, Enrollment
+from starloom_protocol.events import EventKind
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
@@ -52,7 +53,7 @@ def _device(work: Work, device: str) -> Device:
     return found
 
 
-def _put_device(work: Work, kind: str, device: Device, note: str = "", also: list[Put] | None = None) -> None:
+def _put_device(work: Work, kind: EventKind, device: Device, note: str = "", also: list[Put] | None = None) -> None:
     work.emit(work.shard.fleet, kind, device.id, [*(also or []), ("device", device.id, device)], note=note)
 
 
@@ -64,7 +65,7 @@ def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
     enrollment = item.enrollment
     if enrollment.replaces and _replaced(work, enrollment) is None:
         raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {enrollment.replaces} to replace", "replaces"))
-    work.emit(work.shard.fleet, "enrollment_opened", enrollment.id, [("enrollment", enrollment.id, enrollment)])
+    work.emit(work.shard.fleet, EventKind.ENROLLMENT_OPENED, enrollment.id, [("enrollment", enrollment.id, enrollment)])
     work.answer({"id": enrollment.id})
 
 
@@ -103,7 +104,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     puts: list[Put] = [("enrollment", enrollment.id, asking)]
     if enrollment.code_of:
         puts.insert(0, ("enrollment", enrollment.code_of, _used_once_more(work, enrollment.code_of)))
-    work.emit(shard.fleet, "enrollment_asked", enrollment.id, puts)
+    work.emit(shard.fleet, EventKind.ENROLLMENT_ASKED, enrollment.id, puts)
     if enrollment.preapproved:
         # Nobody sees what it asks for, so it gets no labels but those of the device whose place it takes.
         _approve(work, asking if before is not None else replace(asking, labels=[]), item.profile)
@@ -164,7 +165,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         profile=profile,
         profile_most=enrollment.profile_most,
     )
-    _put_device(work, "device_joined", device, also=[("enrollment", enrollment.id, approved)])
+    _put_device(work, EventKind.DEVICE_JOINED, device, also=[("enrollment", enrollment.id, approved)])
 
 
 def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
@@ -180,7 +181,11 @@ def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
         denied = replace(enrollment, state="denied", reason=item.reason)
         note = item.reason or "denied by a person"
         work.emit(
-            work.shard.fleet, "enrollment_denied", enrollment.id, [("enrollment", enrollment.id, denied)], note=note
+            work.shard.fleet,
+            EventKind.ENROLLMENT_DENIED,
+            enrollment.id,
+            [("enrollment", enrollment.id, denied)],
+            note=note,
         )
     work.answer({"state": "approved" if item.allow else "denied"})
 
@@ -213,7 +218,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
         ledger_ms=device.ledger_ms if device.ledger == item.ledger else work.at_ms,
         version=item.version,
     )
-    _put_device(work, "device_online", online)
+    _put_device(work, EventKind.DEVICE_ONLINE, online)
     entries = []
     for name, task in list(work.shard.fleet.holders.get(device.id, {})):
         entry = _resume(work, work.shard.constellations[name], task, new_ledger=new_ledger)
@@ -269,7 +274,7 @@ def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
     device_conditions.woke(work, device)
     until_ms = work.at_ms + work.shard.settings.return_ms if item.hub_ended else 0
     offline = replace(device, expected_until_ms=until_ms, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
-    _put_device(work, "device_offline", offline, note=item.reason)
+    _put_device(work, EventKind.DEVICE_OFFLINE, offline, note=item.reason)
 
 
 _WAITS_FOR_OWNER = (
@@ -290,7 +295,7 @@ def on_offer(work: Work, item: OfferReceived) -> None:
         return
     offer = work.shard.fleet.tool_sets.share(offer)
     changed = replace(device, os=item.os, over=over, profile=profile)
-    _put_device(work, "device_offer", changed, over, also=[("offer", device.id, offer)])
+    _put_device(work, EventKind.DEVICE_OFFER, changed, over, also=[("offer", device.id, offer)])
     if over and over != device.over:
         work.refuse(device.id, "offer", over)
     for name in list(work.shard.live):
@@ -310,7 +315,7 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
             others = True
             continue
         free = replace(record, reason=Reason.HELD if record.held else None)
-        change_task(work, constellation, task, "task_ready", free, by="engine")
+        change_task(work, constellation, task, EventKind.TASK_READY, free, by="engine")
     if not others:
         unattend(work, constellation, attention)
 
@@ -327,17 +332,17 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
             raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
         if work.shard.fleet.by_name.get(item.value, device.id) != device.id:
             raise Refusal(fault(Code.CONFLICT, f"another device is called {item.value}", "name"))
-        _put_device(work, "device_renamed", replace(device, name=item.value))
+        _put_device(work, EventKind.DEVICE_RENAMED, replace(device, name=item.value))
     elif item.action == "drain":
         draining.drain(work, device, item)
     elif item.action == "resume":
         draining.resume(work, device, item)
     elif item.action == "label":
         labels = _labels_of(item.value)
-        _put_device(work, "device_labelled", replace(device, labels=labels))
+        _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=labels))
     elif item.action == "seen":
         if device.remembers:
-            _put_device(work, "history_seen", replace(device, remembers=""))
+            _put_device(work, EventKind.HISTORY_SEEN, replace(device, remembers=""))
     elif item.action == "revoke":
         _revoke(work, device, item.reason)
     elif item.action == "leave":
@@ -372,7 +377,7 @@ def _labels(found: Any) -> list[str]:
 def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> None:
     revoked = replace(device, left=left, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     known: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
-    _put_device(work, "device_left" if left else "device_revoked", revoked, reason, also=known)
+    _put_device(work, EventKind.DEVICE_LEFT if left else EventKind.DEVICE_REVOKED, revoked, reason, also=known)
     owner_questions.forget(work, device.id)
     work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))
     hedging.revoked(work, device.id)
@@ -390,6 +395,6 @@ def _revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> N
                 continue
             cancelled = moved(work, record, TaskState.CANCELLED)
             also = ("attempt", f"{task}/{record.attempt}", ended)
-            change_task(work, constellation, task, "task_cancelled", cancelled, also, by="engine")
+            change_task(work, constellation, task, EventKind.TASK_CANCELLED, cancelled, also, by="engine")
         else:
             recovery.lost(work, constellation, constellation.specs[task], record, attempt, "reassign")

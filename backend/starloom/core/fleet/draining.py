@@ -18,6 +18,7 @@ from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Refusal, Work, change_task, fault
 from starloom_protocol.entities import Device
+from starloom_protocol.events import EventKind
 from starloom_protocol.feed import FLEET
 from starloom_protocol.vocabulary import REPEATABLE, Code, Reason
 
@@ -31,7 +32,7 @@ def drain(work: Work, device: Device, item: DeviceControlled) -> None:
         raise Refusal(fault(Code.BAD_REQUEST, f"a drain takes at most {DEADLINE_MOST_S} s", "deadline_s"))
     due_ms = work.at_ms + item.deadline_s * 1000 if item.deadline_s > 0 else 0
     draining = replace(device, draining=True, drain_due_ms=due_ms, drain_reason=item.reason[:500])
-    work.emit(work.shard.fleet, "device_drain", device.id, [("device", device.id, draining)], note=item.reason)
+    work.emit(work.shard.fleet, EventKind.DEVICE_DRAIN, device.id, [("device", device.id, draining)], note=item.reason)
     work.order(SendDrain(device=device.id, draining=True, reason=item.reason[:500]))
     if item.deadline_s == 0:
         _move_away(work, draining)
@@ -43,7 +44,9 @@ def resume(work: Work, device: Device, item: DeviceControlled) -> None:
     """Give a device work again, whether it drained or was set aside."""
     again = replace(device, draining=False, drain_due_ms=0, drain_reason="", quarantined=False, aside="", probing=False)
     cleared: list[tuple[str, str, None]] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
-    work.emit(work.shard.fleet, "device_resume", device.id, [*cleared, ("device", device.id, again)], note=item.reason)
+    work.emit(
+        work.shard.fleet, EventKind.DEVICE_RESUME, device.id, [*cleared, ("device", device.id, again)], note=item.reason
+    )
     work.order(SendDrain(device=device.id, draining=False, reason=item.reason[:500]))
 
 
@@ -81,7 +84,7 @@ def _move_away(work: Work, device: Device) -> None:
         else:
             staying += 1
     note = f"{moving} moved to other devices; {staying} must not be cut or fit no other and go on to their end"
-    work.emit(work.shard.fleet, "device_drain_due", device.id, [], note=note, by="engine")
+    work.emit(work.shard.fleet, EventKind.DEVICE_DRAIN_DUE, device.id, [], note=note, by="engine")
 
 
 def _move(work: Work, constellation: Constellation, task: str) -> bool:
@@ -96,7 +99,7 @@ def _move(work: Work, constellation: Constellation, task: str) -> bool:
         return False
     moving = replace(record, reason=Reason.MOVING)
     reason = "its device drains; it is moved to another"
-    change_task(work, constellation, task, "task_moving", moving, note=reason, by="engine")
+    change_task(work, constellation, task, EventKind.TASK_MOVING, moving, note=reason, by="engine")
     at = lease_ref(constellation, task, record.attempt, attempt)
     work.order(SendCancel(at=at, device=attempt.device, reason=reason))
     return True

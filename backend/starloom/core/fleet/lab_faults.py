@@ -15,6 +15,7 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import LabFaultAsked, LabFaultBegan, LabFaultEnded, LabFaultHealAsked, TimerFired
 from starloom.core.state.model import Fleet, Shard
 from starloom.core.state.work import Put, Refusal, Work, fault
+from starloom_protocol.events import EventKind
 from starloom_protocol.feed import FLEET
 from starloom_protocol.lab_faults import FAULT_MAX_S, OPEN_FAULT_STATES, FaultState
 from starloom_protocol.lab_records import LabFault
@@ -65,7 +66,9 @@ def on_asked(work: Work, item: LabFaultAsked) -> None:
         size_ms=item.size_ms,
         target=item.target,
     )
-    _put(work, "fault_asked", made, _forgotten(fleet), f"{item.target} {item.kind}, for {item.for_ms / 1000:g} s")
+    _put(
+        work, EventKind.FAULT_ASKED, made, _forgotten(fleet), f"{item.target} {item.kind}, for {item.for_ms / 1000:g} s"
+    )
     work.order(_timer(made))
     work.answer({"id": made.id})
 
@@ -78,7 +81,7 @@ def on_heal_asked(work: Work, item: LabFaultHealAsked) -> None:
     """
     known = _known(work, item.fault)
     if known.state in OPEN_FAULT_STATES and not known.healing:
-        _put(work, "fault_heal_asked", replace(known, healing=True))
+        _put(work, EventKind.FAULT_HEAL_ASKED, replace(known, healing=True))
     work.answer({"id": known.id})
 
 
@@ -98,9 +101,9 @@ def on_began(work: Work, item: LabFaultBegan) -> None:
     told = list(dict.fromkeys(name for name, _task in at_work))[:TOLD_MOST]
     for name in told:
         constellation = shard.constellations[name]
-        work.emit(constellation, "fault_injected", "", [("head", "", constellation.head)], note=note)
+        work.emit(constellation, EventKind.FAULT_INJECTED, "", [("head", "", constellation.head)], note=note)
     active = replace(known, state=FaultState.ACTIVE, began_ms=work.at_ms, constellations=told, note=note)
-    _put(work, "fault_injected", active, note=note)
+    _put(work, EventKind.FAULT_INJECTED, active, note=note)
     work.order(_timer(active))
     work.answer({"state": active.state})
 
@@ -157,8 +160,8 @@ def _end(work: Work, known: LabFault, note: str, *, failed: bool) -> None:
     for name in known.constellations:
         if name in shard.live:
             constellation = shard.constellations[name]
-            work.emit(constellation, "fault_ended", "", [("head", "", constellation.head)], note=said)
-    _put(work, "fault_failed" if failed else "fault_ended", over, note=said)
+            work.emit(constellation, EventKind.FAULT_ENDED, "", [("head", "", constellation.head)], note=said)
+    _put(work, EventKind.FAULT_FAILED if failed else EventKind.FAULT_ENDED, over, note=said)
 
 
 def _forgotten(fleet: Fleet) -> list[Put]:
@@ -178,5 +181,5 @@ def _timer(known: LabFault) -> ArmTimer:
     return ArmTimer(constellation=FLEET, due_ms=_due_ms(known), entity=known.id, kind=TIMER)
 
 
-def _put(work: Work, kind: str, known: LabFault, also: list[Put] | None = None, note: str = "") -> None:
+def _put(work: Work, kind: EventKind, known: LabFault, also: list[Put] | None = None, note: str = "") -> None:
     work.emit(work.shard.fleet, kind, known.device, [*(also or []), ("lab_fault", known.id, known)], note=note)

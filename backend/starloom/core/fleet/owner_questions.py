@@ -15,6 +15,7 @@ from starloom.core.state.inputs import AsksReceived, OwnerAskAnswered
 from starloom.core.state.work import Refusal, Work, fault
 from starloom_protocol.ask_records import DeviceAsks, OwnerAsk, PendingAsk
 from starloom_protocol.authors import may_decide
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 OPEN_MOST: Final = 100
@@ -39,7 +40,7 @@ def on_asks(work: Work, item: AsksReceived) -> None:
     answers = item.answers if item.answers == HUB else "here"
     now = DeviceAsks(answers=answers, device=device.id, open=pending) if pending else None
     if now != known:
-        work.emit(fleet, "device_asks", device.id, [("asks", device.id, now)], by=f"device:{device.id}")
+        work.emit(fleet, EventKind.DEVICE_ASKS, device.id, [("asks", device.id, now)], by=f"device:{device.id}")
     for ask in pending:
         if ask.answer and answers == HUB:
             work.order(_order(device.id, ask))
@@ -88,7 +89,9 @@ def on_answered(work: Work, item: OwnerAskAnswered) -> None:
         raise Refusal(fault(Code.CONFLICT, f"{ask.id} waited too long and counts as denied"))
     said = replace(ask, answer=answer, answered_by=work.by, answered_ms=work.at_ms, reason=item.reason)
     now = replace(known, open=[said if other.id == ask.id else other for other in known.open])
-    work.emit(fleet, "device_ask_answered", item.device, [("asks", item.device, now)], note=f"{ask.id} {answer}")
+    work.emit(
+        fleet, EventKind.DEVICE_ASK_ANSWERED, item.device, [("asks", item.device, now)], note=f"{ask.id} {answer}"
+    )
     work.order(_order(item.device, said))
     work.answer({"answer": answer})
 
@@ -108,4 +111,4 @@ def _order(device: str, ask: PendingAsk) -> SendAnswer:
 def forget(work: Work, device: str) -> None:
     """A device is no longer here: nothing that it asked waits."""
     if device in work.shard.fleet.asks:
-        work.emit(work.shard.fleet, "device_asks", device, [("asks", device, None)], by="engine")
+        work.emit(work.shard.fleet, EventKind.DEVICE_ASKS, device, [("asks", device, None)], by="engine")

@@ -10,6 +10,7 @@ from starloom.core.state.inputs import PrincipalAdded, SignInOpened, SignInUsed,
 from starloom.core.state.model import Access
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.entities import Token
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 
@@ -22,7 +23,7 @@ def on_principal(work: Work, item: PrincipalAdded) -> None:
     puts: list[Put] = [("principal", item.principal.id, item.principal)]
     if item.token is not None:
         puts.append(("token", item.token.id, item.token))
-    work.emit(work.shard.access, "principal_added", item.principal.id, puts)
+    work.emit(work.shard.access, EventKind.PRINCIPAL_ADDED, item.principal.id, puts)
     work.answer({"id": item.principal.id})
 
 
@@ -44,7 +45,7 @@ def on_token(work: Work, item: TokenAdded) -> None:
     parent = access.tokens.get(item.token.parent)
     if item.token.parent and (parent is None or parent.revoked_ms):
         raise Refusal(fault(Code.BAD_TOKEN, "the token that issues this one has ended"))
-    work.emit(access, "token_added", item.token.id, [("token", item.token.id, item.token)])
+    work.emit(access, EventKind.TOKEN_ADDED, item.token.id, [("token", item.token.id, item.token)])
     note_made(work, item.caller or item.token.principal, "token", item.idempotency, item.token.id)
     work.answer({"id": item.token.id})
 
@@ -59,7 +60,7 @@ def on_token_revoked(work: Work, item: TokenRevoked) -> None:
         ending = [token, *(one for one in _descendants(access, token.id) if not one.revoked_ms)]
         puts: list[Put] = [("token", one.id, replace(one, revoked_ms=work.at_ms)) for one in ending]
         note = f"with {len(ending) - 1} that come from it" if len(ending) > 1 else ""
-        work.emit(access, "token_revoked", token.id, puts, note=note)
+        work.emit(access, EventKind.TOKEN_REVOKED, token.id, puts, note=note)
         for one in ending:
             work.order(CloseToken(token=one.id))
     work.answer({"id": token.id})
@@ -81,7 +82,7 @@ def _descendants(access: Access, token: str) -> list[Token]:
 
 def on_signin(work: Work, item: SignInOpened) -> None:
     """A one-time sign-in link was made."""
-    work.emit(work.shard.access, "signin_opened", item.signin.id, [("signin", item.signin.id, item.signin)])
+    work.emit(work.shard.access, EventKind.SIGNIN_OPENED, item.signin.id, [("signin", item.signin.id, item.signin)])
     work.answer({"id": item.signin.id})
 
 
@@ -98,5 +99,5 @@ def on_signin_used(work: Work, item: SignInUsed) -> None:
         ("signin", signin.id, replace(signin, used_ms=work.at_ms)),
         ("token", item.token.id, item.token),
     ]
-    work.emit(work.shard.access, "signed_in", signin.principal, puts)
+    work.emit(work.shard.access, EventKind.SIGNED_IN, signin.principal, puts)
     work.answer({"id": item.token.id})

@@ -30,6 +30,7 @@ from starloom_protocol.entities import (
     TaskSpec,
     encode_entity,
 )
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect
 
@@ -198,7 +199,7 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     if approved or not verdict.asks or wider == []:
-        activate(work, constellation, "started", "")
+        activate(work, constellation, EventKind.STARTED, "")
         return
     again = f" Its schedule asks because {'; '.join(wider)}. Allowing it allows its later firings too." if wider else ""
     _ask(work, constellation, verdict, effects, action=plan.hash, note=again)
@@ -215,7 +216,7 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
             void = replace(
                 asked, answer="", answered_by=work.by, answered_ms=work.at_ms, reason="the plan was changed since"
             )
-            work.emit(constellation, "approval_void", key, [("question", key, void)], note=void.reason)
+            work.emit(constellation, EventKind.APPROVAL_VOID, key, [("question", key, void)], note=void.reason)
     specs, rules = list(constellation.specs.values()), list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
     verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold, by=head.author)
@@ -254,7 +255,7 @@ def _ask(
     )
     waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
     puts: list[Put] = [("question", question.id, question), ("head", "", waiting)]
-    work.emit(constellation, "approval_asked", question.id, puts, by="engine")
+    work.emit(constellation, EventKind.APPROVAL_ASKED, question.id, puts, by="engine")
     attend(work, constellation, Attention.QUESTION_OPEN)
     work.order(due_moment(constellation, question))
 
@@ -293,7 +294,7 @@ def decide(work: Work, constellation: Constellation, question: Question, item: Q
     if item.value == ALWAYS:
         _leave_standing(work, constellation, question)
     _consent_again(work, constellation, question)
-    activate(work, constellation, "started", "approved")
+    activate(work, constellation, EventKind.STARTED, "approved")
 
 
 def _answered(
@@ -301,14 +302,19 @@ def _answered(
 ) -> None:
     answered = replace(question, answer=value, answered_by=by, answered_ms=work.at_ms, reason=reason)
     work.emit(
-        constellation, "approval_answered", question.id, [("question", question.id, answered)], note=reason, by=by
+        constellation,
+        EventKind.APPROVAL_ANSWERED,
+        question.id,
+        [("question", question.id, answered)],
+        note=reason,
+        by=by,
     )
 
 
 def _deny(work: Work, constellation: Constellation, why: str, *, by: str) -> None:
     reason = f"the plan was denied{': ' + why if why else ''}"
     denied = replace(constellation.head, state=_STATE.CANCELLING, cancelled_by=by, fault=fault(Code.DECLINED, reason))
-    work.emit(constellation, "denied", "", [("head", "", denied)], note=reason, by=by)
+    work.emit(constellation, EventKind.DENIED, "", [("head", "", denied)], note=reason, by=by)
     stop_all(work, constellation, reason)
 
 
@@ -334,7 +340,7 @@ def _leave_standing(work: Work, constellation: Constellation, question: Question
         reason = f"{most} calls are allowed for good already, which is the most"
         hint = "Answer allow, which is for this time, or take some back in Settings."
         raise Refusal(fault(Code.CONFLICT, reason, "value", hint))
-    work.emit(fleet, "standing_allowed", constellation.name, puts)
+    work.emit(fleet, EventKind.STANDING_ALLOWED, constellation.name, puts)
 
 
 def _consent_again(work: Work, constellation: Constellation, question: Question) -> None:
@@ -352,7 +358,7 @@ def _consent_again(work: Work, constellation: Constellation, question: Question)
         at_ms=work.at_ms,
     )
     agreed = replace(schedule, consent=now)
-    work.emit(fleet, "schedule_approved", schedule.id, [("schedule", schedule.id, agreed)])
+    work.emit(fleet, EventKind.SCHEDULE_APPROVED, schedule.id, [("schedule", schedule.id, agreed)])
 
 
 def on_standing_revoked(work: Work, item: StandingRevoked) -> None:
@@ -360,7 +366,7 @@ def on_standing_revoked(work: Work, item: StandingRevoked) -> None:
     found = work.shard.fleet.standing.get(item.standing)
     if found is None:
         raise Refusal(fault(Code.NOT_FOUND, f"nothing that is called {item.standing} is allowed for good"))
-    work.emit(work.shard.fleet, "standing_revoked", found.id, [("standing", found.id, None)], note=item.reason)
+    work.emit(work.shard.fleet, EventKind.STANDING_REVOKED, found.id, [("standing", found.id, None)], note=item.reason)
     work.answer({"id": found.id})
 
 

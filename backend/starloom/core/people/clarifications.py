@@ -12,6 +12,7 @@ from starloom.core.state.inputs import QuestionAnswered
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, fault
 from starloom_protocol.entities import Job, Question
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import Attention, Code
 
 KIND = "planner"
@@ -31,7 +32,7 @@ def ask_person(work: Work, constellation: Constellation, text: str) -> None:
     """Put the planner's question to a person, durably."""
     number = 1 + sum(1 for question in constellation.questions.values() if question.kind == KIND)
     question = Question(id=f"plan-question-{number}", kind=KIND, opened_ms=work.at_ms, text=text)
-    work.emit(constellation, "question_asked", question.id, [("question", question.id, question)], by="planner")
+    work.emit(constellation, EventKind.QUESTION_ASKED, question.id, [("question", question.id, question)], by="planner")
     attend(work, constellation, Attention.QUESTION_OPEN, note=text)
 
 
@@ -48,5 +49,5 @@ def on_answered(work: Work, constellation: Constellation, question: Question, it
     answered = replace(question, answer=text, answered_by=work.by, answered_ms=work.at_ms)
     job = Job(id=f"plan-{len(constellation.jobs) + 1}", kind=PLAN_JOB, opened_ms=work.at_ms)
     puts: list[Put] = [("question", question.id, answered), ("job", job.id, job)]
-    work.emit(constellation, "question_answered", question.id, puts)
+    work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts)
     work.order(StartJob(after=DURABLE, constellation=constellation.name, job=job.id, kind=PLAN_JOB))

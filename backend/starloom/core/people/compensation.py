@@ -24,6 +24,7 @@ from starloom_protocol.entities import (
     TaskSpec,
     UndoCall,
 )
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     FINAL_TASK_STATES,
@@ -69,8 +70,8 @@ def on_undo(work: Work, item: UndoRequested) -> None:
     why = item.reason or "undo"
     if head.state in FINAL_CONSTELLATION_STATES:
         noted = replace(head, undone_from=head.undone_from or head.state)
-        work.emit(constellation, "undo_asked", "", [("head", "", noted)], note=why)
-        activate(work, constellation, "reopened", why)
+        work.emit(constellation, EventKind.UNDO_ASKED, "", [("head", "", noted)], note=why)
+        activate(work, constellation, EventKind.REOPENED, why)
     number = apply_edit(work, constellation, operations, author=work.by, reason=why, trigger="undo")
     left = [task for task in _done(constellation) if task not in {found[0] for found in chosen}]
     work.answer(

@@ -34,6 +34,7 @@ from starloom.core.state.work import (
 )
 from starloom_protocol.authors import may_decide
 from starloom_protocol.entities import Attempt, TaskRecord
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
@@ -86,7 +87,7 @@ def _pause(work: Work, constellation: Constellation, item: ControlRequested) -> 
     if head.state is not _STATE.ACTIVE:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"only an active constellation can pause; it is {head.state}"))
     paused = replace(head, state=_STATE.PAUSED, paused_since_ms=work.at_ms)
-    work.emit(constellation, "paused", "", [("head", "", paused)], note=item.reason)
+    work.emit(constellation, EventKind.PAUSED, "", [("head", "", paused)], note=item.reason)
 
 
 def _resume(work: Work, constellation: Constellation, item: ControlRequested) -> None:
@@ -94,10 +95,10 @@ def _resume(work: Work, constellation: Constellation, item: ControlRequested) ->
     if head.state is not _STATE.PAUSED:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"only a paused constellation can go on; it is {head.state}"))
     budgets.allow_again(work, constellation)
-    activate(work, constellation, "resumed", item.reason)
+    activate(work, constellation, EventKind.RESUMED, item.reason)
 
 
-def activate(work: Work, constellation: Constellation, kind: str, note: str) -> None:
+def activate(work: Work, constellation: Constellation, kind: EventKind, note: str) -> None:
     """Make a constellation active and put its ready tasks back into their queues."""
     head = constellation.head
     active = replace(head, state=_STATE.ACTIVE, ended_ms=0, paused_since_ms=0)
@@ -122,7 +123,7 @@ def _cancel(work: Work, constellation: Constellation, item: ControlRequested) ->
     if head.state is _STATE.CANCELLING:
         return
     cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=work.by)
-    work.emit(constellation, "cancelling", "", [("head", "", cancelling)], note=item.reason)
+    work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=item.reason)
     stop_all(work, constellation, item.reason or "the constellation was cancelled")
 
 
@@ -134,7 +135,7 @@ def at_deadline(work: Work, constellation: Constellation) -> None:
         return
     note = f"its deadline of {head.deadline_s} s has passed"
     cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=DEADLINE)
-    work.emit(constellation, "cancelling", "", [("head", "", cancelling)], note=note, by="engine")
+    work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=note, by="engine")
     stop_all(work, constellation, note, cut=False)
 
 
@@ -147,7 +148,7 @@ def stop_all(work: Work, constellation: Constellation, reason: str, *, cut: bool
     for group, record in list(constellation.groups.items()):
         if record.state is GroupState.WAITING:
             ended = replace(record, state=GroupState.CANCELLED, since_ms=work.at_ms)
-            work.emit(constellation, "group_cancelled", group, [("group", group, ended)])
+            work.emit(constellation, EventKind.GROUP_CANCELLED, group, [("group", group, ended)])
     for task, task_record in list(constellation.tasks.items()):
         if task_record.state not in FINAL_TASK_STATES and task_record.state is not TaskState.UNKNOWN:
             if not cut and task_record.state is TaskState.RUNNING:
@@ -203,7 +204,7 @@ def _retry(work: Work, constellation: Constellation, task: str, record: TaskReco
         work,
         constellation,
         task,
-        "task_retried",
+        EventKind.TASK_RETRIED,
         ready,
         ("attempt", f"{task}/{record.attempt}", closed),
         note=item.reason,
@@ -219,7 +220,7 @@ def _clear_unknown(work: Work, constellation: Constellation) -> None:
 def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
     skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.SKIPPED_BY_PERSON, cause="not_chosen")
     close_question(work, constellation, task)
-    change_task(work, constellation, task, "task_skipped", skipped, note=item.reason)
+    change_task(work, constellation, task, EventKind.TASK_SKIPPED, skipped, note=item.reason)
 
 
 def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
@@ -253,7 +254,7 @@ def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecor
         checked=False,
         code=Code.DECLINED if wanted is TaskState.FAILED else None,
     )
-    change_task(work, constellation, task, "task_marked", marked, *also, note=item.reason)
+    change_task(work, constellation, task, EventKind.TASK_MARKED, marked, *also, note=item.reason)
     work.rules_due.append((constellation.name, task, wanted.value))
     _clear_unknown(work, constellation)
 
@@ -266,13 +267,15 @@ def _cancel_task(
 
 def _hold(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
     reason = Reason.HELD if record.state is TaskState.READY and record.reason is None else record.reason
-    change_task(work, constellation, task, "task_held", replace(record, held=True, reason=reason), note=item.reason)
+    change_task(
+        work, constellation, task, EventKind.TASK_HELD, replace(record, held=True, reason=reason), note=item.reason
+    )
 
 
 def _release(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
     reason = None if record.reason is Reason.HELD else record.reason
     free = replace(record, held=False, reason=reason)
-    change_task(work, constellation, task, "task_released", free, note=item.reason)
+    change_task(work, constellation, task, EventKind.TASK_RELEASED, free, note=item.reason)
 
 
 _TASK_ACTIONS: dict[str, Callable[[Work, Constellation, str, TaskRecord, ControlRequested], None]] = {
@@ -317,7 +320,7 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         state = GroupState.SKIPPED if item.action == "skip" else GroupState.CANCELLED
         reason = Reason.SKIPPED_BY_PERSON if item.action == "skip" else None
         ended = replace(found, state=state, reason=reason, cause="not_chosen", since_ms=work.at_ms)
-        work.emit(constellation, f"group_{state}", name, [("group", name, ended)], note=item.reason)
+        work.emit(constellation, EventKind(f"group_{state}"), name, [("group", name, ended)], note=item.reason)
         acted = True
     if not acted:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {group} is in a state where {item.action} is possible"))
@@ -350,12 +353,12 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     for task in again:
         record = constellation.tasks[task]
         fresh = next_round(record, work.at_ms, confirmed=task in confirmed)
-        change_task(work, constellation, task, "round_opened", fresh, note=item.reason)
+        change_task(work, constellation, task, EventKind.ROUND_OPENED, fresh, note=item.reason)
     for task in kept:
         if task in confirmed and _is_final(constellation, task):
             # Whether it runs again is seen when its family's list is known; what the person allowed waits with it.
             allowed = replace(constellation.tasks[task], confirmed=True)
-            change_task(work, constellation, task, "task_confirmed", allowed, note=item.reason)
+            change_task(work, constellation, task, EventKind.TASK_CONFIRMED, allowed, note=item.reason)
     for group in part:
         found = constellation.groups.get(group)
         if found is None or found.state not in FINAL_GROUP_STATES:
@@ -372,10 +375,10 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
             since_ms=work.at_ms,
             until_ms=0,
         )
-        work.emit(constellation, "round_opened", group, [("group", group, opened)], note=item.reason)
+        work.emit(constellation, EventKind.ROUND_OPENED, group, [("group", group, opened)], note=item.reason)
     if head.state not in (_STATE.ACTIVE, _STATE.PAUSED, _STATE.PLANNING):
         # One that is only being made from another is started by whoever makes it.
-        activate(work, constellation, "reopened", item.reason)
+        activate(work, constellation, EventKind.REOPENED, item.reason)
 
 
 def _is_final(constellation: Constellation, task: str) -> bool:

@@ -24,6 +24,7 @@ from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
 from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import EditOperation, SetPolicy
 from starloom_protocol.entities import Job, Question
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, Code
 
@@ -107,7 +108,7 @@ def _ask(work: Work, constellation: Constellation, job: Job, item: ReviewPropose
         wider=wider,
     )
     puts: list[Put] = [("job", job.id, replace(job, state="done")), ("question", question.id, question)]
-    work.emit(constellation, "review_wish_asked", question.id, puts, by="engine")
+    work.emit(constellation, EventKind.REVIEW_WISH_ASKED, question.id, puts, by="engine")
     attend(work, constellation, Attention.REVIEW_WISHES, note="; ".join(wider))
     attend(work, constellation, Attention.QUESTION_OPEN)
     work.order(due_moment(constellation, question))
@@ -148,7 +149,7 @@ def _answered(
 ) -> None:
     answered = replace(question, answer=value, answered_by=by, answered_ms=work.at_ms)
     puts: list[Put] = [("question", question.id, answered)]
-    work.emit(constellation, "review_wish_answered", question.id, puts, note=reason, by=by)
+    work.emit(constellation, EventKind.REVIEW_WISH_ANSWERED, question.id, puts, note=reason, by=by)
 
 
 def _let_go(work: Work, constellation: Constellation, question: Question, note: str) -> None:

@@ -24,6 +24,7 @@ from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.authors import is_model, may_decide
 from starloom_protocol.edits import LoweredPlan, UpdateTask
 from starloom_protocol.entities import Attempt, GroupRecord, Head, Origin, Record, TaskRecord, decode_entity
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, TaskState
 
@@ -53,7 +54,7 @@ def on_fork(work: Work, item: ForkRequested) -> None:
     fork = shard.stream(item.constellation)
     assert isinstance(fork, Constellation)  # noqa: S101 - its name is no stream of the fleet
     note = item.reason or f"from {item.origin}, {f'task {item.task}' if item.task else f'version {item.version}'}"
-    work.emit(fork, "forked", item.origin, _puts(work, item), note=note)
+    work.emit(fork, EventKind.FORKED, item.origin, _puts(work, item), note=note)
     set_ranks(fork)
     starts = _starts(fork, item)
     _check_confirm(work, origin, fork, starts, item)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from starloom.core.state.inputs import RefusalNoted
 from starloom.core.state.work import Work
+from starloom_protocol.events import EventKind
 
 
 def on_refusal(work: Work, item: RefusalNoted) -> None:
     """Somebody was refused; the event names the door, the address and the reason, never what was shown there."""
     often = f", {item.times} times" if item.times > 1 else ""
     whence = f" from {item.address}" if item.address else ""
-    work.emit(work.shard.access, "refused", item.door, [], note=f"{item.code}: {item.reason}{whence}{often}")
+    work.emit(work.shard.access, EventKind.REFUSED, item.door, [], note=f"{item.code}: {item.reason}{whence}{often}")

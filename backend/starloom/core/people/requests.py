@@ -15,6 +15,7 @@ from starloom.core.state.work import Refusal, Work, attend, change_task, fault, 
 from starloom_protocol.authors import MODEL, is_model, may_decide, who
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Fault, Head, Idempotency, Job, Question, TaskSpec
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     Attention,
@@ -72,17 +73,17 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
         schedule=schedule,
         state=_STATE.PLANNING,
     )
-    work.emit(constellation, "request_accepted", "", [("head", "", head)])
+    work.emit(constellation, EventKind.REQUEST_ACCEPTED, "", [("head", "", head)])
     if item.idempotency is not None:
         key, body_hash = item.idempotency
         entry = Idempotency(at_ms=work.at_ms, body_hash=body_hash, made=item.constellation)
-        work.emit(shard.access, "key_used", item.constellation, [("idem", f"{item.caller}/{key}", entry)])
+        work.emit(shard.access, EventKind.KEY_USED, item.constellation, [("idem", f"{item.caller}/{key}", entry)])
     if item.plan is not None:
         check_plan(author, item.plan, approves=item.approves)
         _install(work, constellation, item.plan, item.plan_hash, author=author, asked_in_words=False)
     else:
         job = Job(id="plan-1", kind=_PLAN_JOB, opened_ms=work.at_ms)
-        work.emit(constellation, "job_opened", job.id, [("job", job.id, job)])
+        work.emit(constellation, EventKind.JOB_OPENED, job.id, [("job", job.id, job)])
         work.order(StartJob(after=DURABLE, constellation=item.constellation, job=job.id, kind=_PLAN_JOB))
     if item.deadline_s:
         due = work.at_ms + item.deadline_s * 1000
@@ -134,7 +135,9 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
         claims=job.claims + (0 if renewed else 1),
         expires_ms=work.at_ms + item.ttl_ms,
     )
-    work.emit(constellation, "job_renewed" if renewed else "job_claimed", job.id, [("job", job.id, claimed)])
+    work.emit(
+        constellation, EventKind.JOB_RENEWED if renewed else EventKind.JOB_CLAIMED, job.id, [("job", job.id, claimed)]
+    )
     work.answer({"claimed": True})
 
 
@@ -151,7 +154,7 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
     if job.claimed_by not in (None, item.worker):
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
     done = replace(job, state="done", claimed_by=item.worker, fault=item.fault)
-    work.emit(constellation, "job_done", job.id, [("job", job.id, done)])
+    work.emit(constellation, EventKind.JOB_DONE, job.id, [("job", job.id, done)])
     if item.question and item.plan is None and clarifications.may_ask(constellation):
         clarifications.ask_person(work, constellation, item.question)
     elif item.plan is None and item.question:
@@ -184,7 +187,7 @@ def _planning_failed(work: Work, constellation: Constellation, why: Fault) -> No
         ended_ms=work.at_ms,
         attention=[Attention.PLANNING_FAILED],
     )
-    work.emit(constellation, "planning_failed", "", [("head", "", failed)], note=why.reason)
+    work.emit(constellation, EventKind.PLANNING_FAILED, "", [("head", "", failed)], note=why.reason)
 
 
 # -- questions
@@ -204,7 +207,7 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
     )
     ready = moved(work, record, TaskState.READY, reason=Reason.PERSON)
     also = ("question", question.id, question)
-    change_task(work, constellation, spec.id, "question_asked", ready, also, by="engine")
+    change_task(work, constellation, spec.id, EventKind.QUESTION_ASKED, ready, also, by="engine")
     attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
 
 
@@ -263,11 +266,11 @@ def _decide_person(work: Work, constellation: Constellation, question: Question,
     value = canonical({"by": work.by, "text": item.reason, "value": item.value})
     if choice.fails:
         failed = moved(work, record, TaskState.FAILED, code=Code.DECLINED, marked=value)
-        change_task(work, constellation, task, "question_answered", failed, also, note=item.reason)
+        change_task(work, constellation, task, EventKind.QUESTION_ANSWERED, failed, also, note=item.reason)
         work.rules_due.append((constellation.name, task, "failed"))
     else:
         done = moved(work, record, TaskState.SUCCEEDED, marked=value)
-        change_task(work, constellation, task, "question_answered", done, also, note=item.reason)
+        change_task(work, constellation, task, EventKind.QUESTION_ANSWERED, done, also, note=item.reason)
         work.rules_due.append((constellation.name, task, "succeeded"))
 
 
@@ -276,5 +279,5 @@ def on_fault_noted(work: Work, item: FaultNoted) -> None:
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
-    work.emit(constellation, "fault_injected", "", [("head", "", constellation.head)], note=item.note)
+    work.emit(constellation, EventKind.FAULT_INJECTED, "", [("head", "", constellation.head)], note=item.note)
     work.answer({"seq": constellation.seq})

@@ -9,6 +9,7 @@ from starloom.core.rights.authorship import check_recipe
 from starloom.core.state.inputs import RecipeRemoved, RecipeSaved
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.entities import RecipeVersion
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 RECIPES_MOST = 200
@@ -42,7 +43,7 @@ def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
     )
     dropped: list[Put] = [("recipe", key_of(old), None) for old in kept[: max(0, len(kept) + 1 - VERSIONS_KEPT)]]
     puts: list[Put] = [("recipe", key_of(made), made), *dropped]
-    work.emit(work.shard.fleet, "recipe_saved", made.name, puts, note=item.reason)
+    work.emit(work.shard.fleet, EventKind.RECIPE_SAVED, made.name, puts, note=item.reason)
     work.answer({"name": made.name, "version": made.number})
 
 
@@ -52,7 +53,7 @@ def on_recipe_removed(work: Work, item: RecipeRemoved) -> None:
     if not kept:
         raise Refusal(fault(Code.UNKNOWN_RECIPE, f"nobody has saved a recipe {item.name[:64]} here", "name"))
     puts: list[Put] = [("recipe", key_of(old), None) for old in kept]
-    work.emit(work.shard.fleet, "recipe_removed", item.name, puts, note=item.reason)
+    work.emit(work.shard.fleet, EventKind.RECIPE_REMOVED, item.name, puts, note=item.reason)
     work.answer({"name": item.name})
 
 

@@ -12,6 +12,7 @@ from starloom.core.people import controls
 from starloom.core.state.inputs import ControlRequested, StopAllRequested
 from starloom.core.state.model import Shard
 from starloom.core.state.work import Put, Work
+from starloom_protocol.events import EventKind
 from starloom_protocol.fleet_records import Stopping
 from starloom_protocol.vocabulary import ConstellationState
 
@@ -37,7 +38,7 @@ def on_stop_all(work: Work, item: StopAllRequested) -> None:
         )
         puts.append(("stopping", device, row))
     note = f"{len(stopped)} constellations, {len(owed)} devices have to confirm"
-    work.emit(fleet, "stop_all", "", puts, note=note)
+    work.emit(fleet, EventKind.STOP_ALL, "", puts, note=note)
     work.answer({"constellations": stopped, "devices": sorted(owed)})
 
 
@@ -62,5 +63,5 @@ def note_ended(work: Work) -> None:
         row = shard.fleet.stopping[device]
         left = [item for item in row.attempts if item not in ended]
         now = replace(row, attempts=left, confirmed_ms=0 if left else work.at_ms)
-        kind = "device_stopping" if left else "device_stopped"
+        kind = EventKind.DEVICE_STOPPING if left else EventKind.DEVICE_STOPPED
         work.emit(shard.fleet, kind, device, [("stopping", device, now)], by="engine")

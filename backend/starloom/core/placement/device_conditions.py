@@ -11,6 +11,7 @@ from starloom.core.placement import disk_room
 from starloom.core.state.inputs import ConditionReceived
 from starloom.core.state.work import Put, Work
 from starloom_protocol.entities import Attempt, Device, TaskRecord
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import DeviceFact, DeviceLink
 
 
@@ -30,10 +31,11 @@ def on_condition(work: Work, item: ConditionReceived) -> None:
     if link is not device.link:
         woke(work, device)
         changed = replace(changed, link=link, link_since_ms=work.at_ms)
-    kind, note = "device_condition", ""
-    if disk_room.is_full(changed) != disk_room.is_full(device):
-        full = disk_room.is_full(changed)
-        kind, note = ("device_full", disk_room.words(changed)) if full else ("device_has_room", "")
+    kind = EventKind.DEVICE_CONDITION
+    full = disk_room.is_full(changed)
+    if full != disk_room.is_full(device):
+        kind = EventKind.DEVICE_FULL if full else EventKind.DEVICE_HAS_ROOM
+    note = disk_room.words(changed) if kind is EventKind.DEVICE_FULL else ""
     work.emit(fleet, kind, device.id, [("device", device.id, changed)], note=note)
 
 
@@ -49,7 +51,7 @@ def woke(work: Work, device: Device) -> None:
         if not record.absent_since_ms:
             by_name.setdefault(name, []).append(("task", task, stood_asleep(record, attempt, device, work.at_ms)))
     for name, puts in by_name.items():
-        work.emit(work.shard.constellations[name], "device_woke", device.id, puts, by="engine")
+        work.emit(work.shard.constellations[name], EventKind.DEVICE_WOKE, device.id, puts, by="engine")
 
 
 def stood_asleep(record: TaskRecord, attempt: Attempt, device: Device | None, now_ms: int) -> TaskRecord:

@@ -18,6 +18,7 @@ from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Fleet, Shard
 from starloom.core.state.work import Put, Work
 from starloom_protocol.entities import Attempt
+from starloom_protocol.events import EventKind
 from starloom_protocol.feed import FLEET
 from starloom_protocol.fleet_records import Health
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, CodeClass
@@ -57,7 +58,7 @@ def failed(work: Work, ended: Attempt) -> None:
     outlier = _stands_out(fleet, now)
     if before.state == QUARANTINED:
         if not before.trying:
-            _put(work, "device_fault", now, [])
+            _put(work, EventKind.DEVICE_FAULT, now, [])
             return
         _set_aside(work, replace(now, probe_ms=min(now.probe_ms * 2, settings.probe_most_ms)), "its probe failed too")
     elif outlier and now.faults >= settings.quarantine_at:
@@ -66,9 +67,9 @@ def failed(work: Work, ended: Attempt) -> None:
         _set_aside(work, replace(now, state=QUARANTINED, since_ms=work.at_ms, probe_ms=pause_ms), why)
     elif outlier and now.faults >= settings.suspect_at and before.state != SUSPECT:
         note = f"{now.faults} faults, more than its peers: it is asked last"
-        _put(work, "device_suspected", replace(now, state=SUSPECT, since_ms=work.at_ms), [], note)
+        _put(work, EventKind.DEVICE_SUSPECTED, replace(now, state=SUSPECT, since_ms=work.at_ms), [], note)
     else:
-        _put(work, "device_fault", now, [])
+        _put(work, EventKind.DEVICE_FAULT, now, [])
 
 
 def succeeded(work: Work, device: str) -> None:
@@ -85,16 +86,16 @@ def succeeded(work: Work, device: str) -> None:
         if now.good < GOOD_TO_RESTORE:
             again = replace(fleet.devices[device], probing=True)
             now = replace(now, trying=False, since_ms=work.at_ms)
-            _put(work, "device_probed", now, [("device", device, again)], "its probe succeeded")
+            _put(work, EventKind.DEVICE_PROBED, now, [("device", device, again)], "its probe succeeded")
             work.order(_timer(now))
             return
         restored = replace(fleet.devices[device], quarantined=False, probing=False, aside="")
         puts: list[Put] = [("health", device, None), ("device", device, restored)]
-        work.emit(fleet, "device_restored", device, puts, note="its probes succeeded", by="engine")
+        work.emit(fleet, EventKind.DEVICE_RESTORED, device, puts, note="its probes succeeded", by="engine")
     elif not now.faults:
-        work.emit(fleet, "device_sound", device, [("health", device, None)], by="engine")
+        work.emit(fleet, EventKind.DEVICE_SOUND, device, [("health", device, None)], by="engine")
     else:
-        _put(work, "device_sound", replace(now, state="ok") if not _stands_out(fleet, now) else now, [])
+        _put(work, EventKind.DEVICE_SOUND, replace(now, state="ok") if not _stands_out(fleet, now) else now, [])
 
 
 def granted(work: Work, device: str) -> None:
@@ -105,7 +106,7 @@ def granted(work: Work, device: str) -> None:
         return
     trying = replace(health, trying=True, since_ms=work.at_ms)
     taken = replace(fleet.devices[device], probing=False)
-    _put(work, "device_tried", trying, [("device", device, taken)])
+    _put(work, EventKind.DEVICE_TRIED, trying, [("device", device, taken)])
     work.order(_timer(trying))
 
 
@@ -124,12 +125,12 @@ def on_timer(work: Work, item: TimerFired) -> None:
         return
     if work.shard.fleet.used.get(device.id, 0):
         later = replace(health, since_ms=work.at_ms)
-        _put(work, "device_tried", later, [])
+        _put(work, EventKind.DEVICE_TRIED, later, [])
         work.order(_timer(later))
         return
     note = "it may have one task that may be repeated, to see whether it works again"
     open_now = replace(health, trying=False, since_ms=work.at_ms)
-    _put(work, "device_probing", open_now, [("device", device.id, replace(device, probing=True))], note)
+    _put(work, EventKind.DEVICE_PROBING, open_now, [("device", device.id, replace(device, probing=True))], note)
     work.order(_timer(open_now))
 
 
@@ -156,7 +157,7 @@ def _set_aside(work: Work, health: Health, why: str) -> None:
     fleet = work.shard.fleet
     now = replace(health, since_ms=work.at_ms, good=0, trying=False)
     aside = replace(fleet.devices[health.device], quarantined=True, probing=False, aside=why)
-    _put(work, "device_quarantined", now, [("device", aside.id, aside)], why)
+    _put(work, EventKind.DEVICE_QUARANTINED, now, [("device", aside.id, aside)], why)
     work.order(_timer(now))
 
 
@@ -167,9 +168,9 @@ def _ask_last(work: Work, health: Health) -> None:
     suspect = replace(health, state=SUSPECT, since_ms=work.at_ms, faults=faults, good=0, trying=False)
     back = replace(fleet.devices[health.device], quarantined=False, probing=False, aside="")
     note = "there was nothing that may be repeated to try it with: it is asked last"
-    _put(work, "device_suspected", suspect, [("device", back.id, back)], note)
+    _put(work, EventKind.DEVICE_SUSPECTED, suspect, [("device", back.id, back)], note)
 
 
-def _put(work: Work, kind: str, health: Health, also: list[Put], note: str = "") -> None:
+def _put(work: Work, kind: EventKind, health: Health, also: list[Put], note: str = "") -> None:
     puts: list[Put] = [("health", health.device, health), *also]
     work.emit(work.shard.fleet, kind, health.device, puts, note=note, by="engine")

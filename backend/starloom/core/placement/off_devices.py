@@ -16,6 +16,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues.ready import queueable
 from starloom.core.state.work import Work, change_task, moved
 from starloom_protocol.entities import Device, ForEach, Item, TaskRecord, TaskSpec
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import ConstellationState, DeviceLink, Reason, TaskState
 
@@ -76,7 +77,9 @@ def on_due(work: Work, constellation: Constellation, spec: TaskSpec, record: Tas
     key = f"{spec.family}/{spec.key}"
     item = replace(constellation.items[key], off_since_ms=device.link_since_ms)
     note = f"{device.name} is off {since_words(device.link_since_ms, work.at_ms)}"
-    change_task(work, constellation, spec.id, "task_skipped", skipped, ("item", key, item), by="engine", note=note)
+    change_task(
+        work, constellation, spec.id, EventKind.TASK_SKIPPED, skipped, ("item", key, item), by="engine", note=note
+    )
 
 
 def told_of(constellation: Constellation, group: str) -> list[Item]:

@@ -17,6 +17,7 @@ from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Work
 from starloom_protocol.entities import Device, Selector
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import DeviceLink, GroupState
 
 TIMER: Final = "devices_return"
@@ -33,7 +34,7 @@ def defer(work: Work, constellation: Constellation, root: str, selector: Selecto
     work.order(_timer(constellation, root, until_ms))
     if record.until_ms != until_ms:
         waits = replace(record, until_ms=until_ms)
-        work.emit(constellation, "group_waits", root, [("group", root, waits)], by="engine", note=_note(away))
+        work.emit(constellation, EventKind.GROUP_WAITS, root, [("group", root, waits)], by="engine", note=_note(away))
     return True
 
 

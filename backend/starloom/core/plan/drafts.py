@@ -13,6 +13,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.work import Refusal, Work, fault
 from starloom_protocol.authors import name_of
 from starloom_protocol.entities import Draft, Fault
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 DRAFT_MOST_S = 120
@@ -29,7 +30,7 @@ def on_opened(work: Work, item: DraftOpened) -> None:
         raise Refusal(fault(Code.BAD_REQUEST, f"a draft lasts 1 to {DRAFT_MOST_S} s and is renewed", "ttl_s"))
     for name, other in list(constellation.drafts.items()):
         if other.expires_ms <= work.at_ms and name != work.by:
-            work.emit(constellation, "draft_closed", name, [("draft", name, None)], by="engine")
+            work.emit(constellation, EventKind.DRAFT_CLOSED, name, [("draft", name, None)], by="engine")
     if work.by not in constellation.drafts and len(constellation.drafts) >= DRAFTS_MOST:
         raise Refusal(fault(Code.CONFLICT, f"{DRAFTS_MOST} people edit this already"))
     known = constellation.drafts.get(work.by)
@@ -39,7 +40,7 @@ def on_opened(work: Work, item: DraftOpened) -> None:
         opened_ms=known.opened_ms if known is not None and known.expires_ms > work.at_ms else work.at_ms,
         tasks=sorted(dict.fromkeys(item.tasks)),
     )
-    work.emit(constellation, "draft_opened", work.by, [("draft", work.by, draft)])
+    work.emit(constellation, EventKind.DRAFT_OPENED, work.by, [("draft", work.by, draft)])
     work.answer({"expires_ms": draft.expires_ms, "tasks": draft.tasks})
 
 
@@ -55,7 +56,7 @@ def on_closed(work: Work, item: DraftClosed) -> None:
 def close(work: Work, constellation: Constellation, by: str) -> None:
     """Close the draft of one person, if there is one."""
     if by in constellation.drafts:
-        work.emit(constellation, "draft_closed", by, [("draft", by, None)])
+        work.emit(constellation, EventKind.DRAFT_CLOSED, by, [("draft", by, None)])
 
 
 def _live(work: Work, name: str) -> Constellation:

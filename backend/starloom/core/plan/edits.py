@@ -48,6 +48,7 @@ from starloom_protocol.entities import (
     Version,
     dependency_id,
 )
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
@@ -556,7 +557,7 @@ def _commit(
     puts.append(("version", str(draft.number), version))
     puts.append(("head", "", head))
     puts.extend(also)
-    work.emit(constellation, "plan_edited", "", puts, note=reason, by=author)
+    work.emit(constellation, EventKind.PLAN_EDITED, "", puts, note=reason, by=author)
     edges = [(item.source, item.target) for item in draft.deps.values() if item is not None]
     edges += [(task, spec.group) for task, spec in draft.specs.items() if spec is not None and spec.group]
     sources, targets = (dict.fromkeys(ends) for ends in zip(*edges, strict=True)) if edges else ({}, {})
@@ -569,4 +570,4 @@ def _commit(
         # What was asked is not what the plan asks now: it is asked anew once its gates say so.
         if close_question(work, constellation, task) and task in constellation.tasks:
             waiting = moved(work, constellation.tasks[task], TaskState.WAITING)
-            change_task(work, constellation, task, "task_waiting", waiting, by="engine")
+            change_task(work, constellation, task, EventKind.TASK_WAITING, waiting, by="engine")

@@ -30,6 +30,7 @@ from starloom_protocol.entities import (
     Version,
     dependency_id,
 )
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import MISSING, canonical
 from starloom_protocol.vocabulary import (
     Code,
@@ -83,7 +84,7 @@ def list_gate(constellation: Constellation, root: str) -> GateState | None:
 
 def _skip(work: Work, constellation: Constellation, group: str, because_of: str) -> None:
     reason, cause = shut_cause(constellation, because_of)
-    end_group(work, constellation, group, GroupState.SKIPPED, "group_skipped", reason=reason, cause=cause)
+    end_group(work, constellation, group, GroupState.SKIPPED, reason=reason, cause=cause)
 
 
 def end_group(
@@ -91,7 +92,6 @@ def end_group(
     constellation: Constellation,
     group: str,
     state: GroupState,
-    kind: str,
     *,
     reason: Reason | None = None,
     cause: str | None = None,
@@ -104,7 +104,7 @@ def end_group(
     ended = replace(record, state=state, reason=reason, cause=cause, code=code, since_ms=work.at_ms, until_ms=0)
     if list_round is not None:
         ended = replace(ended, list_round=list_round)
-    work.emit(constellation, kind, group, [("group", group, ended)], by="engine", note=note)
+    work.emit(constellation, EventKind(f"group_{state}"), group, [("group", group, ended)], by="engine", note=note)
 
 
 # -- expansion
@@ -197,7 +197,7 @@ def _expand_over_devices(work: Work, constellation: Constellation, root: str, se
 
 def _fail_family(work: Work, constellation: Constellation, root: str, code: Code, note: str) -> None:
     for member in _waiting_members(constellation, root):
-        end_group(work, constellation, member, GroupState.FAILED, "group_failed", code=code, note=note)
+        end_group(work, constellation, member, GroupState.FAILED, code=code, note=note)
 
 
 def _expand(
@@ -208,7 +208,14 @@ def _expand(
         most = work.shard.settings.tasks_most
         note = f"{len(items)} items in {len(members)} groups make more than {most} tasks"
         for member in members:
-            end_group(work, constellation, member, GroupState.FAILED, "group_failed", code=Code.PLAN_TOO_BIG, note=note)
+            end_group(
+                work,
+                constellation,
+                member,
+                GroupState.FAILED,
+                code=Code.PLAN_TOO_BIG,
+                note=note,
+            )
         return
     head = constellation.head
     number = head.version + 1
@@ -255,7 +262,7 @@ def _expand(
     rest = [item for item in puts if item[0] != "group"]
     tail: list[Put] = [("version", str(number), version), ("head", "", replace(head, version=number))]
     note = version.reason
-    work.emit(constellation, "group_expanded", root, [*rest, *edges, *groups, *tail], by="expand", note=note)
+    work.emit(constellation, EventKind.GROUP_EXPANDED, root, [*rest, *edges, *groups, *tail], by="expand", note=note)
     raise_ranks(constellation, added)
 
 
@@ -359,13 +366,12 @@ def _judge(work: Work, constellation: Constellation, group: str) -> None:
         Need.BEST_EFFORT: True,
     }[for_each.need]
     if met:
-        end_group(work, constellation, group, GroupState.SUCCEEDED, "group_succeeded")
+        end_group(work, constellation, group, GroupState.SUCCEEDED)
         return
     state, reason, cause = _cause(constellation, group, constellation.children.get(group, {}))
-    kind = {GroupState.FAILED: "group_failed", GroupState.CANCELLED: "group_cancelled"}.get(state, "group_skipped")
     code = Code.GROUP_NEED if state is GroupState.FAILED else None
     note = f"{tally.succeeded} of {counted} succeeded; first cause: {cause}"
-    end_group(work, constellation, group, state, kind, reason=reason, cause=cause, code=code, note=note)
+    end_group(work, constellation, group, state, reason=reason, cause=cause, code=code, note=note)
 
 
 def _judge_nested(work: Work, constellation: Constellation, group: str) -> None:
@@ -383,19 +389,18 @@ def _judge_nested(work: Work, constellation: Constellation, group: str) -> None:
         state, reason, cause = _cause(constellation, group, unmet)
         code = Code.GROUP_NEED if state is GroupState.FAILED else None
         note = f"{tally.succeeded} of {tally.children} succeeded; first cause: {cause}"
-        end_group(work, constellation, group, state, f"group_{state}", reason=reason, cause=cause, code=code, note=note)
+        end_group(work, constellation, group, state, reason=reason, cause=cause, code=code, note=note)
     elif tally.excused == tally.children:
         end_group(
             work,
             constellation,
             group,
             GroupState.SKIPPED,
-            "group_skipped",
             reason=Reason.NOT_CHOSEN,
             cause="not_chosen",
         )
     else:
-        end_group(work, constellation, group, GroupState.SUCCEEDED, "group_succeeded")
+        end_group(work, constellation, group, GroupState.SUCCEEDED)
 
 
 def _cause(constellation: Constellation, group: str, children: Iterable[str]) -> tuple[GroupState, Reason | None, str]:
@@ -423,7 +428,7 @@ def _enough(work: Work, constellation: Constellation, group: str) -> None:
         if record.state in (TaskState.WAITING, TaskState.READY):
             close_question(work, constellation, child)
             skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.ENOUGH, cause="not_chosen")
-            change_task(work, constellation, child, "task_skipped", skipped, by="engine")
+            change_task(work, constellation, child, EventKind.TASK_SKIPPED, skipped, by="engine")
         elif record.state in (TaskState.LEASED, TaskState.RUNNING):
             ask_to_stop(work, constellation, child, "enough of its group succeeded")
 

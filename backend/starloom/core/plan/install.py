@@ -11,6 +11,7 @@ from starloom.core.state.tasks.graph import find_cycle, set_ranks
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.edits import LoweredPlan
 from starloom_protocol.entities import Dependency, Fault, TaskRecord, Version, dependency_id
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import Code, TaskState
 
 
@@ -77,7 +78,7 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     )
     puts.append(("version", "1", version))
     puts.append(("head", "", head))
-    work.emit(constellation, "plan_made", "", puts, note=version.reason, by=author)
+    work.emit(constellation, EventKind.PLAN_MADE, "", puts, note=version.reason, by=author)
     if not set_ranks(constellation):
         cycle = find_cycle(constellation, ids) or []
         raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, *cycle[:1]]), "dependencies"))

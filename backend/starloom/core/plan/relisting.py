@@ -25,6 +25,7 @@ from starloom.core.state.tasks.gates import shut_cause
 from starloom.core.state.tasks.graph import raise_ranks
 from starloom.core.state.work import Put, Work, change_task, close_question, moved
 from starloom_protocol.entities import GroupRecord, Item, TaskRecord, TaskSpec, Version
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import (
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
@@ -121,7 +122,7 @@ def _without_list(
             if record.state in FINAL_TASK_STATES:
                 record = open_round(record, work.at_ms, confirmed=record.confirmed)
             skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
-            change_task(work, constellation, child, "task_skipped", skipped, by="engine")
+            change_task(work, constellation, child, EventKind.TASK_SKIPPED, skipped, by="engine")
     of_round = _source_round(constellation, root)
     for member in list(constellation.families[root]):
         if constellation.groups[member].state not in FINAL_GROUP_STATES:
@@ -130,7 +131,6 @@ def _without_list(
                 constellation,
                 member,
                 state,
-                f"group_{state}",
                 reason=reason,
                 cause=cause,
                 code=code,
@@ -256,7 +256,7 @@ class _Again:
         )
         puts.append(("version", str(self._number), version))
         puts.append(("head", "", replace(constellation.head, version=self._number)))
-        work.emit(constellation, "group_expanded", root, puts, by="expand", note=note)
+        work.emit(constellation, EventKind.GROUP_EXPANDED, root, puts, by="expand", note=note)
         raise_ranks(constellation, self._added)
 
     def _without_inputs(self, puts: list[Put]) -> list[str]:

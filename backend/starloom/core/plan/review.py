@@ -21,6 +21,7 @@ from starloom.core.state.work import Put, Refusal, Work, attend, fault
 from starloom_protocol.authors import MODEL
 from starloom_protocol.edits import SetPolicy
 from starloom_protocol.entities import GroupRecord, Job, TaskRecord
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, GroupState, Reason, TaskState
 
 KIND = "review"
@@ -63,7 +64,7 @@ def begin(work: Work, constellation: Constellation, task: str, event: str) -> No
     job = joined or Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms)
     job = replace(job, tasks=[*job.tasks, round_now])
     puts: list[Put] = [("job", job.id, job), *_held(constellation, task, job.id)]
-    work.emit(constellation, "review_opened", task, puts, by="engine")
+    work.emit(constellation, EventKind.REVIEW_OPENED, task, puts, by="engine")
     if joined is None:
         work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
         for timer in _timers(constellation, job):
@@ -171,7 +172,7 @@ def close(work: Work, constellation: Constellation, job: Job, note: str) -> None
     for name, group in constellation.groups.items():
         if group.review == job.id:
             puts.append(("group", name, replace(group, review=None)))
-    work.emit(constellation, "review_closed", job.id, puts, note=note, by="engine")
+    work.emit(constellation, EventKind.REVIEW_CLOSED, job.id, puts, note=note, by="engine")
     for _, key, _record in puts[1:]:
         work.shard.touched[(constellation.name, key)] = None
     # The outcome waits for the review of the last result.

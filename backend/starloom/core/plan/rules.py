@@ -17,6 +17,7 @@ from starloom.core.state.tasks.gates import condition_met, fact
 from starloom.core.state.work import Refusal, Work, attend, fault
 from starloom_protocol.edits import AddDependency, AddTask, EditOperation, RemoveTask
 from starloom_protocol.entities import GroupRecord, RuleRecord, TaskRecord
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import MISSING, canonical, holds, parse
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 
@@ -102,7 +103,7 @@ def _fire(
         work.shard.settled.update(settled)
         work.shard.queued_now.update(queued_now)
         why = "; ".join(item.reason for item in refusal.faults)
-        work.emit(constellation, "rule_refused", task, [("rule", rule.name, fired)], note=why, by=author)
+        work.emit(constellation, EventKind.RULE_REFUSED, task, [("rule", rule.name, fired)], note=why, by=author)
         attend(work, constellation, Attention.RULE_REFUSED, note=f"rule {rule.name} on {task}: {why}")
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from starloom.core.state.inputs import ModelUsed
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Refusal, Work, attend, fault, unattend
+from starloom_protocol.events import EventKind
 from starloom_protocol.model_records import ModelDay
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 
@@ -42,7 +43,7 @@ def stop(work: Work, constellation: Constellation) -> bool:
     if not why:
         return False
     paused = replace(head, state=ConstellationState.PAUSED, paused_since_ms=work.at_ms)
-    work.emit(constellation, "paused", "", [("head", "", paused)], note=why, by="engine")
+    work.emit(constellation, EventKind.PAUSED, "", [("head", "", paused)], note=why, by="engine")
     attend(work, constellation, Attention.BUDGET, note=f"{why}; resume it to allow as much again, or cancel it")
     return True
 
@@ -53,7 +54,7 @@ def allow_again(work: Work, constellation: Constellation) -> None:
     if head.budget is None or Attention.BUDGET not in head.attention:
         return
     more = replace(head, budget=replace(head.budget, times=head.budget.times + 1))
-    work.emit(constellation, "budget_raised", "", [("head", "", more)])
+    work.emit(constellation, EventKind.BUDGET_RAISED, "", [("head", "", more)])
     unattend(work, constellation, Attention.BUDGET)
 
 
@@ -70,7 +71,7 @@ def on_used(work: Work, item: ModelUsed) -> None:
     if job.claimed_by != item.worker:
         raise Refusal(fault(Code.CONFLICT, f"the job is claimed by {job.claimed_by}"))
     used = replace(job, calls=job.calls + item.calls, tokens=job.tokens + item.tokens, micros=job.micros + item.micros)
-    work.emit(constellation, "model_used", job.id, [("job", job.id, used)])
+    work.emit(constellation, EventKind.MODEL_USED, job.id, [("job", job.id, used)])
     stop(work, constellation)
     fleet = work.shard.fleet
     days: dict[str, ModelDay] = fleet.tables["model_day"]
@@ -80,5 +81,5 @@ def on_used(work: Work, item: ModelUsed) -> None:
         today, calls=today.calls + item.calls, tokens=today.tokens + item.tokens, micros=today.micros + item.micros
     )
     old: list[Put] = [("model_day", key, None) for key, kept in days.items() if kept.day <= number - DAYS_KEPT]
-    work.emit(fleet, "model_used", str(number), [*old, ("model_day", str(number), counted)])
+    work.emit(fleet, EventKind.MODEL_USED, str(number), [*old, ("model_day", str(number), counted)])
     work.answer({"counted": True})

@@ -13,6 +13,7 @@ from starloom.core.placement import waiting
 from starloom.core.state.inputs import SecretRemoved, SecretSet
 from starloom.core.state.work import Refusal, Work, fault
 from starloom_protocol.entities import Secret
+from starloom_protocol.events import EventKind
 from starloom_protocol.secret_records import SECRET_NAME, SECRETS_MOST
 from starloom_protocol.vocabulary import Code
 
@@ -45,7 +46,7 @@ def on_set(work: Work, item: SecretSet) -> None:
         tools=sorted(set(item.tools)),
         version=item.version,
     )
-    work.emit(access, "secret_set", item.name, [("secret", item.name, kept)])
+    work.emit(access, EventKind.SECRET_SET, item.name, [("secret", item.name, kept)])
     waiting.secrets_set(work)
     work.answer({"name": item.name, "version": kept.version, "replaced": known.cipher if known else None})
 
@@ -56,7 +57,7 @@ def on_removed(work: Work, item: SecretRemoved) -> None:
     if known is None:
         reason = f"there is no secret {item.name[:64]}"
         raise Refusal(fault(Code.NOT_FOUND, reason, "name", "See `starloom secret ls`."))
-    work.emit(work.shard.access, "secret_removed", item.name, [("secret", item.name, None)])
+    work.emit(work.shard.access, EventKind.SECRET_REMOVED, item.name, [("secret", item.name, None)])
     work.answer({"name": item.name, "replaced": known.cipher})
 
 
@@ -67,4 +68,4 @@ def given(work: Work, names: Sequence[str], what: str) -> None:
         known = access.secrets.get(name)
         if known is not None:
             used = replace(known, last_used_ms=work.at_ms)
-            work.emit(access, "secret_given", name, [("secret", name, used)], note=what, by="engine")
+            work.emit(access, EventKind.SECRET_GIVEN, name, [("secret", name, used)], note=what, by="engine")

@@ -28,6 +28,7 @@ from starloom.core.state.tasks.gates import successes, wants_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Work, change_task, close_question, moved, unattend
 from starloom_protocol.entities import Attempt, Input, TaskRecord, TaskSpec
+from starloom_protocol.events import EventKind
 from starloom_protocol.frames import LeaseRef, ResultFrame
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -87,7 +88,7 @@ def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         not_before_ms=0,
     )
     also = ("attempt", f"{spec.id}/{number}", attempt)
-    change_task(work, constellation, spec.id, "task_leased", leased, also, by="engine")
+    change_task(work, constellation, spec.id, EventKind.TASK_LEASED, leased, also, by="engine")
     if shard.fleet.health:
         health.granted(work, choice.device)
     if spec.secrets:
@@ -191,7 +192,7 @@ def on_started(work: Work, item: StartedReported) -> None:
         if hedged is not None:
             constellation, spec, record, hedge = hedged
             put = ("attempt", f"{spec.id}/{record.hedge}", replace(hedge, started_ms=work.at_ms))
-            work.emit(constellation, "hedge_started", spec.id, [put])
+            work.emit(constellation, EventKind.HEDGE_STARTED, spec.id, [put])
         return
     constellation, spec, record, attempt = found
     row = look_up(record.state, Trigger.STARTED)
@@ -201,7 +202,7 @@ def on_started(work: Work, item: StartedReported) -> None:
     begun = replace(attempt, started_ms=work.at_ms)
     running = moved(work, record, TaskState.RUNNING)
     key = f"{spec.id}/{record.attempt}"
-    change_task(work, constellation, spec.id, "task_started", running, ("attempt", key, begun))
+    change_task(work, constellation, spec.id, EventKind.TASK_STARTED, running, ("attempt", key, begun))
 
 
 def on_result(work: Work, item: ResultReported) -> None:
@@ -306,7 +307,7 @@ def _late(work: Work, device: str, frame: ResultFrame) -> None:
     # The fence ends work whose lease ran out on its device, and the agent lives on: no interruption by the work itself.
     how = Code.FENCED if frame.code is Code.FENCED else frame.outcome
     late = replace(attempt, late=f"{how}:{_digest(frame)}")
-    work.emit(constellation, "result_late", at.task, [("attempt", key, late)])
+    work.emit(constellation, EventKind.RESULT_LATE, at.task, [("attempt", key, late)])
 
 
 def _not_finished(
@@ -393,7 +394,7 @@ def _finished(
         hedging.close(work, constellation, spec.id, record)
     if work.shard.fleet.health:
         health.succeeded(work, attempt.device)
-    change_task(work, constellation, spec.id, "task_succeeded", succeeded, ("attempt", key, done))
+    change_task(work, constellation, spec.id, EventKind.TASK_SUCCEEDED, succeeded, ("attempt", key, done))
     work.rules_due.append((constellation.name, spec.id, "succeeded"))
     if spec.verifies is not None:
         verified = spec.verifies.rpartition("/")
@@ -412,7 +413,7 @@ def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: Ta
         return
     cancelled = moved(work, record, TaskState.CANCELLED)
     key = f"{spec.id}/{record.attempt}"
-    change_task(work, constellation, spec.id, "task_cancelled", cancelled, ("attempt", key, closed))
+    change_task(work, constellation, spec.id, EventKind.TASK_CANCELLED, cancelled, ("attempt", key, closed))
 
 
 def on_receipt(work: Work, item: ReceiptReported) -> None:
@@ -479,14 +480,14 @@ def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str
         return
     if record.state in (TaskState.WAITING, TaskState.READY):
         close_question(work, constellation, task)
-        change_task(work, constellation, task, "task_cancelled", moved(work, record, TaskState.CANCELLED))
+        change_task(work, constellation, task, EventKind.TASK_CANCELLED, moved(work, record, TaskState.CANCELLED))
         return
     attempt = constellation.attempt(task, record.attempt)
     change_task(
         work,
         constellation,
         task,
-        "task_cancelling",
+        EventKind.TASK_CANCELLING,
         moved(work, record, TaskState.CANCELLING),
         ("attempt", f"{task}/{record.attempt}", replace(attempt, cancel_by=work.by)),
         note=reason,

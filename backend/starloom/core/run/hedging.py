@@ -13,6 +13,7 @@ from starloom.core.state.effects import SendCancel
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Put, Work, change_task, moved
 from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import AttemptEnd, TaskState
 
 
@@ -33,7 +34,7 @@ def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     now = moved(work, record, state, attempt=record.hedge, device=hedge.device)
     old: Put = ("attempt", f"{spec.id}/{record.attempt}", ended)
     new: Put = ("attempt", f"{spec.id}/{record.hedge}", replace(hedge, hedge=False))
-    change_task(work, constellation, spec.id, "hedge_took_over", now, old, new, note=ended.detail, by="engine")
+    change_task(work, constellation, spec.id, EventKind.HEDGE_TOOK_OVER, now, old, new, note=ended.detail, by="engine")
     return True
 
 
@@ -52,7 +53,7 @@ def close(work: Work, constellation: Constellation, task: str, record: TaskRecor
     if hedge is None:
         return
     ended = replace(hedge, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail="the first attempt was faster")
-    work.emit(constellation, "hedge_closed", task, [("attempt", f"{task}/{record.hedge}", ended)], by="engine")
+    work.emit(constellation, EventKind.HEDGE_CLOSED, task, [("attempt", f"{task}/{record.hedge}", ended)], by="engine")
     at = lease_ref(constellation, task, record.hedge, hedge)
     work.order(SendCancel(at=at, device=hedge.device, reason="the first attempt was faster"))
 
@@ -60,7 +61,7 @@ def close(work: Work, constellation: Constellation, task: str, record: TaskRecor
 def ended_early(work: Work, constellation: Constellation, task: str, record: TaskRecord, ended: Attempt) -> None:
     """A hedge ended without a result: the first attempt goes on alone."""
     put: Put = ("attempt", f"{task}/{record.hedge}", ended)
-    work.emit(constellation, "hedge_closed", task, [put], note=ended.detail, by="engine")
+    work.emit(constellation, EventKind.HEDGE_CLOSED, task, [put], note=ended.detail, by="engine")
 
 
 def stop(work: Work, constellation: Constellation, task: str, record: TaskRecord, reason: str) -> None:

@@ -12,6 +12,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.names import called
 from starloom.core.state.work import Put, Refusal, Work, attend, change_task, fault, moved
 from starloom_protocol.entities import Attempt, Choice, Question, TaskRecord, TaskSpec
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import (
     CODES,
     REPEATABLE,
@@ -59,7 +60,7 @@ def ask(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRe
     )
     waits = moved(work, record, TaskState.READY, reason=Reason.PERSON, code=ended.code, checked=False)
     puts: list[Put] = [("attempt", f"{spec.id}/{record.attempt}", ended), ("question", question.id, question)]
-    change_task(work, constellation, spec.id, "recovery_asked", waits, *puts, note=question.text, by="engine")
+    change_task(work, constellation, spec.id, EventKind.RECOVERY_ASKED, waits, *puts, note=question.text, by="engine")
     attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
 
 
@@ -90,4 +91,4 @@ def decide(work: Work, constellation: Constellation, question: Question, value: 
         work.rules_due.append((constellation.name, task, "failed"))
     else:
         raise Refusal(fault(Code.BAD_REQUEST, f"{value} is not one of the choices: retry, skip, fail", "value"))
-    change_task(work, constellation, task, "recovery_answered", now, answered, note=said)
+    change_task(work, constellation, task, EventKind.RECOVERY_ANSWERED, now, answered, note=said)

@@ -14,6 +14,7 @@ from starloom.core.state.inputs import FactsReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import pointer_of, unanswered
 from starloom.core.state.work import Work
+from starloom_protocol.events import EventKind
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.vocabulary import AttemptEnd
 
@@ -80,4 +81,4 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
         return
     told = replace(attempt, facts=dict(sorted(facts.items())))
     note = "" if frame.kept else "the device does not have the value any more"
-    work.emit(constellation, "facts_told", frame.at.task, [("attempt", key, told)], note=note)
+    work.emit(constellation, EventKind.FACTS_TOLD, frame.at.task, [("attempt", key, told)], note=note)

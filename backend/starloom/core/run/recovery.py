@@ -18,6 +18,7 @@ from starloom.core.state.queues.ready import ANY
 from starloom.core.state.queues.secret_needs import needs_of
 from starloom.core.state.work import Work, attend, change_task, moved
 from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import (
     CODES,
     REPEATABLE,
@@ -140,7 +141,9 @@ def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: 
         reason, attention = _WAITS_FOR_OWNER[code]
         key = f"{spec.id}/{record.attempt}"
         held = moved(work, record, TaskState.READY, reason=reason)
-        change_task(work, constellation, spec.id, "attempt_refused", held, ("attempt", key, ended), note=ended.detail)
+        change_task(
+            work, constellation, spec.id, EventKind.ATTEMPT_REFUSED, held, ("attempt", key, ended), note=ended.detail
+        )
         attend(work, constellation, attention, note=ended.detail)
         return
     if code is not None and CODES[code].code_class is CodeClass.PERMANENT:
@@ -205,7 +208,7 @@ def given_back(
         return
     ready = moved(work, record, TaskState.READY, started=max(record.started - 1, 0))
     key = f"{spec.id}/{record.attempt}"
-    change_task(work, constellation, spec.id, "task_moved", ready, ("attempt", key, back), note=back.detail)
+    change_task(work, constellation, spec.id, EventKind.TASK_MOVED, ready, ("attempt", key, back), note=back.detail)
 
 
 def _budget_is_spent(constellation: Constellation, ended: Attempt) -> bool:
@@ -237,7 +240,7 @@ def uncertain(
     open_still = replace(attempt, end=None, ended_ms=0, effect=EffectSeen.MAYBE)
     unknown = moved(work, record, TaskState.UNKNOWN, reason=Reason.MAY_HAVE_HAPPENED)
     key = f"{spec.id}/{record.attempt}"
-    change_task(work, constellation, spec.id, "task_unknown", unknown, ("attempt", key, open_still))
+    change_task(work, constellation, spec.id, EventKind.TASK_UNKNOWN, unknown, ("attempt", key, open_still))
     attend(work, constellation, Attention.TASK_UNKNOWN, note=f"{spec.id} may have happened; mark or retry it")
     if ended:
         work.rules_due.append((constellation.name, spec.id, ENDED_IN_DOUBT))
@@ -260,7 +263,7 @@ def _again(
     else:
         due = work.at_ms + backoff_ms(work, record.started + record.refusals)
         ready = moved(work, record, TaskState.READY, reason=Reason.BACKOFF, not_before_ms=due)
-    change_task(work, constellation, spec.id, "task_retried", ready, ("attempt", key, ended), note=ended.detail)
+    change_task(work, constellation, spec.id, EventKind.TASK_RETRIED, ready, ("attempt", key, ended), note=ended.detail)
     if not at_once:
         work.order(
             ArmTimer(
@@ -281,6 +284,6 @@ def _fail(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         return
     key = f"{spec.id}/{record.attempt}"
     failed = moved(work, record, TaskState.FAILED, code=ended.code, checked=False)
-    change_task(work, constellation, spec.id, "task_failed", failed, ("attempt", key, ended), note=ended.detail)
+    change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, ("attempt", key, ended), note=ended.detail)
     work.rules_due.append((constellation.name, spec.id, "attempt_ended"))
     work.rules_due.append((constellation.name, spec.id, "failed"))

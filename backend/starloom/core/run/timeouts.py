@@ -19,6 +19,7 @@ from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Work, attend, change_task, unattend
 from starloom_protocol.entities import Attempt, Device, TaskRecord, TaskSpec
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import REPEATABLE, Attention, ConstellationState, DeviceLink, Reason, TaskState
 
 CLOSE = "start_to_close"
@@ -149,7 +150,7 @@ def _tell_to_stop(
     """The device neither ended it nor said so: it is told to, and its receipt makes it a timeout."""
     overdue = replace(record, reason=Reason.OVERDUE, since_ms=work.at_ms)
     reason = f"it took longer than its {spec.timeouts.start_to_close_s} s"
-    change_task(work, constellation, spec.id, "task_overdue", overdue, by="engine", note=reason)
+    change_task(work, constellation, spec.id, EventKind.TASK_OVERDUE, overdue, by="engine", note=reason)
     at = lease_ref(constellation, spec.id, record.attempt, attempt)
     work.order(SendCancel(at=at, device=attempt.device, reason=reason))
 

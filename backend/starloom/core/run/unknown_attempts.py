@@ -17,6 +17,7 @@ from starloom.core.state.queues.ready import ANY
 from starloom.core.state.queues.secret_needs import needs_of
 from starloom.core.state.work import Work, attend, change_task, moved
 from starloom_protocol.entities import Attempt, Device, TaskRecord, TaskSpec
+from starloom_protocol.events import EventKind
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.vocabulary import (
     REPEATABLE,
@@ -56,7 +57,9 @@ def on_begun(work: Work, item: LedgerReported) -> None:
     elif record.state is TaskState.LEASED and attempt is not None and attempt.device == device.id:
         if record.attempt < at.attempt:
             never = replace(attempt, end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE)
-            work.emit(constellation, "attempt_ended", spec.id, [("attempt", f"{spec.id}/{record.attempt}", never)])
+            work.emit(
+                constellation, EventKind.ATTEMPT_ENDED, spec.id, [("attempt", f"{spec.id}/{record.attempt}", never)]
+            )
         record = replace(record, started=max(record.started - 1, 0))
         _take_up(work, constellation, spec, record, device, at)
     elif (
@@ -64,7 +67,9 @@ def on_begun(work: Work, item: LedgerReported) -> None:
     ):
         # Only another device would begin it again; this one refuses, and then the attempt is taken up.
         note = f"{device.name} remembers that it began {spec.id}; release it to run it, or mark it"
-        change_task(work, constellation, spec.id, "task_held", replace(record, held=True), note=note, by="engine")
+        change_task(
+            work, constellation, spec.id, EventKind.TASK_HELD, replace(record, held=True), note=note, by="engine"
+        )
 
 
 def _same(known: Attempt, device: Device, at: LeaseRef) -> bool:
@@ -91,7 +96,9 @@ def _tell(work: Work, constellation: Constellation, device: Device, at: LeaseRef
         "Work that may not be repeated is taken up as it is known there, or waits for you"
     )
     told = replace(device, remembers=words)
-    work.emit(work.shard.fleet, "history_older", device.id, [("device", device.id, told)], note=words, by="engine")
+    work.emit(
+        work.shard.fleet, EventKind.HISTORY_OLDER, device.id, [("device", device.id, told)], note=words, by="engine"
+    )
 
 
 def _take_up(
@@ -119,7 +126,9 @@ def _take_up(
         started=record.started + 1,
     )
     key = f"{spec.id}/{at.attempt}"
-    change_task(work, constellation, spec.id, "task_unknown", unknown, ("attempt", key, attempt), note=WHY, by="engine")
+    change_task(
+        work, constellation, spec.id, EventKind.TASK_UNKNOWN, unknown, ("attempt", key, attempt), note=WHY, by="engine"
+    )
     note = f"{spec.id} may have happened before this history was restored; mark or retry it"
     attend(work, constellation, Attention.TASK_UNKNOWN, note=note)
     work.order(dispatch_of(work, constellation, spec, unknown, attempt))

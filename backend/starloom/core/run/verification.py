@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import asked, fact
 from starloom.core.state.work import Work, change_task, moved, unattend
+from starloom_protocol.events import EventKind
 from starloom_protocol.values import MISSING, holds, parse
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
@@ -76,17 +77,17 @@ def told(work: Work, constellation: Constellation, look: str, *, tries_most: int
         value = seen.value if seen is not None and seen.value is not None else "null"
         done = moved(work, record, TaskState.SUCCEEDED, checked=True, code=None, cause=None, marked=value)
         note = f"{look} found that it had happened"
-        change_task(work, constellation, task, "task_verified", done, ("attempt", key, attempt), note=note)
+        change_task(work, constellation, task, EventKind.TASK_VERIFIED, done, ("attempt", key, attempt), note=note)
         work.rules_due.append((constellation.name, task, "succeeded"))
     else:
         unharmed = replace(attempt, effect=EffectSeen.NONE, code=Code.INTERRUPTED)
         note = f"{look} found that it had not happened"
         if record.started < tries_most:
             ready = moved(work, record, TaskState.READY)
-            change_task(work, constellation, task, "task_retried", ready, ("attempt", key, unharmed), note=note)
+            change_task(work, constellation, task, EventKind.TASK_RETRIED, ready, ("attempt", key, unharmed), note=note)
         else:
             failed = moved(work, record, TaskState.FAILED, code=Code.INTERRUPTED, checked=False)
-            change_task(work, constellation, task, "task_failed", failed, ("attempt", key, unharmed), note=note)
+            change_task(work, constellation, task, EventKind.TASK_FAILED, failed, ("attempt", key, unharmed), note=note)
             work.rules_due.append((constellation.name, task, "failed"))
         work.rules_due.append((constellation.name, task, "attempt_ended"))
     if not constellation.unknown:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from starloom.core.state.work import Refusal, Work, fault
 from starloom_protocol.entities import Idempotency
+from starloom_protocol.events import EventKind
 from starloom_protocol.vocabulary import Code
 
 Asked = tuple[str, str]
@@ -34,7 +35,7 @@ def note_made(work: Work, caller: str, scope: str, asked: Asked | None, made: st
     """Keep what a key has made."""
     if asked is not None:
         entry = Idempotency(at_ms=work.at_ms, body_hash=asked[1], made=made)
-        work.emit(work.shard.access, "key_used", made, [("idem", _name(caller, scope, asked), entry)])
+        work.emit(work.shard.access, EventKind.KEY_USED, made, [("idem", _name(caller, scope, asked), entry)])
 
 
 def _name(caller: str, scope: str, asked: Asked) -> str:

@@ -16,6 +16,7 @@ from starloom.core.state.effects import DURABLE, Answer, AnyEffect
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Constellation, Shard, Stream
 from starloom_protocol.entities import Fault, Record, TaskRecord, encode_entity
+from starloom_protocol.events import EventKind
 from starloom_protocol.feed import Event, encode_event
 from starloom_protocol.vocabulary import CODES, Attention, Code, TaskState
 
@@ -41,7 +42,7 @@ class Drafted(msgspec.Struct, frozen=True, gc=False):
 
     stream: str
     seq: int
-    kind: str
+    kind: EventKind
     about: str
     by: str
     note: str
@@ -114,7 +115,7 @@ class Work:
         self.by = item.by
 
     def emit(
-        self, stream: Stream, kind: str, about: str, puts: list[Put], *, note: str = "", by: str | None = None
+        self, stream: Stream, kind: EventKind, about: str, puts: list[Put], *, note: str = "", by: str | None = None
     ) -> None:
         """Decide one event: number it, apply its puts, keep it for the commit."""
         put_all(self.shard, stream, puts)
@@ -164,7 +165,7 @@ def change_task(
     work: Work,
     constellation: Constellation,
     task: str,
-    kind: str,
+    kind: EventKind,
     record: TaskRecord,
     *also: Put,
     note: str = "",
@@ -191,7 +192,7 @@ def attend(work: Work, constellation: Constellation, reason: Attention, *, note:
     head = constellation.head
     if reason not in head.attention:
         changed = replace(head, attention=sorted([*head.attention, reason]))
-        work.emit(constellation, "attention_raised", reason, [("head", "", changed)], note=note, by="engine")
+        work.emit(constellation, EventKind.ATTENTION_RAISED, reason, [("head", "", changed)], note=note, by="engine")
 
 
 def close_question(work: Work, constellation: Constellation, task: str) -> bool:
@@ -200,7 +201,7 @@ def close_question(work: Work, constellation: Constellation, task: str) -> bool:
         asked = constellation.questions[key]
         if asked.task == task:
             closed = replace(asked, answer="", answered_by=work.by, answered_ms=work.at_ms)
-            work.emit(constellation, "question_closed", key, [("question", key, closed)])
+            work.emit(constellation, EventKind.QUESTION_CLOSED, key, [("question", key, closed)])
             if not constellation.open_questions:
                 unattend(work, constellation, Attention.QUESTION_OPEN)
             return True
@@ -211,7 +212,7 @@ def close_questions(work: Work, constellation: Constellation) -> None:
     """Close every open question of a constellation that waits for no answer any more."""
     for key in list(constellation.open_questions):
         closed = replace(constellation.questions[key], answer="", answered_by=work.by, answered_ms=work.at_ms)
-        work.emit(constellation, "question_closed", key, [("question", key, closed)])
+        work.emit(constellation, EventKind.QUESTION_CLOSED, key, [("question", key, closed)])
 
 
 def unattend(work: Work, constellation: Constellation, reason: Attention) -> None:
@@ -219,4 +220,4 @@ def unattend(work: Work, constellation: Constellation, reason: Attention) -> Non
     head = constellation.head
     if reason in head.attention:
         changed = replace(head, attention=[item for item in head.attention if item != reason])
-        work.emit(constellation, "attention_cleared", reason, [("head", "", changed)], by="engine")
+        work.emit(constellation, EventKind.ATTENTION_CLEARED, reason, [("head", "", changed)], by="engine")
