@@ -48,7 +48,6 @@ NOT_MADE = {
     "CodeClass.DEVICE": "said in the table of codes as text",
     "CodeClass.PERMANENT": "said in the table of codes as text",
     "CodeClass.TRANSIENT": "said in the table of codes as text",
-    "EventKind.GROUP_CANCELLED": "named by the state in which the group ends",
     "EventKind.GROUP_FAILED": "named by the state in which the group ends",
     "EventKind.GROUP_SKIPPED": "named by the state in which the group ends",
     "EventKind.GROUP_SUCCEEDED": "named by the state in which the group ends",

