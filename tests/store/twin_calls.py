@@ -132,9 +132,8 @@ def _arguments(kind: str, chance: random.Random) -> dict[str, Any]:
                 ("about", ["a", "d1"]),
                 ("by", ["engine", "person:ann"]),
                 ("text", ["c1", "ready", "%"]),
-                ("starts", [["task_"], ["task_changed", "device_"], ["task%"]]),
+                ("kinds", [["task_changed"], ["task_changed", "device_joined"], ["nothing"]]),
                 ("without", [["task_changed"], ["nothing"]]),
-                ("without_starts", [["task_"], ["device"]]),
             ):
                 if chance.random() < 0.25:
                     wanted[name] = chance.choice(values)
