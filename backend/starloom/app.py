@@ -1,6 +1,6 @@
-"""The hub as a process: makes every part, hands each to those that need it, opens sockets last, drains at the end.
+"""The hub as a process: makes every part, passes it to its users, opens sockets last, drains at the end.
 
-Wiring only: this is the one place that knows all rooms. `python -m starloom.app` runs it until SIGTERM or Ctrl-C.
+Wiring only: the one module that knows all rooms. `python -m starloom.app` runs the hub until SIGTERM or Ctrl-C.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _log = logging.getLogger("starloom.app")
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A hub that is able to do work, before its sockets are open."""
+    """A hub that can do work, before its sockets are open."""
 
     edge: Edge
     succession: Succession
@@ -105,10 +105,10 @@ class Running:
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Running]:
-    """Open store and engine, fill the read models, build the application; close all of it in the other order.
+    """Open store and engine, fill the read models, build the application; close all in the reverse order.
 
     Raises:
-        Unavailable: if Redis or the history cannot be opened.
+        Unavailable: Redis or the history cannot be opened.
     """
     async with AsyncExitStack() as stack:
         home = settings.home
@@ -275,7 +275,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         token = await _local_token(settings, access, seat, clock)
         gc.collect()
         gc.freeze()
-        # Records are frozen and point one way: what is dropped is freed at once, and a sweep finds next to nothing.
+        # Records are frozen and have no cycles: a dropped one is freed at once, and a collection finds almost nothing.
         gc.set_threshold(*GC_THRESHOLDS)
         gathering = asyncio.create_task(keep_gathered(), name="heap")
         stack.push_async_callback(_end, gathering)
@@ -283,7 +283,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
 
 
 def _end_tunnels(home: Path, fleet: FleetView, device: Device) -> None:
-    """Have tunnels that were kept for a device that is gone kept no longer; they go by the name that it joined with."""
+    """Stop keeping the tunnels of a removed device; they are found by the name under which it joined."""
     from starloom.cli import tunnels  # here, for a start does not need it
 
     for enrollment in list(fleet.enrollments.values()):
@@ -301,9 +301,9 @@ async def _embedded(home: Path, stack: AsyncExitStack) -> str:
 
 
 async def _local_token(settings: Settings, access: AccessView, inbox: Inbox, clock: HubClock) -> str:
-    """Return this machine's own token, after the engine knows whether its history was restored.
+    """Return this machine's own token, once the engine knows whether its history was restored.
 
-    A hub that follows asks the owner for it, through a change of owners.
+    A hub that follows asks the owner for it, also across a change of owners.
 
     Raises:
         Overloaded, Unavailable: no owner has answered for a minute.
@@ -325,7 +325,7 @@ def _held(succession: Succession) -> Collection[str]:
 
 
 def _is_idle(succession: Succession) -> bool:
-    """Say whether nothing is under way; a standby cannot know, and may be the next to count what is."""
+    """Tell whether nothing is under way. False on a standby: it cannot know, and may own the shard next."""
     return succession.engine is not None and not succession.engine.shard.live
 
 
@@ -345,7 +345,7 @@ def _history_limits(settings: Settings) -> HistoryLimits:
 
 
 async def _forget_pruned(store: RedisStore, headlines: Headlines, clock: HubClock) -> None:
-    """Follow what the owner of the shard prunes: this hub may be another, and still hold a headline of it."""
+    """Drop the headlines of constellations that the shard's owner has pruned; the owner may be another hub."""
     last: int | None = None
     while True:
         try:
@@ -360,9 +360,9 @@ async def _forget_pruned(store: RedisStore, headlines: Headlines, clock: HubCloc
 
 
 async def _collect(collector: Collector, clock: HubClock, succession: Succession) -> None:
-    """Let go of what nothing names, for ever; what could not be read is tried again the next time.
+    """Collect unnamed artifacts until cancelled; a failed collection is tried again the next time.
 
-    Only the owner does: it alone knows all that is held.
+    Only the shard's owner collects: it alone knows all constellations that are held.
     """
     while True:
         await clock.wait(round(collector.every_s * 1000))
@@ -417,7 +417,7 @@ def _gauges(succession: Succession, store: RedisStore, clock: HubClock, network:
 
 
 def _files(settings: Settings) -> Files:
-    """Return what is served from disk: packaged in the wheel, or beside it in a checkout."""
+    """Return the files served from disk: packaged in the wheel, or beside the package in a checkout."""
     script = next(
         (path for path in (PACKAGE / "_agent" / "join.py", CHECKOUT / "device_agents" / "join.py") if path.is_file()),
         None,
@@ -447,7 +447,7 @@ class _Server(Listener):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take signals through the loop and keep them taken: store and engine are closed after the sockets."""
+        """Handle signals in the loop, also after serving: store and engine are closed after the sockets."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.handle_exit, number, None)
@@ -463,7 +463,7 @@ class _Server(Listener):
 
 
 async def say_goodbye(running: Running) -> None:
-    """Let no agent in any more, ask those that are here to come back soon, and let the pages know."""
+    """Admit no more agents, ask the connected ones to come back soon, and notify the pages."""
     hub = running.hub
     running.edge.aip.draining = True
     if running.edge.relay is not None:
@@ -482,7 +482,7 @@ async def say_goodbye(running: Running) -> None:
 
 
 async def serve(settings: Settings) -> None:
-    """Run the hub until it is told to stop."""
+    """Run the hub until SIGTERM or Ctrl-C."""
     async with opened(settings) as running:
         config = server_config(
             running.edge.app,
@@ -506,7 +506,7 @@ async def serve(settings: Settings) -> None:
 
 
 def main() -> int:
-    """Run the hub with settings from variables and `starloom.toml`; the exit code says whether it could."""
+    """Run the hub with settings from variables and `starloom.toml`; return the exit code."""
     try:
         settings = load().settings
     except SettingsInvalid as invalid:

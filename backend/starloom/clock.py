@@ -1,7 +1,7 @@
-"""Hub time: the date at which this process began, and from then on what has truly passed.
+"""Hub time: the date at the start of this process plus the time elapsed since.
 
-Leases, fences and deadlines are durations. A date that somebody sets while the hub runs must neither end them all at
-once nor keep them for a day, so hub time does not jump with it. It goes on through the sleep of the machine.
+Leases, fences and deadlines are durations. A change of the machine's date while the hub runs must neither end them all
+at once nor extend them by a day, so hub time does not jump with it. It continues while the machine sleeps.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import Final
 
 STEP_MS: Final = 1_000
-"""What dates and hub time may be apart; less is nobody's concern."""
+"""The tolerated difference between the machine's date and hub time."""
 LOOK_MS: Final = 2_000
 log = logging.getLogger(__name__)
 
 
 def passed_ns() -> int:
-    """Return nanoseconds on a clock that nobody sets and that runs while the machine sleeps."""
+    """Return nanoseconds on a clock that cannot be set and that runs while the machine sleeps."""
     return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -38,26 +38,26 @@ class HubClock:
 
     @staticmethod
     def wall_ms() -> int:
-        """Return what this machine says the date is: for what is compared with another machine's."""
+        """Return the machine's date, for comparison with another machine's."""
         return time.time_ns() // 1_000_000
 
     def step_ms(self) -> int:
-        """Return by how much the machine's date was set forward (or back) since, 0 if by next to nothing."""
+        """Return by how much the machine's date was set forward (negative: back), 0 up to `STEP_MS`."""
         step = self.wall_ms() - self.now_ms()
         return step if abs(step) > STEP_MS else 0
 
     def follow(self) -> None:
-        """Take the machine's date over, where nothing under way is counted by this clock."""
+        """Adopt the machine's date; only while nothing under way is measured by this clock."""
         self._offset_ns = time.time_ns() - self._passed()
 
 
 async def follow_dates(
     clock: HubClock, idle: Callable[[], bool], followed: Callable[[], None], *, look_ms: int = LOOK_MS
 ) -> None:
-    """Take a date over that was set forward once nothing is under way, for ever: schedules go by the date.
+    """Adopt a date that was set forward once nothing is under way, since schedules go by the date; run until cancelled.
 
-    `followed` is called each time, for who waits for a moment has reckoned from another now. A date that was set back
-    is never taken over by a hub that runs: what it has decided would lie in the future.
+    `followed` is called each time, because pending waits were computed from the earlier time. A date that was set back
+    is never adopted by a running hub: its decisions would lie in the future.
     """
     told = 0
     while True:

@@ -1,4 +1,4 @@
-"""How many files a hub may open, and how many requests and sockets fit into that. Opens none itself."""
+"""The limit of a hub's open files, and the numbers of requests and sockets that fit into it. Opens no file."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Final
 
 DESCRIPTORS_MOST: Final = 65_536
 DESCRIPTORS_KEPT: Final = 512
-"""Kept back for what the hub opens itself: history, Redis, logs, artifacts, and the owner's own connections."""
+"""Reserved for the hub's own files: history, Redis, logs, artifacts, and the owner's own connections."""
 REQUEST_DESCRIPTORS: Final = 2
 """A request may hold a file beside its connection; the socket of a device or a page is one file."""
 _log = logging.getLogger(__name__)
 
 
 def requests_most(descriptors: int) -> int:
-    """Return how many requests at once fit into so many open files; of sockets twice as many do."""
+    """Return how many concurrent requests fit into so many open files; twice as many sockets fit."""
     return max(16, (descriptors - min(DESCRIPTORS_KEPT, descriptors // 2)) // REQUEST_DESCRIPTORS)
 
 
 def descriptors_allowed() -> int:
-    """Return how many files the system lets this process open once it has raised its own limit."""
+    """Return how many files the system lets this process open after it has raised its own limit."""
     try:
         import resource
     except ImportError:  # a system without such limits
@@ -29,7 +29,7 @@ def descriptors_allowed() -> int:
 
 
 def raise_descriptors() -> int:
-    """Raise this process's limit of open files as far as it may; return it."""
+    """Raise this process's limit of open files as far as allowed; return it."""
     try:
         import resource
     except ImportError:

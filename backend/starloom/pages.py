@@ -1,7 +1,7 @@
-"""Lays this process's heap into pages of two megabytes where Linux lets a process ask for it, and only its heap.
+"""Moves this process's heap, and only the heap, into pages of two megabytes where Linux allows a process to ask for it.
 
 The loop of a hub walks over some hundred megabytes of small objects: with pages of 4 KiB it waits for the address of
-each, in a virtual machine twice (decision 0044). Nothing depends on it: what cannot be done is left as it is.
+each, in a virtual machine twice (decision 0044). An optimisation only: a failure is ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HUGE_BYTES: Final = 2 * 1024 * 1024
 EVERY_S: Final = 10.0
 GROWN_BYTES: Final = 16 * 1024 * 1024
 _MADV_COLLAPSE: Final = 25
-"""`madvise(2)`, Linux 6.1: copy what lies in small pages into a large one now, whatever `khugepaged` would do later."""
+"""`madvise(2)`, Linux 6.1: copy small pages into a large one at once, without waiting for `khugepaged`."""
 _PAGE_BYTES: Final = 4096
 _SELF: Final = Path("/proc/self")
 _SETTINGS: Final = Path("/sys/kernel/mm/transparent_hugepage")
@@ -31,7 +31,7 @@ if _libc is not None:
 
 
 def allowed() -> bool:
-    """Whether large pages may be asked for here; whoever runs the machine may have said `never`."""
+    """Tell whether large pages may be used; an administrator may have set `never`."""
     if _libc is None or os.sysconf("SC_PAGE_SIZE") != _PAGE_BYTES:
         return False
     try:
@@ -42,9 +42,9 @@ def allowed() -> bool:
 
 
 def gather(laid: set[int]) -> None:
-    """Lay the heap into large pages; `laid` are the addresses of those that are large already, and is kept so.
+    """Move the heap into large pages; `laid` holds the addresses of those that are large already, and is updated.
 
-    Other threads run on meanwhile; a page takes about a millisecond. A place that is used to less than a half is left
+    Other threads keep running; a page takes about a millisecond. A region of which less than half is used is left
     alone, so that memory hardly grows.
     """
     if _libc is None:
@@ -61,7 +61,7 @@ def gather(laid: set[int]) -> None:
 
 
 async def keep_gathered() -> None:
-    """Do so now and whenever the process has grown, for ever."""
+    """Move the heap into large pages now and whenever the process has grown, while that is allowed."""
     laid: set[int] = set()
     before = -GROWN_BYTES
     while allowed():
@@ -73,9 +73,9 @@ async def keep_gathered() -> None:
 
 
 def _places() -> Iterator[int]:
-    """Yield the address of each place in the heap that one large page could take."""
+    """Yield the address of each region of the heap that one large page could cover."""
     for line in (_SELF / "maps").read_text().splitlines():
-        # ADDRESS-END MODE OFFSET DEVICE INODE [NAME]; what has no name was asked of the kernel by an allocator.
+        # ADDRESS-END MODE OFFSET DEVICE INODE [NAME]; a region without a name was mapped by an allocator.
         span, mode, _, _, inode, *name = line.split(maxsplit=5)
         if mode != "rw-p" or inode != "0" or name not in ([], ["[heap]"]):
             continue

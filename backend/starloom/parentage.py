@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 _PR_SET_PDEATHSIG: Final = 1
-"""`prctl(2)`: the signal that this process gets when its parent's thread ends."""
+"""`prctl(2)`: sets the signal that this process gets when its parent's thread ends."""
 
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
@@ -18,7 +18,7 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 def ends_with_parent() -> Callable[[], None] | None:
     """Return a `preexec_fn` for a child of this process, or None where the system has no death signal.
 
-    What it returns runs between fork and exec, so it touches nothing that a lock of the parent could guard.
+    The function runs between fork and exec, so it uses nothing that a lock of the parent could guard.
     """
     libc = _libc
     if libc is None:

@@ -1,7 +1,7 @@
-"""How this installation's own program is typed, and the agent's on a device: lines that work when they are pasted.
+"""The command lines of this installation's program, and of the agent on a device, that work when they are pasted.
 
-Sentences name commands as documents do, `starloom submit ...`. Where a line is shown, the name gives way to a path.
-Looks at this installation's own files only.
+Texts name commands as documents do, `starloom submit ...`. A line that is shown has a path in place of the name.
+Reads this installation's own files only.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ NAME = "starloom"
 AGENT = "starloom-agent"
 
 _COMMAND = re.compile(rf"(?<![\w./~-]){NAME}(?= (?:[a-z]|--[a-z]))")
-"""Prose says Starloom; `starloom` before a word or an option is a command. Not `starloom-agent`, a path or a file."""
+"""A command: `starloom` before a word or an option. `Starloom`, `starloom-agent`, paths and files do not match."""
 _AGENT_COMMAND = re.compile(rf"(?<![\w./~-]){AGENT} ([a-z][a-z-]*)")
 _PLACE = re.compile(r"(?:/[\w. @+-]+)+|[A-Za-z]:(?:\\[\w.@+-]+)+", re.ASCII)
 _PLACE_CHARS_MAX = 400
 
 
 def script() -> Path:
-    """Return where the program of this environment lies if it is installed as a script."""
+    """Return the path that this environment's program has if it is installed as a script."""
     return Path(sys.executable).parent / NAME
 
 
@@ -40,14 +40,14 @@ def of_hub(home: Path, usual: Path) -> str:
 
 
 def written(text: str, program: Callable[[], str]) -> str:
-    """Return a text whose every command of this program is written with `program`, which is asked if one is there."""
+    """Return a text with `program()` in place of this program's name in commands; not called if there are none."""
     return _COMMAND.sub(lambda _: program(), text)
 
 
 def on_device(text: str, facts: Mapping[str, str]) -> str:
-    """Return a text whose every command of the agent is written as its device says that the agent lies there.
+    """Return a text with the path of the agent on its device in place of its name in commands.
 
-    A device may say anything: only a path that ends with the agent's own name is taken, and it is quoted.
+    A device may report anything: only a path that ends with the agent's own name is used, and it is quoted.
     """
     place, home = _place(facts.get("program", "")), _place(facts.get("home", ""))
     if re.fullmatch(rf".*[/\\]{AGENT}(?:\.exe)?", place) is None:

@@ -1,7 +1,7 @@
-"""Every setting of the hub: typed, its unit in its name, each known with its source.
+"""The settings of the hub: typed, with the unit in the name, and each with its source.
 
 A value comes from a flag, then a `STARLOOM_*` variable, then a line in `starloom.toml`, then its default. An unknown
-variable or line is an error. Reads settings only; it opens nothing and makes no folder.
+variable or line is an error. Reads settings only; opens nothing and makes no folder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 PREFIX = "STARLOOM_"
 FILE_NAME = "starloom.toml"
 OTHER_VARIABLES = frozenset({"AGENT_HOME", "CONFIG", "FENCE", "TOKEN", "URL"})
-"""Variables of clients and tools that share the prefix and are no settings of the hub."""
+"""Variables of clients and tools that share the prefix and are not settings of the hub."""
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -35,12 +35,12 @@ class SettingsInvalid(Exception):
 
 
 def default_home() -> Path:
-    """Return where the hub keeps its data if nobody says otherwise."""
+    """Return the default folder of the hub's data."""
     return Path.home() / ".local" / "share" / "starloom"
 
 
 class Settings(BaseSettings):
-    """All settings. Durations are what a person sets; `scaled` values are what the hub uses."""
+    """All settings. Durations are as a person sets them; the hub uses the `scaled` values."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
 
@@ -133,7 +133,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """All sources are merged by `load`, which must know where each value came from."""
+        """Disable pydantic's sources: `load` merges all sources, since it must know where each value came from."""
         return (init_settings,)
 
     @field_validator("trusted_proxies", mode="before")
@@ -208,22 +208,22 @@ class Settings(BaseSettings):
 
     @property
     def shared_home(self) -> Path:
-        """Return the folder of what all hubs of one shard must have."""
+        """Return the folder that all hubs of one shard share."""
         return self.shared or self.home
 
     @property
     def model_folder(self) -> Path:
-        """Return the folder of the model that the page sets; read by hubs and workers alike."""
+        """Return the folder of the model set on the page; hubs and workers read it."""
         return self.shared_home / "model"
 
     @property
     def outside_url(self) -> str:
-        """Return the address to put in links and join lines."""
+        """Return the address that links and join lines contain."""
         return self.public_url or self.url
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host is this machine only."""
+    """Tell whether a host name means this machine only."""
     if host == "localhost":
         return True
     try:

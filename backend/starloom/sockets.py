@@ -1,6 +1,6 @@
-"""Where the Unix sockets of an installation lie: in its own folder, or in a short private one where that is too long.
+"""The paths of an installation's Unix sockets: in its own folder, or in a short private one if that path is too long.
 
-Opens none. A folder that belongs to somebody else is refused.
+Opens no socket. A folder that belongs to another user is refused.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class NoPlace(OSError):
 
 
 def socket_path(folder: Path, name: str) -> Path:
-    """Return the place of a socket of this folder; always the same one.
+    """Return the path of a socket of this folder; always the same one.
 
     Raises:
-        NoPlace: if every path is too long.
+        NoPlace: every path is too long.
     """
     beside = folder / name
     if len(os.fsencode(beside)) <= SOCKET_PATH_BYTES_MAX:
@@ -40,10 +40,10 @@ def socket_path(folder: Path, name: str) -> Path:
 
 
 def make_private(folder: Path) -> None:
-    """Make a directory that is ours alone.
+    """Make a directory that only this user can use.
 
     Raises:
-        NoPlace: somebody else has put one there.
+        NoPlace: the directory belongs to another user.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = folder.lstat()

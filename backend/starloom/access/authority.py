@@ -1,7 +1,7 @@
 """The hub's own certificate authority for the local network: makes it, keeps it 0600, issues the listener's leaf.
 
-The authority may only speak for addresses of private networks. The leaf is short-lived and renewed with the same key,
-so what agents pin and what people compare in words stays. Opens no socket.
+The authority may only certify addresses of private networks. The leaf is short-lived and is renewed with the same key,
+so the pin of the agents and the six words that people compare stay the same. Opens no socket.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEAF_DAYS = 30
 RENEW_DAYS = 10
 AUTHORITY_DAYS = 3650
 _SKEW = datetime.timedelta(days=1)
-"""Certificates are good from a day ago, so that a device whose clock runs behind takes them."""
+"""Certificates are valid from a day ago, so that a device whose clock runs behind accepts them."""
 
 PRIVATE_NETWORKS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10", "127.0.0.0/8")
 PRIVATE_NETWORKS_6 = ("fc00::/7", "fe80::/10", "::1/128")
@@ -58,13 +58,13 @@ class Leaf:
 
 
 def is_private(address: Address) -> bool:
-    """Say whether the authority may speak for an address."""
+    """Tell whether the authority may certify an address."""
     networks = PRIVATE_NETWORKS if address.version == 4 else PRIVATE_NETWORKS_6
     return any(address in ipaddress.ip_network(network) for network in networks)
 
 
 def words_of(spki: bytes) -> str:
-    """Return six words (48 bits) of a public key (DER); other keys have other words."""
+    """Return six words (48 bits) that identify a public key (DER)."""
     digest = hashlib.sha256(b"starloom/certificate\n" + spki).digest()
     return " ".join(WORDS[byte] for byte in digest[:6])
 
@@ -82,11 +82,11 @@ class Authority:
         return self._folder / "authority.pem"
 
     def leaf(self, address: str) -> Leaf:
-        """Return a leaf for an address, renewing it when it is near its end or made for another address.
+        """Return a leaf for an address; renew it when it is near its end or was made for another address.
 
         Raises:
             NotPrivate: the address is a public one.
-            ValueError: a key file is there and is none; it is never overwritten.
+            ValueError: a key file exists and holds no key; it is never overwritten.
             OSError: the folder cannot be written.
         """
         wanted = ipaddress.ip_address(address)
@@ -189,7 +189,7 @@ def _pem(certificate: x509.Certificate) -> bytes:
 
 
 def _read(path: Path) -> x509.Certificate | None:
-    """Return the first certificate of a file; what cannot be read is made anew from its key."""
+    """Return the first certificate of a file; None if it cannot be read, and the caller issues another from its key."""
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -197,7 +197,7 @@ def _read(path: Path) -> x509.Certificate | None:
 
 
 def _key(path: Path) -> Key:
-    """Read a private key or make it."""
+    """Read a private key, or make it if the file does not exist."""
     if path.exists():
         try:
             found = load_pem_private_key(path.read_bytes(), None)
@@ -212,7 +212,7 @@ def _key(path: Path) -> Key:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Replace a file whole, readable by its owner only."""
+    """Replace a file atomically, readable by its owner only."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -1,4 +1,4 @@
-"""Who is asking: the principal behind a token or a session, with its role and scopes. Pure records.
+"""Callers: the principal behind a token or a session, with its role and scopes. Pure records.
 
 Identity comes from the connection's secret, never from a field of a message.
 """
@@ -14,7 +14,7 @@ from starloom_protocol.vocabulary import PrincipalKind, Role
 
 
 class Scope(StrEnum):
-    """What a token may be narrowed to; no scopes at all means everything that its role allows."""
+    """A part of a role's rights to which a token is limited. A token without scopes has all that its role allows."""
 
     READ = "read"
     RUN = "run"
@@ -26,7 +26,7 @@ class Scope(StrEnum):
 
 
 class Means(StrEnum):
-    """By what a caller was recognised."""
+    """The kind of secret by which a caller was recognised."""
 
     BEARER = "bearer"
     SESSION = "session"
@@ -34,7 +34,7 @@ class Means(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One authenticated caller. `by` is how its deeds are named in the log."""
+    """One authenticated caller. `by` names it as the author of events."""
 
     principal: str
     name: str
@@ -52,7 +52,7 @@ class Caller:
 
     @property
     def approves(self) -> bool:
-        """Whether this caller may answer approvals, and so set aside or widen what one would be asked about.
+        """Whether this caller may answer approvals, and so waive or widen what would need one.
 
         An assistant never may, whatever its token: a model chooses its words.
         """
@@ -70,7 +70,7 @@ RANK: dict[Role, int] = {Role.VIEWER: 0, Role.APPROVER: 1, Role.OPERATOR: 2, Rol
 
 
 def may_issue(issuer: Caller, role: Role, scopes: frozenset[str]) -> str | None:
-    """Return why this caller may not give out such a token, or None: never more than the issuer has."""
+    """Return why this caller may not issue such a token, or None. A token never has more rights than its issuer."""
     if RANK[role] > RANK[issuer.role]:
         return f"a token of role {role} is more than your role {issuer.role} allows"
     if issuer.scopes and not scopes:
@@ -85,7 +85,7 @@ def may_issue(issuer: Caller, role: Role, scopes: frozenset[str]) -> str | None:
 
 
 def may_end(caller: Caller, token: Token, ancestors: frozenset[str]) -> bool:
-    """Say whether a caller may see and revoke a token: its own, those that come from it, and any for a full owner."""
+    """Tell whether a caller may see and revoke a token: its own, its descendants, or any if it is a full owner."""
     if caller.role is Role.OWNER and not caller.scopes:
         return True
     return token.id == caller.token or caller.token in ancestors

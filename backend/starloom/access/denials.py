@@ -1,6 +1,6 @@
-"""Passes refusals on to the log: each at once when it is new, then at most once a minute with how often it happened.
+"""Rate limits of refusals in the log: a new one is logged at once, a repeated one once a minute with its count.
 
-Whoever knocks a million times must not fill the log. Holds no secret; what is not passed on is counted.
+A caller that is refused a million times must not fill the log. Holds no secret; left-out refusals are counted.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Final
 AGAIN_AFTER_S: Final = 60.0
 A_MINUTE_MOST: Final = 120
 A_CALLER_MOST: Final = 30
-"""Of one caller at one address, so that its noise leaves room for what others are refused."""
+"""Per caller and address each minute, so that one noisy caller leaves room for the refusals of others."""
 KEPT_MOST: Final = 1_000
 TEXT_MOST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """One refusal: at which door, from where, to whom if that is known (`person:NAME`, `device:ID`)."""
+    """One refusal: its door, its address and, if known, the refused caller (`person:NAME`, `device:ID`)."""
 
     door: str
     address: str
@@ -31,7 +31,7 @@ class Denied:
 
 
 class Denials:
-    """`told` is called with what is to be noted."""
+    """Deduplicates and limits refusals; `told` is called with each one that is to be logged."""
 
     def __init__(self, told: Callable[[Denied], None], monotonic_s: Callable[[], float]) -> None:
         self._told = told
@@ -42,7 +42,7 @@ class Denials:
         self.left_out = 0
 
     def note(self, denied: Denied) -> None:
-        """Pass a refusal on, or count it."""
+        """Log a refusal, or only count it."""
         now = self._monotonic_s()
         reason = denied.reason[:TEXT_MOST]
         key = (denied.door, denied.address, denied.code, denied.who, reason)

@@ -1,4 +1,4 @@
-"""The guard table: every route and every frame, with who may use it. Nothing is allowed that has no row.
+"""The guard table: every route and every frame with its permitted callers. A route or frame without a row is refused.
 
 Keys are (method, path template) as the application registers them, `WS` for sockets. The edge enforces the rows; a
 test generated from the application's routes and from the frame classes fails when a row is missing or left over.
@@ -15,7 +15,7 @@ from starloom_protocol.vocabulary import PrincipalKind, Role
 
 
 class Door(StrEnum):
-    """How a route knows who asks."""
+    """The way in which a route authenticates its caller."""
 
     ANYONE = "anyone"
     CALLER = "caller"
@@ -26,7 +26,7 @@ class Door(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`roles` and `scope` belong to callers; `body_max` bounds the request's body in bytes."""
+    """One row of the table. `roles` and `scope` belong to callers; `body_max` bounds the request's body in bytes."""
 
     door: Door
     roles: frozenset[Role] = frozenset()
@@ -34,7 +34,7 @@ class Row:
     body_max: int = 1024 * 1024
 
     def refusal(self, caller: Caller) -> str | None:
-        """Return why this caller may not, or None."""
+        """Return why this caller is refused, or None."""
         if caller.role not in self.roles:
             names = " or ".join(role for role in Role if role in self.roles)
             return f"your role is {caller.role}; this needs {names}"
@@ -70,7 +70,7 @@ _FLEET = Row(Door.CALLER, _OPERATOR, Scope.FLEET, SMALL)
 _APPROVE = Row(Door.CALLER, _APPROVER, Scope.APPROVE, SMALL)
 _ACCESS = Row(Door.CALLER, _OWNER, Scope.ACCESS, SMALL)
 _TOKENS = Row(Door.CALLER, _OPERATOR, Scope.ACCESS, SMALL)
-# A plan of 1 MiB travels as a JSON string, which escapes; so the body may be twice as long.
+# A plan of 1 MiB travels as an escaped JSON string, so the body may be twice as long.
 _PLAN_BYTES = 2 * 1024 * 1024 + SMALL
 
 _RECIPE_BYTES = 4 * SMALL
@@ -220,7 +220,7 @@ ROUTES: dict[tuple[str, str], Row] = {
 
 
 class Act(StrEnum):
-    """What the hub does with an agent's frame."""
+    """The hub's way of handling a frame of an agent."""
 
     SESSION = "session"
     INPUT = "input"

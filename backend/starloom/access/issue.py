@@ -1,6 +1,6 @@
 """Makes the records of access: owner, tokens, sessions, sign-in links. Pure but for the random secrets.
 
-What it returns is posted through the inbox by the edge; the secret's text leaves the hub once and is not kept.
+The edge posts the records through the inbox; the secret's text leaves the hub once and is not kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from starloom_protocol.vocabulary import PrincipalKind, Role
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A token's record and the text that its holder gets to see once; `csrf` belongs to sessions."""
+    """A token's record and its text, which is shown to the holder once; `csrf` belongs to sessions."""
 
     token: Token
     text: str
@@ -36,7 +36,7 @@ def owner(name: str, now_ms: int) -> Principal:
 
 
 def somebody(name: str, kind: PrincipalKind, role: Role, now_ms: int) -> Principal:
-    """Return a person, a program or an assistant who may have tokens up to a role."""
+    """Return a person, a program or an assistant that may have tokens up to a role."""
     return Principal(created_ms=now_ms, id=secrets.new_id(), kind=kind, name=name, role=role)
 
 
@@ -50,7 +50,7 @@ def bearer(
     scopes: list[str],
     parent: Token | None = None,
 ) -> Issued:
-    """Return a bearer token; `ttl_s` 0 means that it ends with its parent, and without one never."""
+    """Return a bearer token; with `ttl_s` 0 it ends with its parent, or never if it has none."""
     made = secrets.make(secrets.TOKEN_PREFIX)
     token = Token(
         created_ms=now_ms,
@@ -68,7 +68,7 @@ def bearer(
 
 
 def _end(now_ms: int, ttl_s: int, parent: Token | None) -> int:
-    """Return when a token ends, 0 for never: not after its parent."""
+    """Return when a token ends: never later than its parent; 0 means never."""
     own = now_ms + ttl_s * 1000 if ttl_s else 0
     most = parent.expires_ms if parent else 0
     return min(own, most) if own and most else own or most
@@ -97,7 +97,7 @@ def session(
 
 
 def link(principal: str, now_ms: int, *, ttl_s: int, parent: str = "") -> Link:
-    """Return a one-time sign-in link; its secret stands in the fragment, so no server ever logs it."""
+    """Return a one-time sign-in link; its secret is in the URL's fragment, so no server ever logs it."""
     made = secrets.make("sli")
     record = SignIn(
         created_ms=now_ms,

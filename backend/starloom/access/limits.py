@@ -1,6 +1,6 @@
-"""Rate limits of failures at the doors that anyone can knock on: tokens, sign-in, joining, handshakes.
+"""Rate limits of failures at the public doors: tokens, sign-in, joining, handshakes.
 
-A valid credential never meets them: the doors look at the credential first and count only what failed. They bound the
+A valid credential is never limited: the doors check the credential first and count failures only. The limits bound the
 answers, log lines and notes that guesses cause, not the guesses: a token has 256 random bits and a join code 80.
 """
 
@@ -15,7 +15,7 @@ ADDRESSES_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`burst` failures at once, then one each `every_s`."""
+    """A rate: `burst` failures at once, then one each `every_s`."""
 
     burst: int
     every_s: float
@@ -32,7 +32,7 @@ DOORS: dict[str, Rate] = {
 
 
 class Limits:
-    """Counts failures by door and address on an injected monotonic clock; remembers the latest addresses only."""
+    """Counts failures by door and address on an injected monotonic clock; keeps the latest addresses only."""
 
     def __init__(self, monotonic_s: Callable[[], float], doors: dict[str, Rate] | None = None) -> None:
         self._monotonic_s = monotonic_s

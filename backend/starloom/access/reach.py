@@ -1,6 +1,6 @@
-"""Which Host and Origin values are the hub's own, and which peers may speak for others (trusted proxies). Pure.
+"""The Host and Origin values that are the hub's own, and the peers that may act for others (trusted proxies). Pure.
 
-Exactly the listeners' addresses and the public URL are allowed; everything else is a rebinding or a foreign page.
+Only the listeners' addresses and the public URL are allowed; anything else is DNS rebinding or a foreign page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 class Reach:
     """Allowed values, normalised: hosts as `name:port`, origins as `scheme://name:port`.
 
-    They are fixed but for listeners that are opened and closed while the hub runs.
+    They change only with listeners that are opened and closed while the hub runs.
     """
 
     hosts: frozenset[str]
@@ -31,21 +31,21 @@ class Reach:
         self._opened[url] = reach_of([url])
 
     def withdraw(self, url: str) -> None:
-        """Allow it no longer; idempotent."""
+        """Remove an address of a listener that was closed; idempotent."""
         self._opened.pop(url, None)
 
     def allows_host(self, value: str, scheme: str) -> bool:
-        """Judge a Host header that came over `http` or `https`."""
+        """Tell whether a Host header that came over `http` or `https` is allowed."""
         host = _host(value, scheme)
         return host in self.hosts or any(host in opened.hosts for opened in self._opened.values())
 
     def allows_origin(self, value: str) -> bool:
-        """Judge an Origin header; `null` is foreign."""
+        """Tell whether an Origin header is allowed; `null` is not."""
         origin = _origin(value)
         return origin in self.origins or any(origin in opened.origins for opened in self._opened.values())
 
     def trusts(self, peer: str) -> bool:
-        """Say whether this peer's X-Forwarded-* count."""
+        """Tell whether the X-Forwarded-* headers of this peer are believed."""
         if not self.proxies:
             return False
         try:
@@ -55,7 +55,7 @@ class Reach:
         return any(address in network for network in self.proxies)
 
     def client_of(self, peer: str, forwarded_for: Iterable[str]) -> str:
-        """Return the address of who asks: the last one that no trusted proxy has."""
+        """Return the client's address: the last one that does not belong to a trusted proxy."""
         client = peer
         for address in reversed([part.strip() for part in forwarded_for]):
             if not self.trusts(client):
@@ -65,7 +65,7 @@ class Reach:
 
 
 def reach_of(urls: Sequence[str], proxies: Sequence[str] = ()) -> Reach:
-    """Make the reach of these base URLs; a loopback address brings `localhost` on the same port with it."""
+    """Return the reach of these base URLs; a loopback address also allows `localhost` on the same port."""
     hosts: set[str] = set()
     origins: set[str] = set()
     for url in urls:

@@ -1,6 +1,6 @@
-"""Who was refused at the doors for devices lately, and why: so that the owner reads the reason that the device got.
+"""The latest refusals at the doors for devices, so that the owner reads the same reason as the device.
 
-Kept in memory, bounded, the same refusal counted once more instead of listed again. Holds no secret and no code.
+Kept in memory and bounded; a repeated refusal is counted, not listed twice. Holds no secret and no join code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ KEPT_MAX = 100
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """One refusal. `who` is what the device called itself, `enrollment` whose code it brought; both may be "".
+    """One refusal. `who` is the device's own name for itself, `enrollment` the id of its join code; both may be "".
 
     `device` is the id of a device that has proved its key, else "".
     """
@@ -40,7 +40,7 @@ class Refusals:
         self._kept: OrderedDict[tuple[str, str, str, str, str], Refused] = OrderedDict()
 
     def note(self, refused: Refused) -> None:
-        """Remember one; the oldest goes when there are too many."""
+        """Remember a refusal; the oldest goes when there are too many."""
         who = refused.device or refused.who
         key = (refused.door, refused.address, refused.code, who, refused.enrollment)
         before = self._kept.pop(key, None)
@@ -51,10 +51,10 @@ class Refusals:
             hear(refused)
 
     def of_device(self, at_ms: int, device: str, door: str, reason: str) -> None:
-        """Remember what the engine did not take from a device that has proved its key."""
+        """Remember the engine's refusal of a device that has proved its key."""
         self.note(Refused(at_ms, door, "", Code.FORBIDDEN, reason, device=device))
 
     def latest(self, enrollment: str | None = None) -> list[Refused]:
-        """Return them, newest first; with `enrollment` only those that brought its code."""
+        """Return refusals, newest first; with `enrollment` only those that used its code."""
         found = [item for item in self._kept.values() if enrollment is None or item.enrollment == enrollment]
         return found[::-1]

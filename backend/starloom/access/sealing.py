@@ -1,4 +1,4 @@
-"""Seals the values of secrets with a key that only this hub's owner can read. Knows where the key lies, not the store.
+"""Seals the values of secrets with a key that only this hub's owner can read. Knows the key's file, not the store.
 
 AES-256-GCM; the secret's name, its version and the id of the ciphertext are bound to it, so a ciphertext that was
 moved to another name or put back for an older version does not open. A file may hold several keys: the first seals,
@@ -24,7 +24,7 @@ _FORMAT: Final = b"\x01"
 
 
 class CannotOpen(Exception):
-    """This ciphertext was not sealed with a key that is here, or it is not what it should be."""
+    """The ciphertext was sealed with a key that is not in the file, or for another record, or it is damaged."""
 
 
 class Sealer:
@@ -66,10 +66,10 @@ def _key_id(key: bytes) -> bytes:
 
 
 def load_or_make(path: Path) -> Sealer:
-    """Read the file of keys, one in base64 a line, or make it with one key; a file that is there is never overwritten.
+    """Read the file of keys (base64, one a line), or make it with one key; an existing file is never overwritten.
 
     Raises:
-        ValueError: if the file holds no keys, or others than its owner may read it.
+        ValueError: the file holds no keys, or others than its owner may read it.
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,6 +1,6 @@
 """Secrets of access: tokens, sessions, sign-in links, join codes. Makes, reads and compares them.
 
-Only SHA-256 of a secret is ever kept. 256 random bits need no slow hash. Nothing here stores anything.
+Only the SHA-256 of a secret is kept: 256 random bits need no slow hash. Stores nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SESSION_PREFIX = "sls"
 _CODE_BITS = 80
 _ID_LENGTH = 20
 _LETTER_OF = b"abcdefghijklmnopqrstuvwxyz234567" * 8
-"""The letter of each byte, which counts by its last five bits, so that all are as likely."""
+"""The letter of each byte, by its last five bits, so that all letters are equally likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def make(prefix: str) -> Made:
 
 
 def split(text: str, prefix: str) -> tuple[str, str] | None:
-    """Return (id, secret) of a token's text, or None if it is not one of this kind."""
+    """Return (id, secret) of a token's text, or None if it has another form."""
     head, _, rest = text.partition("_")
     identity, _, secret = rest.partition("_")
     if head != prefix or not identity or not secret or len(text) > 256:
@@ -60,7 +60,7 @@ def split(text: str, prefix: str) -> tuple[str, str] | None:
 
 
 def csrf_of(session_secret: str) -> str:
-    """Return the CSRF token of a session: made from its secret, so that a reloaded page can have it again."""
+    """Return the CSRF token of a session, derived from its secret so that a reloaded page can get it again."""
     return hmac.new(session_secret.encode(), b"starloom csrf", hashlib.sha256).hexdigest()
 
 

@@ -1,6 +1,6 @@
 """Single-use tickets that open a live socket: kept in memory for 30 seconds, bound to a caller.
 
-A browser cannot set headers on a socket, and a secret in its URL would be logged; so it sends one of these first.
+A browser cannot set headers on a socket, and a secret in its URL would be logged, so its first message is a ticket.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Tickets:
         return ticket
 
     def redeem(self, ticket: str) -> Caller | None:
-        """Use a ticket up; None if it is unknown, used or too old."""
+        """Use up a ticket and return its caller; None if it is unknown, used or expired."""
         self._drop_old()
         found = self._open.pop(ticket, None)
         return found[1] if found else None

@@ -1,6 +1,6 @@
-"""Where values of secrets go in and come out: sealed, beside the log. Nothing here is logged, cached or repeated.
+"""The vault of secrets: seals and opens their values, which are stored beside the log. Logs and caches no value.
 
-The only reader is the engine's pump, at the moment in which a dispatch leaves. Events are the edge's business.
+The only reader is the engine's pump, when a dispatch leaves. The edge posts the events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class Vault:
-    """Values by the records that the log has of them."""
+    """The values of secrets, found by their records in the log."""
 
     def __init__(self, sealer: Sealer, store: CiphertextPort, now_ms: Callable[[], int]) -> None:
         self._sealer = sealer
@@ -26,7 +26,7 @@ class Vault:
         self._now_ms = now_ms
 
     async def keep(self, name: str, version: int, value: str) -> str:
-        """Seal and store a value; return the id that its event is to name.
+        """Seal and store a value; return the id that its event must name.
 
         Raises:
             Unavailable: the store does not answer; nothing was kept.
@@ -40,7 +40,7 @@ class Vault:
         """Return the value of a secret.
 
         Raises:
-            CannotOpen: it is not there, or no key here opens it.
+            CannotOpen: there is no ciphertext, or no key of this hub opens it.
             Unavailable: the store does not answer.
         """
         sealed = await self._store.get(record.cipher)
@@ -49,7 +49,7 @@ class Vault:
         return self._sealer.open(sealed, name=record.name, version=record.version, identity=record.cipher)
 
     async def read(self, record: Secret) -> str | None:
-        """Return the value of a secret, None if it cannot be opened, and why in the log.
+        """Return the value of a secret, or None if it cannot be opened; the reason is logged.
 
         Raises:
             Unavailable: the store does not answer.
@@ -61,9 +61,9 @@ class Vault:
             return None
 
     async def forget(self, identity: str) -> None:
-        """Remove a ciphertext that no event names any more."""
+        """Remove a ciphertext that no event names any longer."""
         await self._store.remove(identity)
 
     async def sweep(self, kept: Iterable[Secret]) -> int:
-        """Remove what was stored for an event that never came; return how many. Safe beside another hub's `keep`."""
+        """Remove ciphertexts whose event never came; return how many. Safe during a `keep` of another hub."""
         return await self._store.sweep([record.cipher for record in kept], self._now_ms() - _UNNAMED_MS)

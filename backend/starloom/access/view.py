@@ -1,6 +1,6 @@
-"""The read model of access: principals, tokens, sign-in links and what is known of secrets, as the log has them.
+"""The read model of access: principals, tokens, sign-in links and records of secrets, as the log has them.
 
-Fed by events; posts nothing. It answers one question: which caller does this secret stand for, now.
+Fed by events; posts nothing. It finds the caller to whom a secret belongs now.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MEANS = {BEARER: Means.BEARER, SESSION: Means.SESSION}
 
 
 class AccessView:
-    """Entities of the stream `access` by id; `on_revoked` hears of each token that stops being good."""
+    """Entities of the stream `access` by id; `on_revoked` is called with each token that becomes invalid."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
@@ -32,7 +32,7 @@ class AccessView:
         self.on_revoked: list[Callable[[str], None]] = []
 
     def reset(self, entities: Mapping[str, bytes]) -> None:
-        """Take the whole stream as committed."""
+        """Replace the view with the whole committed stream."""
         self.principals.clear()
         self.tokens.clear()
         self.sign_ins.clear()
@@ -41,7 +41,7 @@ class AccessView:
             self._put(key, raw)
 
     def apply(self, event: Event) -> None:
-        """Take one event; those of other streams are not for this view."""
+        """Apply one event; events of other streams are ignored."""
         if event.stream != ACCESS:
             return
         for key, raw in event.puts.items():
@@ -81,7 +81,7 @@ class AccessView:
             hear(token)
 
     def caller(self, text: str, kind: str) -> Caller | None:
-        """Return the caller whose secret this is, or None if it is unknown, expired or revoked."""
+        """Return the caller of a secret, or None if it is unknown, expired or revoked."""
         parts = secrets.split(text, _PREFIXES[kind])
         if parts is None:
             return None
@@ -108,7 +108,7 @@ class AccessView:
         )
 
     def good(self, token: str) -> bool:
-        """Say whether a token is still good: neither it nor one that it comes from was revoked or has expired."""
+        """Tell whether a token is valid: neither it nor an ancestor was revoked or has expired."""
         now, line = self._now_ms(), [token, *self.ancestors(token)]
         for identity in line:
             found = self.tokens.get(identity)
@@ -117,7 +117,7 @@ class AccessView:
         return True
 
     def ancestors(self, token: str) -> list[str]:
-        """Return the tokens that a token comes from, its parent first; one that is not kept any more ends the line."""
+        """Return the ancestors of a token, its parent first; one that is no longer kept ends the line."""
         line: list[str] = []
         found = self.tokens.get(token)
         while found is not None and found.parent and found.parent not in line:
@@ -126,7 +126,7 @@ class AccessView:
         return line
 
     def named(self, name: str) -> Principal | None:
-        """Return who has a name, or None."""
+        """Return the principal of a name, or None."""
         return next((principal for principal in self.principals.values() if principal.name == name), None)
 
     def sign_in(self, identity: str, secret: str) -> SignIn | None:

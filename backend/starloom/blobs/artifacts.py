@@ -1,9 +1,9 @@
 """Files kept by their SHA-256, under one directory.
 
-Owns completeness: a hash names either nothing or all of its bytes, verified and on disk. Uploads arrive in order and
-may stop anywhere; they go on at `offset`. Bytes go only by `collect`, one name at a time, and only if nobody has asked
-for them since the moment it is given. Every function here is synchronous and touches the disk: run the larger
-ones (`append`, `put_bytes`, reading) in a thread.
+Owns completeness: a hash names either nothing or all of its bytes, verified and on disk. Uploads arrive in order, may
+stop anywhere and continue at `offset`. Only `collect` deletes complete artifacts, one at a time, and only those that
+were not used since a given moment. Every function is synchronous and uses the disk: run the larger ones (`append`,
+`put_bytes`, reading) in a thread.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ class Blobs(Protocol):
     def has(self, sha256: str) -> bool: ...
 
     def size(self, sha256: str) -> int | None:
-        """Return the bytes of a complete artifact, None if there is none."""
+        """Return the size of a complete artifact in bytes, None if there is none."""
         ...
 
     def offset(self, sha256: str) -> int:
-        """Return how many bytes have arrived: where an upload goes on."""
+        """Return how many bytes have arrived: the offset at which an upload continues."""
         ...
 
     def claim(self, sha256: str) -> int | None:
-        """Return the bytes of a complete artifact and keep it from being collected for a while: it will be named."""
+        """Return the size of a complete artifact and protect it from collection for a while: it will be named soon."""
         ...
 
     def append(self, sha256: str, offset: int, total: int, chunk: bytes, *, owner: str = "") -> bool:
         """Add the next bytes of an upload; True when the artifact is complete, verified and on disk.
 
-        Repeating a chunk of a complete artifact changes nothing and answers True. Until an append has answered True
-        the artifact is not complete: an upload that finds nothing left to send ends with an empty chunk. `owner` is who
-        sends it, and answers for its bytes if nobody does yet.
+        A repeated chunk of a complete artifact changes nothing and returns True. An artifact is complete only after an
+        append has returned True: an upload with nothing left to send ends with an empty chunk. `owner` is the sender;
+        the bytes count for it unless another owner sent them first.
 
         Raises:
-            BlobRefused: `conflict` if `offset` is not where the upload stands (the fault carries where it does),
+            BlobRefused: `conflict` if `offset` is not the upload's offset (the fault carries the right one),
                 `artifact_corrupt` if the bytes do not have this hash (they are discarded), `too_large`, `no_space`.
         """
         ...
@@ -85,7 +85,7 @@ class FileBlobs:
         owner_bytes_most: int = OWNER_BYTES_MOST,
         artifact_bytes_most: int = ARTIFACT_BYTES_MOST,
     ) -> None:
-        """Reads the directory once to know how full it is, and by whom."""
+        """Read the directory once to know its size, in all and for each owner."""
         self._complete = root / "artifacts"
         self._partial = root / "partial"
         self._quota_bytes = quota_bytes
@@ -99,7 +99,7 @@ class FileBlobs:
         self.recount()
 
     def recount(self) -> None:
-        """Look again how full the folder is: another hub that shares it may have written to it."""
+        """Measure the folder again: another hub that shares it may have written to it."""
         with self._guard:
             self._owners = Owners(self._root / "owners")
             self._used = 0
@@ -187,12 +187,12 @@ class FileBlobs:
             raise BlobRefused(Code.NOT_FOUND, reason, place=f"artifact {sha256}") from error
 
     def discard(self, sha256: str) -> None:
-        """Drop an unfinished upload; a complete artifact stays."""
+        """Delete an unfinished upload; a complete artifact stays."""
         with self._alone(sha256):
             self._drop_partial(sha256)
 
     def older_than(self, before_s: float) -> set[str]:
-        """Return what is complete or begun and has not been sent or asked for since; seconds since the epoch."""
+        """Return the artifacts, complete or begun, last sent or read before a moment (seconds since the epoch)."""
         found: set[str] = set()
         for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
             with suppress(FileNotFoundError):
@@ -201,9 +201,9 @@ class FileBlobs:
         return found
 
     def collect(self, sha256: str, before_s: float) -> int:
-        """Delete an artifact, or what has arrived of it, unless it was sent or asked for since; return the bytes freed.
+        """Delete an artifact or its unfinished upload unless it was sent or read since; return the bytes freed.
 
-        Who has opened it reads it to its end.
+        A reader that has opened it can read it to its end.
         """
         path, partial = self._path(sha256), self._partial / sha256
         freed = 0
@@ -242,7 +242,7 @@ class FileBlobs:
             )
 
     def _reserve(self, sha256: str, owner: str, missing: int, count: int) -> None:
-        """Refuse an upload as soon as it is known that it will not fit; count what is written now."""
+        """Refuse an upload that will not fit; count the bytes that are written now."""
         with self._guard:
             if self._used + missing > self._quota_bytes:
                 raise BlobRefused(
@@ -295,7 +295,7 @@ class FileBlobs:
 
     @contextmanager
     def _alone(self, sha256: str) -> Iterator[None]:
-        """One thread at a time for each hash; locks nobody waits for are forgotten."""
+        """Admit one thread at a time for each hash; unused locks are dropped."""
         with self._guard:
             lock, count = self._locks.get(sha256, (threading.Lock(), 0))
             self._locks[sha256] = (lock, count + 1)
@@ -313,7 +313,7 @@ class FileBlobs:
 
 @contextmanager
 def _disk(sha256: str) -> Iterator[None]:
-    """Say plainly that the hub's disk is full; any other failure of the disk stays what it is."""
+    """Turn a full disk of the hub into `no_space`; other failures of the disk are raised unchanged."""
     try:
         yield
     except OSError as error:
@@ -335,7 +335,7 @@ def _size(path: Path) -> int | None:
 
 
 def _move(partial: Path, path: Path) -> None:
-    """Rename into place so that it is still there after a power cut."""
+    """Rename a file into place so that it survives a power cut."""
     path.parent.mkdir(exist_ok=True, mode=0o700)
     partial.replace(path)
     for folder in (path.parent, path.parent.parent):

@@ -1,7 +1,7 @@
-"""Finds the artifacts that nothing names any more, and lets them go; logs of attempts as well.
+"""Garbage collection: finds and deletes the artifacts that nothing names any longer, and old logs of attempts.
 
-What names an artifact is asked of `Named`; any 64 hexadecimal digits there count, so a hash in a plan's arguments or
-inside a value keeps its file. When in doubt it stays. Decision 0020 tells why nothing that is named can go.
+The names come from `Named`; any 64 hexadecimal digits there count, so a hash in a plan's arguments or inside a value
+keeps its file. When in doubt the file stays. Decision 0020 says why no named artifact can be deleted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _log = logging.getLogger("starloom.blobs")
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """`unnamed_s`: how long bytes stay that nothing names yet. The rest is about logs of what has ended."""
+    """The limits: unnamed artifacts stay for `unnamed_s`; the others bound the logs of finished constellations."""
 
     unnamed_s: float
     logs_s: float
@@ -33,7 +33,7 @@ class Keeping:
 
 
 class Named(Protocol):
-    """What is live or retained, as committed."""
+    """The committed streams, live or retained, whose artifacts must stay."""
 
     async def streams(self) -> set[str]:
         """Return every stream whose files stay."""
@@ -44,14 +44,14 @@ class Named(Protocol):
         ...
 
     async def read(self, stream: str) -> Told:
-        """Return what a stream says now; nothing, if there is no such stream."""
+        """Return the state of a stream; an empty one if there is no such stream."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The encoded entities of a stream; the artifacts that hold values of its tasks; since when its oldest open attempt
-    runs, in seconds since the epoch.
+    """The encoded entities of a stream, the artifacts that hold values of its tasks, and the start of its oldest open
+    attempt in seconds since the epoch.
     """
 
     entities: Iterable[bytes] = ()
@@ -60,7 +60,7 @@ class Told:
 
 
 class Collector:
-    """One for the hub."""
+    """The collector of one hub."""
 
     def __init__(self, blobs: FileBlobs, logs: AttemptLogs, named: Named, keeping: Keeping) -> None:
         self._blobs = blobs
@@ -70,14 +70,14 @@ class Collector:
 
     @property
     def every_s(self) -> float:
-        """How long to wait between two looks."""
+        """The pause between two collections."""
         return min(EVERY_MOST_S, self._keeping.unnamed_s / 4)
 
     async def collect(self, now_s: float) -> int:
-        """Let go what may go at this moment (seconds since the epoch); return the bytes of artifacts freed.
+        """Delete all that is collectable at this moment (seconds since the epoch); return the bytes of artifacts freed.
 
         Raises:
-            Exception: whatever reading what is named raises; nothing has gone then.
+            Exception: any error of reading `Named`; no artifact was deleted then.
         """
         before_s = now_s - self._keeping.unnamed_s
         candidates = await asyncio.to_thread(self._blobs.older_than, before_s)
@@ -95,10 +95,10 @@ class Collector:
         return freed
 
     async def offering(self, constellations: Iterable[str]) -> set[str]:
-        """Return those of the constellations that name artifacts which are still here.
+        """Return those of the constellations that name artifacts which still exist.
 
         Raises:
-            Exception: whatever reading what is named raises.
+            Exception: any error of reading `Named`.
         """
         found: set[str] = set()
         for constellation in constellations:
@@ -108,10 +108,10 @@ class Collector:
         return found
 
     async def _spare(self, candidates: set[str], before_s: float) -> float:
-        """Take out what is named; return the moment before which the rest must have been asked for last.
+        """Remove the named candidates; return the moment before which the rest must have been used last.
 
-        A file of an attempt that still runs is named only by its result: what came since it began stays. Reading takes
-        a while, so streams are listed until a list brings nothing new.
+        A running attempt names its files only in its result, so files that came since it began stay. Reading takes a
+        while, so streams are listed until a list has no new one.
         """
         seen: set[str] = set()
         while new := await self._named.streams() - seen:
@@ -135,7 +135,7 @@ class Collector:
 
 
 def _names_in(file: BinaryIO) -> set[str]:
-    """Return the hashes in a file of any size; one that lies over two pages is found in both."""
+    """Return the hashes in a file of any size, including one that crosses two pages."""
     found: set[str] = set()
     tail = b""
     while piece := file.read(PAGE_BYTES):

@@ -1,4 +1,4 @@
-"""What the blob store says when it does not take or give bytes."""
+"""The refusal of the blob store to take or give bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from starloom_protocol.vocabulary import CODES, Code
 
 
 class BlobRefused(Exception):
-    """Nothing was changed, except that bytes proved wrong were discarded. `offset` is where an upload goes on."""
+    """A refusal. Nothing was changed, but wrong bytes were discarded. An upload continues at `offset`."""
 
     def __init__(self, code: Code, reason: str, *, place: str, hint: str = "", offset: int = 0) -> None:
         super().__init__(f"{place}: {reason}")

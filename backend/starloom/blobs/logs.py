@@ -1,7 +1,7 @@
-"""The output of attempts, as files: the head and the tail are kept, what is lost is stated.
+"""The output of attempts, as files: the head and the tail are kept, and lost ranges are stated.
 
 A log is a set of segments, each a run of bytes without a hole, named by the offset at which it starts. The first half
-of the limit is kept for good; behind it the oldest segments go when the newest need room. Offsets count the bytes of
+of the limit is always kept; behind it the oldest segments go when the newest need room. Offsets count the bytes of
 UTF-8 that the attempt wrote. Output is not an event: it is not fsynced and may end early after a crash of the hub.
 """
 
@@ -29,9 +29,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
 
 
 class LogPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A range of a log. `text` begins at `offset` and goes on at `next`; `end` is all that was written so far.
+    """A range of a log. `text` covers `offset` to `next`; `end` is the number of bytes written so far.
 
-    `lost` are the ranges (from, to) inside [offset, next) whose bytes are gone; `text` goes on behind them.
+    `lost` are the ranges (from, to) inside [offset, next) whose bytes are gone; `text` continues after them.
     """
 
     end: int
@@ -42,7 +42,7 @@ class LogPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """A line that was found, cut to 4 KiB, and where it begins."""
+    """A found line, cut to 4 KiB, and the offset at which it begins."""
 
     offset: int
     text: str
@@ -79,11 +79,11 @@ class AttemptLogs:
         self._logs: dict[Path, _Log] = {}
 
     def forget(self) -> None:
-        """Look at the folders anew: another hub that shares them may have written to them."""
+        """Read the folders again when they are next used: another hub that shares them may have written to them."""
         self._logs.clear()
 
     def append(self, constellation: str, task: str, attempt: int, offset: int, text: str) -> None:
-        """Add output that begins at `offset`. What was written already is cut off; a hole stays a stated loss."""
+        """Add output that begins at `offset`. Bytes already written are cut off; a hole stays a stated loss."""
         log = self._writing(constellation, task, attempt)
         raw = text.encode("utf-8", "replace")
         if offset < log.end:
@@ -159,12 +159,12 @@ class AttemptLogs:
                 path.unlink()
         if folder.exists():
             folder.rmdir()
-        # A copy first: the thread that appends may add a log meanwhile, and reads it from the disk if it is left out.
+        # A copy first: the thread that appends may add a log meanwhile; a log that is left out is read from the disk.
         self._logs = {path: log for path, log in dict(self._logs).items() if not path.is_relative_to(folder)}
 
     def expire(self, before_s: float, bytes_most: int, kept: Collection[str]) -> int:
-        """Delete the logs of constellations that were last written before a moment (seconds since the epoch), then the
-        longest quiet until the rest has `bytes_most`; those of `kept` stay. Return how many constellations lost theirs.
+        """Delete the logs of constellations last written before a moment (seconds since the epoch), then the longest
+        quiet until the rest has at most `bytes_most`; those of `kept` stay. Return the number of constellations.
         """
         found = sorted(filter(None, map(_quiet_since, self._root.iterdir())))
         total = sum(size for _, size, _ in found)
@@ -215,7 +215,7 @@ class AttemptLogs:
 
 
 def _quiet_since(folder: Path) -> tuple[float, int, str] | None:
-    """Return when anything was last written below a folder, how many bytes it has, and its name."""
+    """Return a folder's last time of writing, its size in bytes, and its name."""
     stats = [path.stat() for path in folder.rglob("*.log")]
     if not stats:
         return None
@@ -267,7 +267,7 @@ def _runs(log: _Log) -> list[tuple[int, bytes]]:
 
 
 def _whole_characters(raw: bytes, *, at_end: bool) -> tuple[int, bytes]:
-    """Cut a range to whole characters: return how many bytes were left out in front, and the rest."""
+    """Cut a range to whole characters; return how many bytes were cut in front, and the rest."""
     front = 0
     while front < min(3, len(raw)) and raw[front] & 0xC0 == 0x80:
         front += 1

@@ -1,8 +1,8 @@
-"""Who brought which bytes, so that one device or person cannot fill the store alone.
+"""The owners of artifacts, so that one device or person cannot fill the store alone.
 
-A mark on disk for each artifact (`owners/OWNER/HASH`, empty): the first who sends bytes of it answers for all of them.
-What nobody brought, as values that the hub itself puts aside, counts for the hub alone. Not safe for several threads
-at once: `FileBlobs` calls it under its lock.
+Each artifact has an empty file on disk (`owners/OWNER/HASH`); all its bytes count for the first owner who sent any.
+Artifacts without an owner, as values that the hub stores, count for the hub alone. Not safe for several threads at
+once: `FileBlobs` calls it under its lock.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from urllib.parse import quote, unquote
 
 
 class Owners:
-    """The marks under one folder, and how many bytes stand behind those of each owner."""
+    """The marks under one folder, and the bytes of each owner."""
 
     def __init__(self, folder: Path) -> None:
-        """Reads the marks; `count` then says how many bytes each has."""
+        """Read the marks; `count` must then be called with the size of each artifact."""
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._owner = {mark.name: unquote(mark.parent.name) for mark in folder.glob("*/*")}
@@ -25,11 +25,11 @@ class Owners:
         return self._used.get(owner, 0)
 
     def owner_of(self, sha256: str, otherwise: str) -> str:
-        """Return who brought it, or who would if nobody has yet."""
+        """Return the owner of an artifact, or `otherwise` if it has none yet."""
         return self._owner.get(sha256, otherwise)
 
     def count(self, sha256: str, owner: str, size: int) -> None:
-        """Add bytes (or take them back, negative) to the one who brought this; `owner` does if nobody has yet."""
+        """Add bytes (negative: subtract) to the artifact's owner; without one, `owner` becomes it."""
         if sha256 not in self._owner:
             if not owner:
                 return
@@ -41,7 +41,7 @@ class Owners:
         self._used[known] = self._used.get(known, 0) + size
 
     def forget(self, sha256: str) -> None:
-        """The bytes are gone."""
+        """Remove the mark of an artifact whose bytes are gone."""
         owner = self._owner.pop(sha256, "")
         if owner:
             self._mark(sha256, owner).unlink(missing_ok=True)

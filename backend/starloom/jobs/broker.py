@@ -1,7 +1,7 @@
 """The Celery application: broker only. JSON, no result backend, no `eta`; a message just wakes a worker.
 
-The broker is another database number of the same Redis under its own key prefix, unless one is named. What a job is,
-who has it and how it ended stand in the log.
+The broker is another database number of the same Redis under its own key prefix, unless one is named. The content, the
+claim and the outcome of a job are in the log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def broker_url_of(redis_url: str) -> str:
     """Return the URL under which Celery uses the same server as `redis_url`, in a database of its own.
 
     Raises:
-        ValueError: for an URL that is no Redis.
+        ValueError: the URL is not one of a Redis.
     """
     parts = urlsplit(redis_url)
     if parts.scheme == "unix":
@@ -42,7 +42,7 @@ def _number(query: str) -> int:
 
 
 def _next(database: int) -> int:
-    """Return a database that is not the given one; a server has at least 16."""
+    """Return the number of another database than the given one; a server has at least 16."""
     return DATABASE if database != DATABASE else DATABASE + 1
 
 

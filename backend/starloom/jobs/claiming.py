@@ -1,7 +1,7 @@
 """Carries out one claimed job: claim in the log, work while renewing, propose. Knows no Celery and no planner.
 
-A worker that dies leaves a claim that runs out; another one claims the job again. Whether a claim or a proposal
-counts is decided by the engine alone.
+The claim of a dead worker runs out, and another worker claims the job again. The engine alone decides whether a claim
+or a proposal counts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Answered(msgspec.Struct):
 
 
 class NotOurs(Exception):
-    """The job is done, gone, or another worker has it; there is nothing left to do."""
+    """The job is done or gone, or another worker has it; nothing is left to do."""
 
 
 class Claim:
@@ -52,11 +52,11 @@ class Claim:
         return f"worker:{self._worker}"
 
     async def take(self) -> None:
-        """Claim or renew.
+        """Claim the job or renew the claim.
 
         Raises:
-            NotOurs: the engine says no.
-            Unavailable: it does not answer.
+            NotOurs: the engine refuses.
+            Unavailable: the engine does not answer.
         """
         claimed = JobClaimed(
             by=self.by,
@@ -73,7 +73,7 @@ class Claim:
             raise NotOurs(f"job {self._job} of {self._constellation}: {reason}")
 
     async def while_renewing(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do the work while the claim is renewed three times in its life; the work is cancelled when it is lost.
+        """Do the work and renew the claim every third of its duration; the work is cancelled when the claim is lost.
 
         Raises:
             NotOurs: the claim was lost.
@@ -94,7 +94,7 @@ class Claim:
             await asyncio.gather(working, renewing, return_exceptions=True)
 
     async def _renew(self) -> None:
-        """Return never; raise when the claim is lost. An engine that is away for a while is asked again."""
+        """Renew until the claim is lost, then raise; never return. An unavailable engine is asked again later."""
         while True:
             await asyncio.sleep(self._ttl_s / 3)
             with contextlib.suppress(Unavailable):

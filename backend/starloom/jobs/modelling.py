@@ -1,6 +1,6 @@
-"""The owner's model as a job uses it: connected by the settings of now, paid for in the log. Holds no key and no state.
+"""The owner's model as a job uses it: connected by current settings, paid for in the log. Holds no key and no state.
 
-The settings are read at each job, so that a changed key file counts at once.
+The settings are read for each job, so that a changed key file takes effect at once.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Owned:
 
 
 class ModelJobs:
-    """What a worker needs of a model; `connect` is the wire, replaced where a test has none.
+    """A worker's access to the model; `connect` opens the wire, tests replace it.
 
-    `folder` has the model of the page, which counts where the variables name none.
+    `folder` holds the model set on the page, which is used where the variables name none.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class ModelJobs:
         self.now_s = now_s
 
     def owned(self) -> Owned | None:
-        """Return the model, or None where none is set; imports its libraries, so call it in a thread.
+        """Return the model, or None if none is set; imports its libraries, so call it in a thread.
 
         Raises:
-            ModelFault: it is set wrongly.
+            ModelFault: its settings are wrong.
         """
         told = in_force(self._environment, self._folder)
         endpoint = endpoint_from(told)
@@ -70,7 +70,7 @@ class ModelJobs:
 
 
 class Purse:
-    """Pays for the calls of one job: refuses before a call what no budget covers, tells the engine what it took."""
+    """Pays for the calls of one job: refuses a call that no budget covers, and reports its cost to the engine."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Purse:
         self._worker = worker
 
     async def pay(self, reply: Reply | None) -> None:
-        """Before a call (None) check and count it; after it count its tokens and money.
+        """Check and count a call before it (None); count its tokens and money after it.
 
         Raises:
             ModelFault: a budget is used up.
@@ -122,14 +122,14 @@ class Purse:
 
 
 def allowed_in(entities: Mapping[str, bytes]) -> int | None:
-    """Return how many millionths of a dollar a constellation may cost, None if that is not bounded."""
+    """Return the budget of a constellation in millionths of a dollar, None if it has none."""
     head = decode_entity("head", entities["head"]) if "head" in entities else None
     budget = head.budget if isinstance(head, Head) else None
     return budget.micros * budget.times or None if budget is not None else None
 
 
 def spent_in(entities: Mapping[str, bytes]) -> Spent:
-    """Return what all jobs of a constellation took."""
+    """Return what all jobs of a constellation have spent."""
     total = Spent()
     for key, raw in entities.items():
         job = decode_entity(key, raw) if key.startswith("job/") else None
@@ -139,7 +139,7 @@ def spent_in(entities: Mapping[str, bytes]) -> Spent:
 
 
 def spent_on(fleet: Mapping[str, bytes], day: int) -> Spent:
-    """Return what was taken on a day, counted in UTC days since 1970."""
+    """Return what was spent on a day, counted in UTC days since 1970."""
     raw = fleet.get(f"model_day/{day}")
     found = decode_entity(f"model_day/{day}", raw) if raw is not None else None
     return Spent(found.calls, found.tokens, found.micros) if isinstance(found, ModelDay) else Spent()

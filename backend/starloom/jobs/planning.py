@@ -1,6 +1,6 @@
-"""The planning job: what was asked, and the fleet as it is, become a lowered plan or the reason why there is none.
+"""The planning job: turns a request and the present fleet into a lowered plan, or into a fault that says why not.
 
-Uses the same pure matching as the preview, so both say the same. Reads committed state; posts inputs; writes nothing.
+Uses the same pure matching as the preview, so both agree. Reads committed state; posts inputs; writes nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Planned = LoweredPlan | Asked | Fault
 
 @dataclass(frozen=True)
 class _Made:
-    """What was planned; with the conversation, where a model did it."""
+    """The outcome of planning, with the conversation if a model planned."""
 
     planned: Planned
     talk: Conversation | None = None
@@ -62,7 +62,7 @@ def fleet_of(entities: Mapping[str, bytes]) -> FleetView:
 
 
 def plan_of(head: Head, fleet: FleetView, catalogue: Catalogue) -> Planned:
-    """Decide what a request becomes. A near match never becomes a plan."""
+    """Return the plan of a request, or a fault. A near match never becomes a plan."""
     params = parse(head.params)
     name = head.recipe
     if name is None:
@@ -82,7 +82,7 @@ def _fault(code: Code, reason: str, place: str) -> Fault:
 
 
 def _together(faults: list[Fault]) -> Fault:
-    """Return one fault that tells all: a constellation keeps a single one, and none may be left out."""
+    """Merge faults into one: a constellation keeps a single fault, and no reason may be left out."""
     if len(faults) == 1:
         return faults[0]
     told = "; ".join(f"{fault.place}: {fault.reason}" if fault.place else fault.reason for fault in faults)
@@ -90,13 +90,13 @@ def _together(faults: list[Fault]) -> Fault:
 
 
 def _meant(head: Head, fleet: FleetView, catalogue: Catalogue) -> list[tuple[Recipe, Candidate]]:
-    """Return the recipes that the words are near to, for a model to use or to leave."""
+    """Return the recipes that nearly match the request, as an offer to a model."""
     found = match(head.request, catalogue.all(), fleet, params=parse(head.params))
     return [(recipe, item) for item in found.candidates if (recipe := catalogue.get(item.recipe)) is not None]
 
 
 class PlanJobs:
-    """Carries out planning jobs that were claimed under `worker`; any number at once."""
+    """Carries out planning jobs claimed under `worker`; any number at once."""
 
     def __init__(self, worker: str, catalogue: Catalogue | None = None, *, models: ModelJobs | None = None) -> None:
         self._models = models or ModelJobs({})
@@ -104,7 +104,7 @@ class PlanJobs:
         self._catalogue = catalogue or load_catalogue()
 
     async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
-        """Plan a claimed job and propose what came of it; a plan that the engine refuses becomes its fault."""
+        """Plan a claimed job and propose the outcome; the refusal of a plan by the engine becomes its fault."""
         found = await reads.entities(constellation)
         head = decode_entity("head", found[1]["head"]) if found and "head" in found[1] else None
         if not isinstance(head, Head):
@@ -139,7 +139,7 @@ class PlanJobs:
         near: Sequence[tuple[Recipe, Candidate]],
         entities: Mapping[str, bytes],
     ) -> _Made | None:
-        """Ask the owner's model for what no recipe fits exactly; None where no model is set."""
+        """Ask the owner's model for a plan where no recipe matches exactly; None if no model is set."""
         try:
             owned = await asyncio.to_thread(self._models.owned)
         except ModelFault as error:

@@ -1,6 +1,6 @@
-"""The review job: what ended, and the plan as it stands, go to the owner's model; its edit is proposed to the engine.
+"""The review job: sends ended tasks and the current plan to the owner's model, and proposes its edit to the engine.
 
-Every failure ends in "no change", so that nothing is held longer than the model helps.
+Every failure ends in "no change", so that no task is held back for a model that does not help.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _log = logging.getLogger(__name__)
 
 
 class ReviewJobs:
-    """Carries out reviews that were claimed under `worker`."""
+    """Carries out review jobs claimed under `worker`."""
 
     def __init__(self, worker: str, models: ModelJobs) -> None:
         self._worker = worker
         self._models = models
 
     async def carry_out(self, reads: ReadPort, inbox: InboxPort, constellation: str, job: str) -> None:
-        """Review a claimed job and propose what came of it, mended where the engine refuses it."""
+        """Carry out a claimed review and propose its edit, mended if the engine refuses it."""
         found = await reads.entities(constellation)
         if found is None:
             raise NotOurs(f"{constellation} does not exist")
@@ -81,7 +81,7 @@ class ReviewJobs:
 
 
 class _Seen:
-    """A constellation as committed, picked apart for a reviewer."""
+    """A committed constellation, split into the parts that a reviewer reads."""
 
     def __init__(self, entities: Mapping[str, bytes], job: str) -> None:
         records: dict[str, Any] = {key: decode_entity(key, raw) for key, raw in entities.items()}

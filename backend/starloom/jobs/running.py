@@ -1,6 +1,6 @@
 """Runs one claimed job of the log to its end on connections of its own. Knows no planner and no Celery.
 
-The message that woke the worker is only a hint, so a job that another has, or that cannot be reached, is left as it is.
+The message that woke the worker is only a hint, so a job of another worker, or one that cannot be reached, is skipped.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from starloom.store.port import InboxPort, ReadPort, Unavailable
 _log = logging.getLogger(__name__)
 
 CarryOut = Callable[[ReadPort, InboxPort, str, str], Awaitable[None]]
-"""Reads committed state and posts what came of the job; given the constellation and the job."""
+"""Reads committed state and posts the outcome of a job; its strings are the constellation and the job."""
 
 
 @dataclass(frozen=True)
 class ClaimedJobs:
-    """Where a worker's jobs are claimed, and under which name. Times are seconds."""
+    """The store where a worker claims jobs, and the worker's name. Times are seconds."""
 
     redis_url: str
     database_url: str
@@ -30,7 +30,7 @@ class ClaimedJobs:
     claim_ttl_s: float = CLAIM_TTL_S
 
     def run(self, constellation: str, job: str, carry_out: CarryOut) -> None:
-        """Claim the job and carry it out; what is not carried out is left to the sweeper or to its own time."""
+        """Claim the job and carry it out; an unfinished job is left to the sweeper or to its own deadline."""
         try:
             asyncio.run(self._run(constellation, job, carry_out))
         except NotOurs as error:

@@ -24,7 +24,7 @@ Wake = tuple[str, str, str]
 
 
 class CelerySender:
-    """Sends wake-ups in order from one daemon thread, which makes the application for the first of them.
+    """Sends wake-ups in order from one daemon thread, which makes the application at the first one.
 
     `close` waits until the thread has ended.
     """
@@ -38,10 +38,10 @@ class CelerySender:
         self._thread.start()
 
     def wake(self, kind: str, constellation: str, job: str) -> None:
-        """Queue a wake-up; a full queue drops it and counts.
+        """Queue a wake-up; a full queue drops and counts it.
 
         Raises:
-            KeyError: no worker has a task of this kind.
+            KeyError: workers have no task of this kind.
         """
         wake = (_TASKS[kind], constellation, job)
         try:
@@ -51,7 +51,7 @@ class CelerySender:
             _log.warning("the broker is slow: wake-up of job %s dropped, the sweeper sends it again", job)
 
     def close(self, within_s: float = 3.0) -> None:
-        """Stop; what is still queued may be lost."""
+        """Stop; wake-ups that are still queued may be lost."""
         try:
             self._queue.put_nowait(None)
         except queue.Full:

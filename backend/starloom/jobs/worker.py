@@ -1,6 +1,6 @@
 """The Celery worker's process: `python -m starloom.jobs.worker`. Threads, because jobs wait more than they compute.
 
-It ends by itself when it has heard no broker for 30 s (its supervisor starts a fresh one), and with its parent.
+It exits when the broker has not answered for 30 s (its supervisor starts a new one), and when its parent exits.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class WorkerPlaces:
-    """What a worker connects to."""
+    """The addresses to which a worker connects."""
 
     redis_url: str
     database_url: str
@@ -49,10 +49,10 @@ class WorkerPlaces:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> WorkerPlaces:
-        """Return the places that the supervisor, or the person who runs a worker, has set.
+        """Return the places set by the supervisor, or by the person who runs a worker.
 
         Raises:
-            SystemExit: a variable is missing; the sentence names it.
+            SystemExit: a variable is missing; the message names it.
         """
         missing = [name for name in ("STARLOOM_REDIS_URL", "STARLOOM_DATABASE_URL") if not environment.get(name)]
         if missing:
@@ -69,12 +69,12 @@ class WorkerPlaces:
 
 
 def worker_name() -> str:
-    """Return the name under which this process claims jobs; another process never has it."""
+    """Return the name under which this process claims jobs, unique to it."""
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
 
 
 def add_tasks(app: Celery, claimed: ClaimedJobs, plans: PlanJobs, reviews: ReviewJobs) -> None:
-    """Register what a worker can do."""
+    """Register the worker's Celery tasks."""
 
     def plan(constellation: str, job: str) -> None:
         claimed.run(constellation, job, plans.carry_out)
@@ -87,7 +87,7 @@ def add_tasks(app: Celery, claimed: ClaimedJobs, plans: PlanJobs, reviews: Revie
 
 
 class Watchdog(threading.Thread):
-    """Asks the broker for a sign of life every few seconds and ends the process after too long a silence."""
+    """Pings the broker every few seconds and ends the process after too long a silence."""
 
     def __init__(
         self,
@@ -137,11 +137,11 @@ def _broker_client(broker_url: str) -> Redis:
 
 
 def _keep_logging(**_: object) -> None:
-    """Being connected is what keeps Celery from setting up logging of its own."""
+    """Do nothing: a receiver of this signal keeps Celery from setting up its own logging."""
 
 
 def _end_now() -> None:
-    """End without waiting for a pool that may hang on the same broker; claims run out by themselves."""
+    """Exit without waiting for a pool that may hang on the same broker; its claims run out."""
     logging.shutdown()
     os._exit(3)
 
