@@ -1,6 +1,6 @@
-"""What this device allows at the moment: follows the policy file, decides calls by it, and makes the offer from it.
+"""The current allowance of this device: follows the policy file, decides calls by it, and makes the offer from it.
 
-Reads the file again only when it changed. Writes nothing but the questions to the owner, starts nothing.
+Reads the file again only after a change. Writes only the questions to the owner; starts nothing.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ class Allowance:
         )
 
     def asks(self) -> AsksFrame:
-        """Return what the hub is told of the questions that wait here."""
+        """Return the frame that reports the waiting questions to the hub."""
         return AsksFrame(answers=self.policy.answers, open=self._asks.told())
 
     def take_answer(self, order: OwnerAnswer) -> str:
-        """Take the answer of a person at the hub where this policy lets it count; return what became of it."""
+        """Take the answer of a person at the hub, if the policy accepts such answers; return the outcome as text."""
         if self.policy.answers != ANSWERS_HUB:
             return f"{order.ask}: an answer of {order.by} from the hub does not count: this device is answered here"
         taken = self._asks.take(order)

@@ -1,8 +1,8 @@
-"""Moves artifacts between a tool process and the hub: HTTP, resumed by hash, retried over cuts until the deadline.
+"""Transfer of artifacts between a tool process and the hub: HTTP, resumed by hash, retried until the deadline.
 
-The address and the token of the present connection stand in a file that the agent rewrites after each reconnect, so
-every try reads them anew. Bytes are never believed: a fetched file is checked against its hash. No request carries what
-another could use: each is proved by a key that never leaves this device, and so is the hub's answer.
+The address and the token of the current connection are in a file that the agent rewrites after each reconnect, so
+every try reads it again. Bytes are never trusted: a fetched file is checked against its hash. No request carries a
+reusable secret: each is authenticated with a key that never leaves this device, and so is the hub's answer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Questions to the owner of this device, and the answers typed here: one small file each in the agent's home.
 
-The agent asks and takes answers, `starloom-agent approve` and `deny` give them; what comes from the hub can only where
-the policy says so, and then for one asking, named by a number used once.
-A question is answered once, an allowance is used up by the call that takes it, and what is not answered in a day is
-denied. It decides nothing about what may be asked: that is the policy's.
+The agent asks and takes answers; `starloom-agent approve` and `deny` give them. An answer from the hub counts only if
+the policy says so, and then for one question, identified by a nonce.
+A question is answered once, the call that takes an allowance uses it up, and a question without an answer is denied
+after a day. The policy, not this module, decides which calls ask.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 
 ANSWER_WITHIN_S: Final = 24 * 3600.0
-"""After this a question counts as denied, and an allowance that no call took is over."""
+"""After this time a question counts as denied, and an unused allowance expires."""
 TOLD_MOST: Final = 100
-"""The hub is told of so many questions at most, the oldest first."""
+"""The most questions that are reported to the hub, the oldest first."""
 _OPEN_MOST: Final = 500
 _TOLD_CHARS: Final = 2_000
 _BY_CHARS: Final = 100
@@ -40,8 +40,8 @@ _NAME: Final = re.compile(r"[0-9a-f]{8}")
 class Ask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One question. `answer` is empty until the owner has typed `allow` or `deny`; times are those of this device.
 
-    `by` is who answered at the hub, empty for one typed here; `shown` are the arguments without secrets; `nonce` makes
-    the same question asked again another one.
+    `by` is the person who answered at the hub, empty for an answer typed here; `shown` are the arguments without
+    secrets; `nonce` distinguishes repetitions of the same question.
     """
 
     id: str
@@ -62,16 +62,16 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def action(self) -> str:
-        """What an answer of the hub is bound to: this one asking."""
+        """The hash of this question, to which an answer from the hub is bound."""
         return hashlib.sha256(canonical([self.tool, self.args, self.task, self.nonce]).encode()).hexdigest()
 
 
 class CannotAnswer(Exception):
-    """There is no such open question; the text says what to type instead."""
+    """The open question does not exist; the text says what to type instead."""
 
 
 class Asks:
-    """The questions of one home. Faulty files are no answers: they are passed over."""
+    """The questions of one home. Faulty files are ignored."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._folder = folder
@@ -149,7 +149,7 @@ class Asks:
         return answered
 
     def told(self) -> list[OwnerAsk]:
-        """Return the open questions as the hub is told of them."""
+        """Return the open questions as they are reported to the hub."""
         now = self._clock()
         told = []
         for ask in self.open()[:TOLD_MOST]:

@@ -1,6 +1,6 @@
-"""What a call says, as the agent takes it: numbered, capped, scrubbed.
+"""The output of a call as the agent takes it: numbered, capped, scrubbed.
 
-It knows no process and no clock.
+Knows no process and no clock.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The descriptors of one running call in the agent: its tool's socket and the two pipes of its output.
 
-The agent reads them itself: what a call is given and says passes through no process that serves another call. Each
-turn of the loop takes a bounded part, and what is beyond the limit of output is read and dropped.
+The agent reads them directly: the input and output of a call pass through no process that serves another call. Each
+turn of the loop takes a bounded part; output beyond the limit is read and dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DRAIN_READS: Final = 64
 
 
 class CallStreams:
-    """What comes out of a call, from its start until `drain`. `on_fault` hears why the tool is not understood."""
+    """The output of a call, from its start until `drain`. `on_fault` gets the reason if a tool's line is invalid."""
 
     def __init__(self, secrets: list[str], on_said: Callable[[Said], None], on_fault: Callable[[str], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -45,7 +45,7 @@ class CallStreams:
 
     @property
     def descriptors(self) -> list[int]:
-        """What the call's process gets, in the order that the runner expects."""
+        """The descriptors of the call's process, in the order that the runner expects."""
         return [self._theirs.fileno(), *self._given]
 
     def open(self, spec: bytes) -> None:

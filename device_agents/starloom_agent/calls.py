@@ -1,10 +1,10 @@
-"""What an agent, the runner of a call and the process of its tool say to each other: lines of JSON.
+"""The messages between an agent, the runner of a call and the process of its tool: lines of JSON.
 
 Agent and runner share a socket: `Begin` (with the descriptors of the call) and `Order`s go in; `Ready` once, and for
 each call `Grouped`, at times `Left`, and `Over` come out. The tool's process shares another socket with the agent: it
-reads the `CallSpec` there and answers with any number of `Said` and one `Ended`. So no runner ever holds what a call
-is given or what it returns. Clock readings are those of `platforms.processes.awake_clock_s`, the same in all processes
-of one machine.
+reads the `CallSpec` there and answers with any number of `Said` and one `Ended`. So no runner ever holds the arguments
+or the result of a call. Clock readings are those of `platforms.processes.awake_clock_s`, the same in all processes of
+one machine.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ KEEPS_STATUS = 64
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What every line is."""
+    """The base of every line."""
 
 
 class CallSpec(Line, frozen=True, kw_only=True):
     """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
     as in `ToolContext`; `confined`, `reads` and `told` as in `Tool`; `memory_bytes_max` is for all processes of the
-    call, 0 is no limit. `environment` is all that the tool's process has of variables, beside its fence."""
+    call, 0 is no limit. `environment` holds all variables of the tool's process, beside its fence."""
 
     tool: str
     module: str
@@ -90,14 +90,15 @@ class Grouped(Line, frozen=True, kw_only=True, tag_field="k", tag="group"):
 
 
 class Left(Line, frozen=True, kw_only=True, tag_field="k", tag="left"):
-    """The tool's process ended and says that it left something on purpose: which tokens are to be spared?"""
+    """The tool's process ended and left programs running on purpose; the `Order` in reply names the tokens to spare."""
 
 
 class Over(Line, frozen=True, kw_only=True, tag_field="k", tag="over"):
-    """Nothing of the call runs any more, but for what was kept.
+    """The call is over: none of its processes runs any more, except those that were kept.
 
-    `status` is the wait status of the tool's process. `stopped` says why it was ended from outside and `stopped_at`
-    when that began; `too_much` is the sentence of a limit. `strays` is whether more than that process was left.
+    `status` is the wait status of the tool's process. `stopped` is the reason why it was ended from outside and
+    `stopped_at` the time when that began; `too_much` is the sentence of an exceeded limit. `strays`: other processes
+    than the tool's were left.
     """
 
     status: int
@@ -108,7 +109,7 @@ class Over(Line, frozen=True, kw_only=True, tag_field="k", tag="over"):
 
 
 class Said(Line, frozen=True, kw_only=True, tag_field="k", tag="said"):
-    """Output or progress; `offset` counts the bytes of text before it, so that what was dropped is visible."""
+    """Output or progress; `offset` counts the bytes of text before it, so that dropped text is visible."""
 
     stream: str = ""
     offset: int = 0
@@ -121,7 +122,8 @@ class Said(Line, frozen=True, kw_only=True, tag_field="k", tag="said"):
 class Detached(Line, frozen=True, kw_only=True):
     """A program that a call left running on purpose; `token` is in the environment of all that it starts.
 
-    `kind` names what it is for: of each kind the agent keeps one, for `keep_s`. Without it the program is on its own.
+    `kind` names its purpose: the agent keeps one program of each kind, for `keep_s`. Without a kind the agent does not
+    track the program.
     """
 
     pid: int

@@ -1,7 +1,7 @@
 """Logs and progress of running calls on their way to the hub: thinned, bounded, never repeated.
 
-At most twenty chunks a second for each attempt; what a missing or slow connection cannot take is dropped from the
-front, which the offsets show. Never waits for anything.
+At most twenty chunks a second for each attempt; text that a missing or slow connection cannot take is dropped from the
+front, which the offsets show. Never waits for the connection.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KEPT_CHARS: Final = 64 * 1024
 
 @dataclass(slots=True)
 class _Voice:
-    """What one attempt has said since the last round."""
+    """The output and the progress of one attempt since the last round."""
 
     said: list[Said] = field(default_factory=list)
     chars: int = 0
@@ -28,7 +28,7 @@ class _Voice:
 
 
 class Chatter:
-    """One for the agent. `push` returns False where frames cannot be taken now."""
+    """The logs and progress of one agent. `push` returns False if frames cannot be taken now."""
 
     def __init__(self, push: Callable[[list[Frame]], bool]) -> None:
         self._push = push
@@ -52,13 +52,13 @@ class Chatter:
         self._something.set()
 
     def end(self, at: LeaseRef) -> None:
-        """Say what is left of an attempt, before its result is reported."""
+        """Send the remaining output of an attempt, before its result is reported."""
         voice = self._voices.pop(at, None)
         if voice is not None:
             self._push(_frames(at, voice))
 
     async def run(self) -> None:
-        """Send rounds for ever, while there is something to say."""
+        """Send a round whenever there is something to send, until cancelled."""
         while True:
             await self._something.wait()
             self._something.clear()

@@ -1,8 +1,8 @@
-"""What this device says of itself beside its offer: its battery, in steps, its owner, and whether its disk is full.
+"""The condition of this device beside its offer: its battery in steps, its owner's presence, and a full disk.
 
-Read from the system where that costs nothing (Linux); a device without a battery and a screen and with room says
-nothing. The hub asks a device whose battery is nearly empty, or whose owner is at it, last, and one whose disk is full
-not at all.
+Read from the system where that is cheap (Linux). A device without a battery and a screen and with disk space reports
+nothing. The hub chooses a device last if its battery is nearly empty or its owner is using it, and never if its disk is
+full.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LEAST_FREE_BYTES: Final = 64 * 1024
 
 
 class Conditions:
-    """Remembers what was said last, so that only a change is said again. `folder` is where the agent writes."""
+    """The last reported condition, so that only changes are reported. `folder` is where the agent writes."""
 
     def __init__(self, clock: Callable[[], float], folder: Path, supplies: Path = _SUPPLIES) -> None:
         self._clock = clock
@@ -37,12 +37,12 @@ class Conditions:
         self._disk: dict[str, str] = {}
         self._owner: dict[str, str] = {}
         self.owner_is_here: bool | None = None
-        """Whether the owner is at this device, as `platforms.presence` found it last; None where nothing can tell."""
+        """Whether the owner is at this device, by the last `platforms.presence`; None where this cannot be known."""
         self.unwritten = False
-        """Whether the ledger could not be written for want of room, and has not been since."""
+        """Whether the last write of the ledger failed because the disk was full."""
 
     def greeting(self) -> list[ConditionFrame]:
-        """Return what a hub that has just welcomed this device is told."""
+        """Return the condition for a hub that has just welcomed this device."""
         self._read_at = self._clock()
         self._battery = battery(self._supplies)
         self._disk = self._room() if self.is_full else {}
@@ -51,7 +51,7 @@ class Conditions:
         return [ConditionFrame(facts=facts)] if facts else []
 
     def changed(self) -> list[ConditionFrame]:
-        """Return what is to be said now, which is mostly nothing."""
+        """Return the changes to report now; usually there are none."""
         facts = {**self._changed_disk(), **self._changed_battery(), **self._changed_owner()}
         return [ConditionFrame(facts=facts)] if facts else []
 

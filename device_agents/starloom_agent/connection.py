@@ -2,9 +2,9 @@
 
 Decides nothing about work. A hub that does not sign with the key pinned at joining is left before it is obeyed.
 
-All that waits leaves as one message, so numbers and order hold. A message is taken in the turn in which it came, and
-what comes of it is sent in that turn where the line takes it at once; everything else by the writer. What is done with
-frames is the `Agent`'s; when to dial again is the runtime's.
+All waiting frames leave as one message, so numbers and order hold. A message is handled in the turn in which it
+arrives, and its replies are sent in that turn if the line takes them at once; the writer sends everything else. The
+`Agent` handles the frames; the runtime decides when to dial again.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ _WRITE_BYTES: Final = 32 * 1024
 _REFUSED_AGAIN_S: Final = 60.0
 _REFUSED_MOST_S: Final = 60.0
 """A hub that has not proved its key may ask for no longer pause than that."""
-# What only a person can change, and then by joining or installing anew: dialling again would be noise for ever.
+# Only a person can change these, by joining or installing again: dialling again would never help.
 _FOR_GOOD: Final = frozenset({Code.BAD_SIGNATURE, Code.DEVICE_REVOKED, Code.UNKNOWN_KEY})
 _MAY_PASS_SLOWLY: Final = frozenset({Code.AGENT_TOO_OLD, Code.HUB_TOO_OLD})
-# A byte that a line has changed looks the same; said again and again it is so.
+# A byte changed on the line gives the same codes; they count as true only when they repeat.
 _MAY_BE_THE_LINE: Final = frozenset({Code.BAD_SIGNATURE, Code.UNKNOWN_KEY})
 
 
 class ConnectionEnded(Exception):
-    """The connection is over. `retry_after_s` is what the hub asked for; `final` that trying again will not help,
-    `doubtful` that it may all the same: a line that changes a byte would be told the same.
+    """The connection is over. `retry_after_s` is the pause that the hub asked for; `final`: trying again will not help;
+    `doubtful`: it may help in spite of `final`, because a byte changed on the line gives the same code.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """The agent's own decisions: which leases it holds, what to start and stop, what to answer. Pure.
 
 `step` changes the given state and returns actions in order; it knows no clock, socket, file or process. Times are
-readings of the clock that runs during sleep, given with each event. What it answers for an attempt it does not hold
-comes from the ledger, so it asks the runtime for that by an action.
+readings of the clock that runs during sleep, given with each event. The answer for an attempt that it does not hold
+comes from the ledger, so an action asks the runtime for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Fence = tuple[int, int]
 
 @dataclass(slots=True)
 class Held:
-    """A lease held here. `fence_at` None: no fence. `stopping` is why it is being ended, empty while it may go on."""
+    """A lease held here. `fence_at` None: no fence. `stopping`: the reason of its ending, empty while it may go on."""
 
     dispatch: Dispatch
     running: bool = False
@@ -31,9 +31,9 @@ class Held:
 
 @dataclass(slots=True)
 class AgentState:
-    """All that the agent decides on. `base_at` is the sending of the last answered `alive` (or of the proof).
+    """The state on which the agent decides. `base_at` is the time of sending the last answered `alive` (or the proof).
 
-    `begun` has the fence of the highest attempt that began here, of work that may not be repeated.
+    `begun` has the fence of the highest attempt that began here, for each task that must not be repeated.
     """
 
     slots: int
@@ -58,7 +58,7 @@ class Proved:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What the ledger has of a task that is named next: its highest fence, and the highest attempt that began."""
+    """The ledger's entry for a task that the next event names: its highest fence, and the highest begun attempt."""
 
     task: TaskKey
     fence: Fence
@@ -211,7 +211,7 @@ def running_refs(state: AgentState) -> list[LeaseRef]:
 
 
 def _note_fence(state: AgentState, key: TaskKey, fence: Fence) -> None:
-    # Written anew, so that the order of the dictionary is that of use and the oldest go first.
+    # Removed and inserted again, so that the dictionary is in the order of use and the oldest go first.
     state.fences[key] = max(fence, state.fences.pop(key, (-1, -1)))
     while len(state.fences) > FENCES_KEPT:
         oldest = next(iter(state.fences))
@@ -298,7 +298,7 @@ def _call_ended(state: AgentState, event: CallEnded) -> list[Action]:
     elif held.stopping == "cancel":
         actions.append(SayReceipt(event.at, known=True, effect=None))
     else:
-        # Fenced, replaced, gone or ended by its owner: the hub may know it or not; it is told all the same.
+        # Fenced, replaced, gone or ended by its owner: the end is reported whether or not the hub knows it.
         actions.append(SayEnd(event.at))
     return actions + _start_waiting(state)
 

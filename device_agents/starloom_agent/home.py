@@ -1,4 +1,4 @@
-"""The agent's home directory: what lies where, who may read it, and the record of the hub it has joined.
+"""The agent's home directory: its layout, its file modes, and the record of the hub that the device has joined.
 
 Everything is 0700 or 0600. Nothing here talks to a hub.
 """
@@ -32,7 +32,7 @@ class Joined(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class NotJoined(Exception):
-    """The home has no hub yet; the text says what to type."""
+    """The home has no hub yet; the text says which command to type."""
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -63,7 +63,7 @@ class AgentHome:
         return AgentHome(Path(chosen).expanduser().resolve())
 
     def placed(self) -> dict[str, str]:
-        """Return what a line that is typed on this device needs: where the program lies, and a home that is unusual."""
+        """Return the parts of a command line on this device: the path of the program, and the home if it is unusual."""
         script = Path(sys.executable).with_name("starloom-agent.exe" if os.name == "nt" else "starloom-agent")
         usual = Path("~/.starloom-agent").expanduser().resolve() == self.root
         found = {"program": str(script)} if script.exists() else {}
@@ -114,7 +114,7 @@ class AgentHome:
 
     @property
     def run(self) -> Path:
-        """What describes the running process: pid file, status, the current token for artifacts."""
+        """The folder of the running process: pid file, status, the current token for artifacts."""
         return self.root / "run"
 
     def joined(self) -> Joined:

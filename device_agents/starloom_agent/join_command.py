@@ -1,4 +1,4 @@
-"""What `starloom-agent join` does at the owner's terminal: asks for the profile, shows the words, starts the agent."""
+"""The command `starloom-agent join` at a terminal: asks for the profile, shows the words, starts the agent."""
 
 from __future__ import annotations
 

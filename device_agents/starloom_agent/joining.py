@@ -1,6 +1,6 @@
 """Joining a hub: show it the code and this device's key, compare the words, wait for the person who approves.
 
-Speaks plain HTTP requests, also for other commands; every refusal is told with its reason. Writes nothing.
+Makes plain HTTP requests, also for other commands; every refusal is reported with its reason. Writes nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class JoinRefused(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a device tells the hub when it asks to join."""
+    """The request of a device to join a hub."""
 
     code: str
     name: str

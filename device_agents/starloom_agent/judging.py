@@ -76,7 +76,7 @@ def spec_of(
     connection_file: Path,
     lab: bool = False,
 ) -> CallSpec:
-    """Return all that the process of an allowed call is told."""
+    """Return the specification for the process of an allowed call."""
     folders = allowance.folders()
     hosts = list(allowance.policy.hosts)
     return CallSpec(

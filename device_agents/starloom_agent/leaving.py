@@ -1,4 +1,4 @@
-"""Leaving the hub: it is told, the agent and its service end, the key goes, and all else if the owner wants that."""
+"""Leaving the hub: inform it, end the agent and its service, delete the key, and everything else on request."""
 
 from __future__ import annotations
 

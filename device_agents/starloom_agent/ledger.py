@@ -1,8 +1,8 @@
-"""What must survive a crash of the agent: attempts with their fences, the outbox of reports, policy decisions.
+"""The ledger, which survives a crash of the agent: attempts with their fences, the outbox of reports, policy decisions.
 
-One SQLite file, WAL, synchronous FULL. Writes are collected and put down by one `flush`, which costs one fsync;
-nothing that depends on a write may leave the agent, and no effect may begin, before the flush returned. Reports of
-`pure` work stay in memory: lost with the process, they are made again.
+One SQLite file, WAL, synchronous FULL. Writes are collected and committed by one `flush`, which costs one fsync;
+nothing that depends on a write may leave the agent, and no effect may begin, before the flush has returned. Reports of
+`pure` work stay in memory: if they are lost with the process, the work is done again.
 """
 
 from __future__ import annotations

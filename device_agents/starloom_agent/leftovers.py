@@ -1,7 +1,7 @@
 """The programs that calls left running on purpose and that the agent answers for: one of each kind, for a time.
 
-A clipboard of X11 or Wayland is such a program. They end when the next of their kind comes, when their time is over,
-and with the agent; after a crash the next start ends them. What a person opened is not among them.
+A clipboard of X11 or Wayland is such a program. They end when the next of their kind starts, when their time is over,
+and with the agent; after a crash the next start ends them. Programs that a person opened are not among them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Keeps this device connected: dials for ever with full jitter, until it is stopped or the hub refuses for good.
+"""The link of this device to its hub: it dials with full jitter, until it is stopped or the hub refuses for good.
 
-Knows when to dial again, not what is said: that is the `Connection`'s and its peer's.
+Knows when to dial again, not the content: that belongs to the `Connection` and its peer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ RECONNECT_LEAST_S: Final = 0.2
 RECONNECT_MOST_S: Final = 60.0
 DOUBTS_MOST: Final = 5
 DOUBT_FIRST_S: Final = 4.0
-"""What may be the line's doing is believed when it was met so often, over about a minute."""
+"""A refusal that a faulty line may have caused is final after this many without a session, over about a minute."""
 _GOODBYE_WITHIN_S: Final = 1.0
 
 
@@ -62,8 +62,8 @@ class Link:
     async def run(self, stopping: asyncio.Event, leave: Callable[[], Awaitable[None]]) -> ConnectionEnded | None:
         """Dial until `stopping`; then await `leave`, say goodbye and return None.
 
-        Returns earlier, with the end, only when the hub says that trying again will not help: at once, or where a
-        line that changes bytes would be told the same, when every try of a minute ended so.
+        Returns earlier, with the end, only if the hub says that trying again will not help: at once, or, if a faulty
+        line may have caused the refusal, after `DOUBTS_MOST` of them without a session in between.
         """
         failures = doubts = 0
         stopped = asyncio.create_task(stopping.wait())
@@ -98,7 +98,7 @@ class Link:
             stopped.cancel()
 
     def wait_s(self, failures: int, asked_s: float | None) -> float:
-        """Full jitter over a window that doubles from 0.2 s; what the hub asks for is waited for at least."""
+        """Return the pause: full jitter over a window that doubles from 0.2 s, added to the pause the hub asks for."""
         window: float = min(self._most_s, RECONNECT_LEAST_S * 2.0 ** min(failures, 16))
         return (asked_s or 0.0) + max(RECONNECT_LEAST_S / 4, self._jitter() * window)
 

@@ -1,8 +1,8 @@
 """The MCP servers that the owner of this device configured (`mcp.toml`): read, asked for their tools, made into tools.
 
-The file is the owner's alone, like the policy; the hub never sees commands or variables of it. What a server says of
-itself counts for names, titles and schemas only: effects and repeatability are what the owner wrote, else the most
-careful ones (it may take control, it asks each time, it is never repeated).
+The file belongs to the owner alone, like the policy; the hub never sees its commands or variables. The statements of a
+server count for names, titles and schemas only: effects and repeatability are those that the owner wrote, else the
+most careful ones (it may take control, it asks each time, it is never repeated).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class McpFault(Exception):
 
 
 class OfTool(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the owner says of one tool; what is absent is as for the server."""
+    """The owner's settings for one tool; absent ones are those of the server."""
 
     effects: list[Effect] | None = None
     repeatability: Repeatability | None = None

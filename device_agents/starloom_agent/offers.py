@@ -1,4 +1,4 @@
-"""What this device says it can do: tools with their schemas, why some are not available, facts, grants, slots.
+"""The offer of this device: tools with their schemas, the reasons why some are unavailable, facts, grants, slots.
 
 Probes run in a thread of the caller's choice and have no effect; a probe that fails makes its tool unavailable.
 """

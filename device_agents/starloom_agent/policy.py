@@ -1,7 +1,7 @@
-"""What the owner of this device allows: profile, grants, folders, hosts, command rules - and the decision on a call.
+"""The policy of this device's owner: profile, grants, folders, hosts, command rules - and the decision on a call.
 
-Pure: `decide` is asked for every tool call and answers with a reason and, where it refuses, the line to type here.
-The hub cannot write any of it; what the hub allows can only be narrower.
+Pure: `decide` is called for every tool call and answers with a reason and, if it refuses, the line to type here.
+The hub cannot write any of it; the hub's own rules can only be narrower.
 """
 
 from __future__ import annotations

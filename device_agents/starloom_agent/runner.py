@@ -156,7 +156,7 @@ class Runner:
 
 
 class _Call:
-    """What a runner knows of the call that it carries out, and what it does to its processes."""
+    """The call that a runner carries out: its limits and deadlines, and the control of its processes."""
 
     def __init__(self, begin: Begin, descriptors: list[int]) -> None:
         self._descriptors = descriptors
@@ -278,7 +278,7 @@ class _Call:
         return status
 
     def end_rest(self) -> None:
-        """What the tool left running ends with it, but for what a call that succeeded has left on purpose."""
+        """End the processes that the tool left running, except those that a successful call left on purpose."""
         now = time.monotonic()
         deadline, decide_at = now + TERM_GRACE_S, now + _BETWEEN_PROGRAMS_S
         while (now := time.monotonic()) < deadline:

@@ -1,7 +1,7 @@
 """The running agent: feeds events to the core and carries out its actions with ledger, processes and connection.
 
-All state lives on one loop. What happens in one turn of it is put down by one ledger flush, and only then are
-processes started and reports sent. A lost connection changes nothing of the work; it is dialled again for ever.
+All state lives on one loop. The events of one turn are committed by one ledger flush, and only then are processes
+started and reports sent. A lost connection does not affect the work; the link dials again until the agent stops.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _DISPLAY_EVERY_S: Final = 15.0
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line decides. `slots` is how many calls run at once."""
+    """The settings of the command line. `slots` is the number of calls that may run at once."""
 
     slots: int = 4
     lab: bool = False
@@ -82,7 +82,7 @@ class Settings:
 
 @dataclass(slots=True)
 class _Call:
-    """What the runtime keeps of a lease that it started."""
+    """The runtime's data on a lease that it started."""
 
     dispatch: Dispatch
     tool: Tool | None
@@ -150,7 +150,7 @@ class Agent:
     # -- life
 
     def recover(self) -> None:
-        """End what an earlier process of this agent left running, and report every attempt that it did not finish."""
+        """End calls that an earlier process of this agent left running; report every attempt that it did not finish."""
         self.ledger.reserve()
         for at, ended in recovery.end_leftovers(self.ledger, self._boot, say=self._say):
             self._report_end(at, ended, durable=True, verified=False)
@@ -161,14 +161,14 @@ class Agent:
         try:
             self.ledger.flush()
         except LedgerFull as fault:
-            # What it writes stays collected: the hub is told of the disk, and hears the reports once there is room.
+            # The writes stay collected: the hub hears of the full disk now, and gets the reports once there is room.
             self._wait_for_room(fault)
 
     async def run(self) -> ConnectionEnded | None:
-        """Serve until `stop`, or until the hub says that trying again will not help; return that.
+        """Serve until `stop`, or until the hub says that trying again will not help; then return that end.
 
         Raises:
-            LedgerCorrupt: nobody knows any more what has begun here; what runs was ended.
+            LedgerCorrupt: the attempts that began here are no longer known; running calls were ended.
         """
         self.runners.start()
         self.allowance.read_again()

@@ -1,7 +1,7 @@
-"""What an agent needs of its home before it runs: the lock, the policy, the key and a sound ledger.
+"""The preparation of an agent's home before it runs: the lock, the policy, the key and a sound ledger.
 
-On a full disk it waits for room and says so, for nobody may be there to start it again. An agent that takes the place
-of another one waits for the other's end.
+On a full disk the agent waits for room and says so, because there may be nobody to start it again. An agent that
+replaces another one waits for the other's end.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _begin(home: AgentHome, held: ExitStack, say: Callable[[str], None]) -> Ledg
     try:
         adopt_policy(home.policy)
     except PolicyFault as fault:
-        # The agent runs all the same, and allows what a faulty policy allows.
+        # The agent still runs, with the allowance of a faulty policy.
         say(str(fault))
     load_or_make(home.key)
     ledger = Ledger(home.ledger)

@@ -1,6 +1,6 @@
-"""The file in which a running agent says how it is connected, for commands of this device that ask.
+"""The status file: a running agent writes the state of its connection there, for other commands on this device.
 
-Written by the agent alone; its pid tells whether it is of the process that runs. Not read by the hub.
+Only the agent writes it; its pid shows whether the running process wrote it. The hub does not read it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ ONLINE = "online"
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """`environment` is the `sys.prefix` of the process. What older agents did not write has an empty default."""
+    """The status of an agent. `environment` is the `sys.prefix` of its process; fields unknown to older agents have
+    empty defaults."""
 
     device: str
     hub: str

@@ -57,7 +57,7 @@ class CannotUpgrade(Exception):
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the owner typed."""
+    """The options that the owner typed."""
 
     again: bool = False
     downgrade: bool = False

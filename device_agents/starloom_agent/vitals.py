@@ -1,6 +1,6 @@
-"""How this device fares, in figures for the hub's lines: load, memory, disk, charge. Nobody decides by them.
+"""Vital figures of this device for the hub's charts: load, memory, disk, charge. No decision depends on them.
 
-A figure that the system does not tell is left unsaid. Owns no state but when the next word is due.
+Figures that the system does not provide are left out. Owns no state except the time of the next report.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from starloom_agent.tools.system import charge_percent, memory_bytes
 from starloom_protocol.frames import VITALS_EVERY_S, VitalsFrame
 
 LOAD_MOST: Final = 10_000
-"""What a hub believes; a machine with more is as lost."""
+"""The highest load that a hub accepts; a machine with more is just as overloaded."""
 
 
 class VitalClock:
-    """Says when figures are due: at the beginning of a session, then again and again."""
+    """The schedule of the figures: at the beginning of a session, then every `VITALS_EVERY_S`."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._due_at = 0.0
 
     def begin(self) -> None:
-        """A hub has just welcomed this device and knows no figure yet."""
+        """Make the figures due now: a hub has just welcomed this device and has none yet."""
         self._due_at = 0.0
 
     def is_due(self) -> bool:
-        """Say whether it is time, once."""
+        """Return whether figures are due; after True, not again before `VITALS_EVERY_S` have passed."""
         now = self._clock()
         if now < self._due_at:
             return False

@@ -1,8 +1,8 @@
-"""The process that every warm runner is forked from: it has the code of all tools in memory, and nothing of any call.
+"""The zygote, from which every warm runner is forked: it has the code of all tools in memory, and no data of any call.
 
-`python -m starloom_agent.zygote`, executed by the agent with a clean environment; stdin is a socket of the agent. Each
+The agent executes `python -m starloom_agent.zygote` with a clean environment; stdin is a socket of the agent. Each
 message there brings the socket of one new runner. One thread, no event loop, no key, no secret, no network. It also
-ends what a runner leaves that was killed. A zygote that dies stops no call.
+ends the processes that a killed runner leaves. The death of a zygote stops no call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BESIDE: Final = (
 
 
 class NotSingle(Exception):
-    """A library started a thread: what it holds would be held for ever in each fork."""
+    """A library started a thread: a lock that it holds would never be released in a fork."""
 
 
 class Zygote:

@@ -52,7 +52,7 @@ class SignIn(Record, frozen=True, kw_only=True):
 
 
 class Idempotency(Record, frozen=True, kw_only=True):
-    """What a key of a caller was used for: the hash of the body and the id that it made."""
+    """The use of one idempotency key: the hash of the request's body and the id of the object that it made."""
 
     at_ms: int
     body_hash: str

@@ -1,6 +1,6 @@
-"""What a person has allowed from now on, and the calls that an approval is about. Entities of `fleet` and their parts.
+"""Standing approvals of people, and the calls that an approval is about. Entities of `fleet` and their parts.
 
-Holds no judgement: what is covered by an allowance is `core.people.approvals`'.
+Holds no judgement: `core.people.approvals` decides which calls an approval covers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Call(Record, frozen=True, kw_only=True):
 
 
 class Standing(Record, frozen=True, kw_only=True):
-    """This tool with these arguments on these devices asks nobody, until a person takes it back.
+    """A standing approval: this tool with these arguments on these devices asks nobody until a person revokes it.
 
     `action` is the hash of tool and arguments; `constellation` is the one whose approval it came from.
     """

@@ -1,6 +1,6 @@
-"""What a device asks its owner before a call, as the hub keeps it. Entities of `fleet` and their parts.
+"""Questions of devices to their owners before a call, as the hub keeps them. Entities of `fleet` and their parts.
 
-A copy for people to see and answer: the device's own file decides. Holds no judgement.
+They are copies for people to see and answer: the device's own file decides. Holds no judgement.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from starloom_protocol.record import Record
 
 
 class OwnerAsk(Record, frozen=True, kw_only=True):
-    """One open question as the device tells it, in an `asks` frame.
+    """One open question as the device sends it in an `asks` frame.
 
-    `action` names this one asking: the hash of tool, arguments, task and a number used once. `args` is text to show,
-    without secrets and perhaps cut. After `left_s` the device itself counts it as denied.
+    `action` identifies this question: the hash of tool, arguments, task and a nonce. `args` is text for display,
+    without secrets and possibly truncated. After `left_s` seconds the device counts the question as denied.
     """
 
     action: str
@@ -25,7 +25,7 @@ class OwnerAsk(Record, frozen=True, kw_only=True):
 
 
 class PendingAsk(Record, frozen=True, kw_only=True):
-    """One question of a device that waits; `answer` is empty until somebody answered here."""
+    """One question of a device that waits for an answer; `answer` is empty until a person has answered on the hub."""
 
     action: str
     answer: str = ""
@@ -42,9 +42,9 @@ class PendingAsk(Record, frozen=True, kw_only=True):
 
 
 class DeviceAsks(Record, frozen=True, kw_only=True):
-    """All that one device asks at the moment; there is none of a device that asks nothing.
+    """The open questions of one device; a device without open questions has no such entity.
 
-    `answers` is that device's own policy: `hub` takes an answer from a person here, `here` only one typed on it.
+    `answers` is the device's own policy: `hub` accepts an answer given on the hub, `here` only one typed on the device.
     """
 
     answers: str

@@ -1,11 +1,11 @@
-"""What the two sides of a connection sign and derive, so that each knows the other and nobody speaks between them.
+"""The bytes that both sides of a connection sign and the keys that they derive: mutual authentication and integrity.
 
-    transcript   hello and challenge, whole but for the hub's signature
-    hub_proof    what the hub signs with its key; the agent checks it by the key that it pinned at joining
-    device_proof what the agent signs, the hub's signature included
+    transcript   hello and challenge, complete except for the hub's signature
+    hub_proof    the bytes that the hub signs with its key; the agent checks them with the key it pinned at joining
+    device_proof the bytes that the agent signs, the hub's signature included
     ChannelKeys  one key for each direction and one for HTTP, from the X25519 secret of both key shares
 
-The seal of a message is the HMAC of its text under the key of its direction, in hexadecimal digits behind the text.
+The seal of a message is the HMAC of its text under the key of its direction, in hexadecimal digits after the text.
 Signs nothing and holds no private key: Ed25519 and X25519 belong to the callers.
 """
 

@@ -125,7 +125,7 @@ class Code(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CodeInfo:
-    """What a code means wherever it shows: ladder class, HTTP status, a title and the way out."""
+    """The meaning of a code wherever it is shown: ladder class, HTTP status, title and remedy."""
 
     code_class: CodeClass
     status: int

@@ -1,7 +1,7 @@
-"""A plan and its edits as the core takes them: checked, lowered to entities, without a node left but rules' own.
+"""A plan and its edits as the core takes them: checked and lowered to entities; only rules keep unresolved nodes.
 
 `plan` makes these from documents; the core applies them; nothing else builds one. In a rule's operations (kept as
-canonical text) `{"output": "/pointer"}` may stand wherever a value may; it is replaced when the rule fires.
+canonical text) `{"output": "/pointer"}` may replace any value; it is resolved when the rule fires.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Operation(
 
 
 class AddTask(Operation, frozen=True, kw_only=True, tag="add_task"):
-    """`spec.changed_in` is ignored; its `inputs` become data dependencies by themselves."""
+    """Adds a task. `spec.changed_in` is ignored; the `inputs` of the spec become data dependencies automatically."""
 
     spec: TaskSpec
 

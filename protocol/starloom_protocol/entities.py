@@ -148,12 +148,13 @@ class Answer(Record, frozen=True, kw_only=True):
 
 
 class TaskSpec(Record, frozen=True, kw_only=True):
-    """What a task is to do; written by edits only. A question has `person`; one that takes another back `undoes` it.
-    One that looks whether an attempt (`task/number`) had its effect `verifies` it.
+    """The specification of a task; only edits write it.
 
-    A group has `for_each`, or is `nested`: a plan within the plan, whose tasks are its children from the beginning.
-    `secrets` are the names that its arguments ask for, as the author wrote them: no value that a rule or an item brings
-    adds one. In the outcome a task that ended without success counts as the one it is `superseded_by`.
+    A question to a person has `person`. A task that takes another one back names it in `undoes`. A task that checks
+    whether an attempt (`task/number`) had its effect names it in `verifies`. A group has `for_each`, or is `nested`: a
+    plan within the plan, whose tasks are its children from the beginning. `secrets` are the names that its arguments
+    ask for, as the author wrote them: no value from a rule or an item adds one. In the outcome, a task that ended
+    without success counts as the task that it is `superseded_by`.
     """
 
     args: str = "{}"

@@ -1,6 +1,6 @@
-"""The one exception of the channel: what a peer did wrong, as a stable code and a sentence.
+"""The one exception of the channel: an error of the peer, as a stable code and a sentence.
 
-Owns how a broken protocol is told; decides nothing about closing connections (`session` does).
+Owns how a protocol error is reported; `session`, not this module, decides when a connection closes.
 """
 
 from __future__ import annotations

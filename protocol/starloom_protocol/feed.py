@@ -37,7 +37,7 @@ class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=T
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What travels beside the log, unnumbered, latest wins: progress, log lines, a device's load."""
+    """An unnumbered message beside the log, of which the latest wins: progress, log lines, a device's load."""
 
     about: str
     attempt: int = 0

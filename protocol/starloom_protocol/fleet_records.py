@@ -1,4 +1,4 @@
-"""What is kept of devices: the device, what it offers, its pairing, how it fares, what it was told to stop."""
+"""Records of devices: the device, its offer, its pairing, its health, and the work that a stop-all ended there."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatabil
 
 
 class Health(Record, frozen=True, kw_only=True):
-    """How a device fares among its peers; there is none of a device without recent faults.
+    """The health of a device; a device without recent faults has no such entity.
 
-    `state`: ok (some faults), suspect (asked last), quarantined (asked only by a probe; `trying`: it has one). `good`
-    counts successes in a row since the last fault; `probe_ms` is how long after `since_ms` the next probe is due.
+    `state`: ok (some faults), suspect (chosen last), quarantined (given probes only; `trying`: a probe is running).
+    `good` counts consecutive successes since the last fault; the next probe is due `probe_ms` after `since_ms`.
     """
 
     device: str
@@ -23,10 +23,10 @@ class Health(Record, frozen=True, kw_only=True):
 
 
 class Stopping(Record, frozen=True, kw_only=True):
-    """What one device was told to end by the last stop-all, and whether it confirmed.
+    """The part of one device in the last stop-all: the attempts that it had to end, and its confirmation.
 
-    `attempts` are CONSTELLATION/TASK/ATTEMPT that are still open there, `asked` how many there were. `confirmed_ms` is
-    when the last of them ended for sure.
+    `attempts` are CONSTELLATION/TASK/ATTEMPT and still open there; `asked` is their number at the beginning.
+    `confirmed_ms` is the time when the end of the last one was certain.
     """
 
     asked: int
@@ -39,9 +39,9 @@ class Stopping(Record, frozen=True, kw_only=True):
 
 
 class ToolOffer(Record, frozen=True, kw_only=True):
-    """One tool as a device offers it; `args` is the canonical text of its JSON schema.
+    """One tool as a device offers it; `args` is the canonical text of the JSON schema of its arguments.
 
-    `returns` is that of its result, or the name of one that both ends know (`tool_results`); empty: nobody knows.
+    `returns` is the schema of its result, or the name of one that both ends know (`tool_results`); empty if unknown.
     `effects_by` narrows `effects` by the value of an argument: argument -> value -> effects.
     """
 
@@ -58,7 +58,7 @@ class ToolOffer(Record, frozen=True, kw_only=True):
 
 
 class Offer(Record, frozen=True, kw_only=True):
-    """What a device says it can do now; `facts` are strings such as os, arch, python, disk_free_bytes."""
+    """The current capabilities of a device as it states them; `facts` are strings: os, arch, disk_free_bytes, ..."""
 
     digest: str
     facts: dict[str, str] = {}
@@ -70,14 +70,13 @@ class Offer(Record, frozen=True, kw_only=True):
 class Device(Record, frozen=True, kw_only=True):
     """One device; its id is made from its key. `session` rises with each connection.
 
-    `remembers` says what it has begun that this history does not have, until a person has seen it.
-
-    `ledger_ms` is when its present ledger was first seen: of what was given to it before, that ledger proves nothing.
-    While it drains, what may move is moved away at `drain_due_ms` (0: never). `aside` says why it is quarantined;
-    `probing` lets it have one task all the same, to see whether it works again. `profile_most` is what its join code
-    allowed; `over` says what of its present offer goes beyond that and was not taken over. `left`: it went away by its
-    own will, and is `revoked`, too. `expected_until_ms`: the hub that it was connected to ended, so it is expected back
-    until then.
+    `remembers` describes work that it has begun and this history lacks, until a person has seen it. `ledger_ms` is the
+    time when its present ledger was first seen: that ledger proves nothing about work given to the device before.
+    While it drains, movable work is moved away at `drain_due_ms` (0: never). `aside` is the reason of its quarantine;
+    `probing` lets it have one task in spite of it, to test whether it works again. `profile_most` is the profile that
+    its join code allowed; `over` names the part of its present offer that exceeds it and was not accepted. `left`: the
+    device left of its own accord, and is `revoked`, too. `expected_until_ms`: the hub that it was connected to ended,
+    and the device is expected back until then.
     """
 
     aside: str = ""
@@ -112,12 +111,12 @@ class Device(Record, frozen=True, kw_only=True):
 
 
 class Enrollment(Record, frozen=True, kw_only=True):
-    """One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is never the code.
+    """One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is a hash, never the code.
 
-    `replaces` is the device whose name and labels this one takes when it is let in, and which is revoked then.
-    `labels` are those that the device asks for; a person who approves it gives them to it.
-    A code for several devices is a pairing of its own, open until `devices` of them have `used` it; each of these has a
-    pairing with its own words, whose `code_of` names that of the code.
+    `replaces` is the device whose name and labels this one takes on approval; it is revoked then. `labels` are those
+    that the device asks for; a person who approves the device grants them. A code for several devices is a pairing of
+    its own, open until `devices` of them have `used` it; each of these has a pairing with its own words, whose
+    `code_of` is the id of the code's pairing.
     """
 
     attempts: int = 0

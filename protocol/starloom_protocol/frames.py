@@ -18,11 +18,11 @@ from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Profile
 
 
 class Part(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What every part of a frame is: frozen and strict."""
+    """The base of every part of a frame: frozen and strict."""
 
 
 class Frame(Part, frozen=True, kw_only=True, tag_field="t"):
-    """What every frame is."""
+    """The base of every frame."""
 
 
 class LeaseRef(Part, frozen=True, kw_only=True):
@@ -208,10 +208,10 @@ BEGUN: Final = "begun"
 
 
 class LedgerEntry(Part, frozen=True, kw_only=True):
-    """What an agent's ledger says of one attempt: unknown, accepted, started, finished.
+    """The state of one attempt in an agent's ledger: unknown, accepted, started, finished.
 
-    Said unasked, `begun`: work that may not be repeated began here. A hub that has no such attempt has an older
-    history; one that knows the word no more than that ignores it.
+    `begun` is sent without a query: work that must not be repeated began here. A hub that lacks this attempt has an
+    older history; a hub that does not know the word ignores it.
     """
 
     at: LeaseRef
@@ -304,7 +304,7 @@ class Ack(Frame, frozen=True, kw_only=True, tag="ack"):
 
 
 class PlanEntry(Part, frozen=True, kw_only=True):
-    """What to do with one open attempt: continue, cancel, resend, forget."""
+    """The action for one open attempt: continue, cancel, resend, forget."""
 
     action: str
     at: LeaseRef

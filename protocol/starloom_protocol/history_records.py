@@ -1,4 +1,4 @@
-"""Records by which a constellation knows what it goes back to: its origin, and how work of it is undone."""
+"""Records of a constellation's past: its origin, and the calls that undo its work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from starloom_protocol.record import Record
 
 
 class Origin(Record, frozen=True, kw_only=True):
-    """What a constellation was forked from: another one after its event `seq`, at `version`, or from `task` on."""
+    """The origin of a fork: another constellation after its event `seq`, at `version`, or from `task` on."""
 
     constellation: str
     seq: int
@@ -15,9 +15,9 @@ class Origin(Record, frozen=True, kw_only=True):
 
 
 class UndoCall(Record, frozen=True, kw_only=True):
-    """The call that takes back what a task has done, on the device that did it; it must be safe to repeat.
+    """The call that undoes a task on the device that ran it; it must be safe to repeat.
 
-    `outputs` are further arguments: a name, and the pointer into the task's own result that has its value.
+    `outputs` are further arguments: a name, and the pointer to its value in the task's own result.
     """
 
     args: str = "{}"

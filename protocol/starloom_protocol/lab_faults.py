@@ -1,6 +1,6 @@
-"""What the lab can break: targets, kinds, which fits which, and how long at most. Words only; breaks nothing.
+"""The faults of the lab: targets, kinds, the pairs that fit, and the longest duration. Words only; breaks nothing.
 
-Taken from `vocabulary`, of which it is a part.
+Part of the vocabulary: `vocabulary` re-exports it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from enum import StrEnum
 from typing import Final
 
 FAULT_MAX_S: Final = 60.0
-"""How long one fault may last."""
+"""The longest duration of one fault."""
 
 
 class FaultTarget(StrEnum):
-    """What a fault hits."""
+    """The target of a fault."""
 
     DEVICE = "device"
     LINK = "link"
@@ -23,7 +23,7 @@ class FaultTarget(StrEnum):
 
 
 class FaultKind(StrEnum):
-    """What happens to it."""
+    """The kind of a fault: its effect on the target."""
 
     KILL = "kill"
     FREEZE = "freeze"

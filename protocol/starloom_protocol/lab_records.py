@@ -1,4 +1,4 @@
-"""What is kept of faults that somebody asked the lab for. An entity of `fleet`; holds no judgement."""
+"""Records of faults that a person requested in the lab. An entity of `fleet`; holds no judgement."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from starloom_protocol.record import Record
 
 
 class LabFault(Record, frozen=True, kw_only=True):
-    """One fault of a simulated device, from the wish to its end.
+    """One fault of a simulated device, from the request to its end.
 
-    `constellations` are those that had work there when it began. `healing`: somebody wants it over before its time.
-    `note` says what was done, or why it was not; `size_ms` is the delay, or how wrong the clock is.
+    `constellations` are those with work on the device when it began. `healing`: a person asked to end it early.
+    `note` reports what was done, or why it was not; `size_ms` is the delay, or the error of the clock.
     """
 
     asked_ms: int

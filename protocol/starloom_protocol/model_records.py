@@ -1,4 +1,4 @@
-"""What the owner's model was used for, and what a constellation may use; holds no prompt, no answer and no key."""
+"""Usage of the owner's model, and the budget of a constellation; holds no prompt, no answer and no key."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from starloom_protocol.record import Record
 
 
 class ModelDay(Record, frozen=True, kw_only=True):
-    """Calls, tokens and, where the price is known, millionths of a dollar; `day` counts UTC days since 1970."""
+    """One day's calls, tokens and, if the price is known, millionths of a dollar; `day` counts UTC days since 1970."""
 
     calls: int = 0
     day: int
@@ -15,7 +15,7 @@ class ModelDay(Record, frozen=True, kw_only=True):
 
 
 class Budget(Record, frozen=True, kw_only=True):
-    """What a constellation may use, `times` over: attempts, and millionths of a dollar for the model; 0 is no bound."""
+    """The budget of a constellation, `times` over: attempts, and millionths of a dollar for the model; 0: no bound."""
 
     attempts: int = 0
     micros: int = 0

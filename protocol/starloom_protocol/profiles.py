@@ -16,7 +16,7 @@ PROFILE_GRANTS: Final[dict[Profile, frozenset[str]]] = {
     Profile.WORK: _WORK,
     Profile.OPERATE: _WORK | {"shell:run", "net:reach", "service:restart", "container:read"},
 }
-"""What a profile grants on its own. An owner may grant more, one by one; such a grant belongs to `operate`."""
+"""The grants of each profile. An owner may add single grants; such a grant belongs to `operate`."""
 
 PROFILE_EFFECTS: Final[dict[Profile, frozenset[Effect]]] = {
     Profile.OBSERVE: frozenset({Effect.READ}),
@@ -24,10 +24,10 @@ PROFILE_EFFECTS: Final[dict[Profile, frozenset[Effect]]] = {
     Profile.WORK: frozenset({Effect.READ, Effect.WRITE}),
     Profile.OPERATE: frozenset(Effect),
 }
-"""What the tools of a profile may do at most."""
+"""The effects that the tools of a profile may have at most."""
 
 TAB: Final = "tab:"
-"""Grants of a browser tab: each is a switch there and most ask by a tap. They belong to no profile."""
+"""The prefix of a browser tab's grants: each is a switch in the tab, and most ask for a tap. They have no profile."""
 
 
 def exceeds(profile: Profile, most: Profile) -> bool:

@@ -1,4 +1,4 @@
-"""What every record of state is, and the fault that many of them may hold. Owns no entity."""
+"""The base of every record of state, and the fault that many of them may hold. Owns no entity."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from starloom_protocol.vocabulary import Code
 
 
 class Record(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What every entity and its parts are: frozen, strict, defaults left out.
+    """The base of every entity and its parts: frozen, strict, defaults left out.
 
-    Frozen records are trees, so the cycle collector has nothing to find in them and is not shown them.
+    Frozen records are trees without cycles, so the garbage collector does not track them.
     """
 
 

@@ -1,4 +1,4 @@
-"""What a schedule is made of: its clock and its terms, what was approved with it, how it went, what it has to tell.
+"""The records of a schedule: its clock and terms, the consent given with it, its last firing, its notice.
 
 Entities of `fleet` (`schedule/ID`, `scheduled_plan/ID`) and their parts; `entities` has the table of all.
 """
@@ -17,9 +17,9 @@ from starloom_protocol.vocabulary import (
 
 
 class Consent(Record, frozen=True, kw_only=True):
-    """What a person approved when a schedule was saved: a plan by its hash, and how far it may reach.
+    """The consent of a person at the saving of a schedule: a plan by its hash, and its devices, effects and grants.
 
-    A firing whose plan differs, or reaches a device, grant or effect that is not here, asks again.
+    A firing asks again if its plan differs, or reaches a device, grant or effect that is not listed here.
     """
 
     at_ms: int
@@ -31,9 +31,9 @@ class Consent(Record, frozen=True, kw_only=True):
 
 
 class Notice(Record, frozen=True, kw_only=True):
-    """What a schedule has to tell a person; `count` says how many it stands for, `text` is of the newest.
+    """A notice of a schedule to a person; `count` is the number of notices it stands for, `text` that of the newest.
 
-    `told` says that the schedule's own device was asked to show it.
+    `told`: the schedule's own device was asked to show it.
     """
 
     at_ms: int
@@ -44,7 +44,7 @@ class Notice(Record, frozen=True, kw_only=True):
 
 
 class Firing(Record, frozen=True, kw_only=True):
-    """How the newest firing that ended has ended; `digest` is of its answer."""
+    """The end of the newest firing that has ended; `digest` is that of its answer."""
 
     constellation: str
     digest: str = ""
@@ -56,8 +56,8 @@ class Firing(Record, frozen=True, kw_only=True):
 class Schedule(Record, frozen=True, kw_only=True):
     """Work on a clock. `due_ms` is its next moment, 0 when it has none; a firing is known by (id, due moment).
 
-    What it runs is `request` (words), `recipe` with `params`, or the plan kept under `scheduled_plan/ID`.
-    `fired` and `skipped` count since it was made; `queued` are due moments that wait for the firing before them.
+    It runs `request` (words), `recipe` with `params`, or the plan kept under `scheduled_plan/ID`.
+    `fired` and `skipped` count since its creation; `queued` are due moments that wait for the firing before them.
     """
 
     author: str

@@ -48,7 +48,7 @@ class Scrubber:
 
     def text(self, text: str) -> str:
         """Return a text without the values."""
-        # Searching for each form by itself is many times faster than one pattern of them all, and most texts have none.
+        # Separate searches are many times faster than one pattern of all forms, and most texts contain none.
         present = [form for form in self.forms if form in text]
         return re.sub("|".join(map(re.escape, present)), MASK, text) if present else text
 

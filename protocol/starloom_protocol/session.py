@@ -37,7 +37,7 @@ __all__ = ["TABLE", "ProtocolFault", "Session", "Side", "State", "device_id", "p
 
 
 class State(StrEnum):
-    """What a session waits for. In `OPEN` both sides send at any time."""
+    """The frame that a session waits for. In `OPEN` both sides may send at any time."""
 
     AWAIT_HELLO = "await_hello"
     AWAIT_CHALLENGE = "await_challenge"

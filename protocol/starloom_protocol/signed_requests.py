@@ -1,7 +1,7 @@
-"""What a device and its hub sign when the device asks something beside a connection: to leave, to be upgraded.
+"""The bytes of signed requests that a device makes outside a connection: to leave, to be upgraded.
 
 The device signs the request, bound to the hub and a nonce of its own; the hub signs its answer, bound to both. So a
-request for one hub or of one device is of no use to another, and a listener in the hub's place has no answer.
+request is useless for another hub or device, and an impostor in the hub's place cannot answer.
 """
 
 from __future__ import annotations

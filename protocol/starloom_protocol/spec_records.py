@@ -98,16 +98,16 @@ class Retry(Record, frozen=True, kw_only=True):
 
 
 class OnAbsence(Record, frozen=True, kw_only=True):
-    """What becomes of an attempt whose device is absent; `then` empty means the default of its repeatability."""
+    """The treatment of an attempt whose device is absent; an empty `then` means the default of its repeatability."""
 
     after_s: int = 0
     then: str = ""
 
 
 class VerifyCall(Record, frozen=True, kw_only=True):
-    """The call that says whether an attempt had its effect, on the device that made it; it only looks.
+    """The read-only call that finds out whether an attempt had its effect, on the device that ran it.
 
-    It did where every condition of `expect` holds of the call's output, and did not where one fails.
+    The effect is there if every condition of `expect` holds for the call's output, and is not if one fails.
     """
 
     args: str = "{}"

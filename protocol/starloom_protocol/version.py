@@ -35,13 +35,13 @@ FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {
 _LATE: Final = frozenset(tag for tag, _ in FIELDS_SINCE)
 
 FRAMES_SINCE: Final[Mapping[str, int]] = {"answer": 2, "asks": 2, "vitals": 3}
-"""tag of the frame -> the version it came with; absent means version 1. Whoever sends one asks `knows` first."""
+"""tag of the frame -> the version it came with; absent means version 1. A sender of one asks `knows` first."""
 
 
 def release_numbers(release: str) -> tuple[int, ...]:
     """Return the numbers of a released version such as `0.2.0`, for comparing; empty for anything else.
 
-    What follows a `+` names a build of the same release.
+    The part after a `+` names a build of the same release.
     """
     parts = release.split("+")[0].split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() and len(part) <= 6 for part in parts) else ()

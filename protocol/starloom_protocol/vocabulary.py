@@ -86,7 +86,7 @@ class AttemptEnd(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What a `result` frame says of its attempt."""
+    """The outcome of an attempt in its `result` frame."""
 
     OK = "ok"
     ERROR = "error"
@@ -134,7 +134,7 @@ class Vital(StrEnum):
 
 
 class Effect(StrEnum):
-    """What a tool may do to the world."""
+    """An effect that a tool may have on the world."""
 
     READ = "read"
     WRITE = "write"
@@ -167,7 +167,7 @@ def most_careful(said: Iterable[Repeatability]) -> Repeatability:
 
 
 class Profile(StrEnum):
-    """What a device's owner allows there, from least to most."""
+    """The profile that a device's owner allows there, from least to most."""
 
     OBSERVE = "observe"
     FILES = "files"
@@ -233,7 +233,7 @@ class Op(StrEnum):
 
 
 class Need(StrEnum):
-    """What a group needs of its children; `at_least` carries its number in the group's spec."""
+    """The children that must succeed for a group to succeed; the number of `at_least` is in the group's spec."""
 
     ALL = "all"
     ANY = "any"
@@ -305,7 +305,7 @@ class ScheduleState(StrEnum):
 
 
 class Priority(StrEnum):
-    """Which of one owner's constellations is given a free slot first."""
+    """The priority of a constellation: the higher one of the same owner gets a free slot first."""
 
     LOW = "low"
     NORMAL = "normal"
@@ -313,7 +313,7 @@ class Priority(StrEnum):
 
 
 class Overlap(StrEnum):
-    """What a firing does while the one before still goes on."""
+    """The behaviour of a firing while the one before is still running."""
 
     SKIP = "skip"
     QUEUE = "queue"
@@ -322,7 +322,7 @@ class Overlap(StrEnum):
 
 
 class CatchUp(StrEnum):
-    """Which firings that nobody was there for are made up for."""
+    """The missed firings that are made up for: those that were due while no hub was running."""
 
     NONE = "none"
     LAST = "last"
@@ -330,7 +330,7 @@ class CatchUp(StrEnum):
 
 
 class NotifyWhen(StrEnum):
-    """Which ends of a schedule's firings a person is told of; a change is an answer that differs from the last one."""
+    """The ends of a schedule's firings that notify a person; a change is an answer that differs from the last one."""
 
     NEVER = "never"
     FAILURE = "failure"

@@ -1,6 +1,6 @@
-"""What a caged program may see and use, as one record between the agent and the cage's own process.
+"""The permissions and limits of a caged program, as one record between the agent and the cage's own process.
 
-Standard library only: it is read in a process that has no third-party package at hand.
+Standard library only: it is imported in a process without third-party packages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RUN: Final = (
 
 
 class Layer(StrEnum):
-    """What holds a caged program; each takes the network and all files but named ones away."""
+    """The layer that confines a caged program; each denies the network and all files except named ones."""
 
     NAMESPACES = "namespaces"
     BUBBLEWRAP = "bubblewrap"
@@ -46,9 +46,9 @@ class Layer(StrEnum):
 class Cage:
     """One caged program: `workdir` is the only place that is always writable. Sizes and counts are for all of it.
 
-    `memory_bytes_max` is what it may use at a time, `disk_bytes_max` what it may write in the whole; 0 is no limit.
+    `memory_bytes_max` bounds its memory at any time, `disk_bytes_max` the total it may write; 0 is no limit.
     `files_max` is for its own folder.
-    `variables` names what it may have of the environment beside the usual; their values are never part of this.
+    `variables` names the environment variables that it gets beside the usual ones; their values are never part of this.
     """
 
     layer: Layer

@@ -1,8 +1,8 @@
 """The program of the trial: run in a cage as `python -c`, it tries each way out and prints those that are open.
 
-`argv`: a file outside, a port that listens outside, the agent's process, the numbers of system calls as JSON. What it
-changed or reached outside is seen there. At its end it uses more memory than a trial allows, and waits. Without
-arguments it does nothing but to use more disk.
+`argv`: a file outside, a port that listens outside, the agent's process, the numbers of system calls as JSON. The
+agent sees outside whether that file or port was reached. At its end the program uses more memory than a trial allows,
+and waits. Without arguments it only uses more disk than allowed.
 """
 
 from __future__ import annotations

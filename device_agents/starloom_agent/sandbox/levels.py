@@ -1,7 +1,7 @@
-"""Which level of sandbox this machine gives, found by trying: a real program in a real cage that tries to break out.
+"""The sandbox level of this machine, found by a trial: a real program in a real cage tries to break out.
 
-L0 is no sandbox and is used by the owner's explicit grant alone; L1 is limits, a group and a directory; L2 adds a cage
-without network and with named folders only. A layer that does not hold in the trial is not used, and the reason kept.
+L0 is no sandbox and needs an explicit grant of the owner; L1 is limits, a group and a directory; L2 adds a cage
+without network and with named folders only. A layer that fails the trial is not used, and the reason is kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from starloom_agent.sandbox import cage as cages
 from starloom_agent.sandbox import call_numbers, escapes, quota
 from starloom_agent.sandbox.cage import Cage, Layer
 
-# What the agent tells a tool process: the layer's name, or that the owner has allowed to do without.
+# The agent passes a tool process the name of the layer, or this if the owner has allowed to do without one.
 UNCONFINED: Final = "none"
 _TRIAL_WITHIN_S: Final = 10.0
 _SECRET: Final = "canary-6f1c"
@@ -32,7 +32,7 @@ _OPEN: Final = "open: "
 
 @dataclass(frozen=True)
 class Sandbox:
-    """What the machine gives: a layer that held, or the reason why there is none."""
+    """The sandbox of this machine: a layer that passed the trial, or the reason why there is none."""
 
     layer: Layer | None
     reason: str = ""

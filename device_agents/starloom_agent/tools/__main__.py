@@ -1,5 +1,5 @@
-"""What is written down of the tools: with `--table` docs/tools.md, with `--results` the schemas of what they give,
-which the protocol brings along.
+"""The generated files about the tools: `--table` prints docs/tools.md, `--results` the schemas of their results, which
+ship with the protocol.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`adb.devices`, `adb.files`, `adb.get`, `adb.screen`: a phone on a cable, by the adb of this computer.
 
-The phone asks its owner itself whether this computer may look. What runs over there is fixed here; a path is quoted.
+The phone asks its owner whether this computer may connect. The commands that run on it are fixed; a path is quoted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Get(Args, frozen=True, kw_only=True):
 
 
 class Screen(Args, frozen=True, kw_only=True):
-    """What the phone shows now, as a picture."""
+    """The current screen of the phone, as a picture."""
 
     serial: Serial = ""
 

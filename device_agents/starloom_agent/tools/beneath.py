@@ -32,7 +32,7 @@ _TOKEN_BYTES: Final = 16
 _FOLDER: Final = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _LOOK: Final = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER
 _FILE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-# A named pipe in the place of a file would hold the call for ever.
+# Without O_NONBLOCK a named pipe in place of a file would block the call.
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FILE
 _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
 _DEFAULT_ACL: Final = "system.posix_acl_default"
@@ -294,7 +294,7 @@ def _inner(folder: int, name: str, flags: int) -> int:
     try:
         return os.open(name, flags | _FILE, dir_fd=folder)
     except NotADirectoryError:
-        # A link that is asked for as a folder is told in this way.
+        # A link opened with O_DIRECTORY gives this error.
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) from None
         raise

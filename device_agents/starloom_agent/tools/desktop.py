@@ -1,6 +1,6 @@
 """`desktop.click`, `desktop.type`, `desktop.keys`: the mouse and the keyboard of this device's display.
 
-Whatever has the focus gets them, so each call asks the owner, and none is ever repeated by itself. Linux only on X11
+The window with the focus gets them, so each call asks the owner, and none is repeated automatically. Linux only on X11
 (`xdotool`) or, on Wayland, for typing and keys (`wtype`); macOS by System Events, which its owner has to allow.
 """
 

@@ -1,7 +1,7 @@
 """`image.info` and `image.resize`: sizes and small versions of pictures.
 
-PNG is decoded here; of a JPEG the camera's own preview is taken. What can be read is made, what cannot is listed
-with its reason, so that one odd file never spoils a whole folder.
+PNG is decoded here; for a JPEG the camera's own preview is used. Unreadable files are listed with the reason, so that
+one of them never fails the whole folder.
 """
 
 from __future__ import annotations

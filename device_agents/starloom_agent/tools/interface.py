@@ -1,4 +1,4 @@
-"""What a tool is, and all that a tool may touch: its own directory, granted folders, artifacts, its log.
+"""The interface of a tool, and the context of its call: its own directory, granted folders, artifacts, its log.
 
 A tool runs as plain synchronous code in a process of its own; it must never reach outside its context. This file
 is imported at the start of every tool process, so it stays small.
@@ -121,10 +121,10 @@ def _stay_free() -> None:
 
 @dataclass
 class ToolContext:
-    """What one call may use. `workdir` is this attempt's own directory: empty at the start, gone after the end.
+    """The context of one call. `workdir` is this attempt's own directory: empty at the start, deleted after the end.
 
     `fence` is `INCARNATION.ATTEMPT` (also in the environment as STARLOOM_FENCE). `hosts` are those that the owner
-    lists for `net:reach`; `*` is any. `notes` is a folder of the agent for what tools remember, None where nothing is.
+    lists for `net:reach`; `*` is any. `notes` is a folder of the agent for data that tools keep between calls, or None.
     `secrets` (values by handle) are scrubbed by value from everything that leaves. `cage` names the sandbox layer for
     programs of the request's own making, `none` where the owner allows to do without, empty where such a program may
     not run. `confine` gives up every file but the granted folders and `workdir`, for good; a tool that starts caged
@@ -158,7 +158,7 @@ class ToolContext:
 
     @functools.cached_property
     def hidden(self) -> Scrubber:
-        """What takes the secrets of this call out of a text. A tool that cuts text does this before it cuts."""
+        """The scrubber that removes the secrets of this call from a text. A tool that cuts text scrubs it first."""
         return Scrubber(self.secrets.values())
 
     def resolve_read(self, path: str | os.PathLike[str]) -> Path:
@@ -255,17 +255,17 @@ def _available() -> str | None:
 
 @dataclass(frozen=True)
 class Tool:
-    """One thing a device can do.
+    """One tool of a device.
 
     `grant` None means that every profile allows it. `probe` returns why the tool cannot work here, without any
     effect. `in_process` tools run in the agent's own loop and must be pure and instant; only the lab has one.
     `lab_only` tools are offered with `--lab` alone. `caged` tools run programs that come with the request: without a
     cage on this device they are not available, unless the owner grants `python:unconfined`. The process of a
     `confined` tool reaches the granted folders, its own directory and the folders `reads` alone. `asks_by` names the
-    arguments that an answer of the owner is bound to (none: all), `never_asks` a tool that asks the person by itself.
+    arguments that an answer of the owner is bound to (none: all); a `never_asks` tool asks the person in its own way.
     `effects_by` narrows `effects` by the value of one argument: argument -> value -> effects. `schema` is the text of
-    the JSON schema where it is not made from `args`; `told` what its module needs to make this tool in its process.
-    Its result is of the type that `run` returns; only of a tool that is told `returns` is the text of the schema.
+    the JSON schema if it is not made from `args`; `told` is the data from which its module makes this tool in its
+    process. The result has the type that `run` returns; only for a tool with `told` is `returns` the schema's text.
     """
 
     name: str

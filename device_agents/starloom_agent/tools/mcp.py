@@ -2,7 +2,7 @@
 
 Owns the client's side of MCP over stdio (lines of JSON-RPC) as far as tools need it: initialize, tools/list,
 tools/call. The server is a child of this call's process, so fence, time and cancel end it like every other program;
-nothing of it is kept between calls. What it says is data: bounded, and never an instruction to anyone.
+nothing of it is kept between calls. Its output is data: bounded, and never an instruction.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def days_left(not_after: str, now: datetime) -> int:
 
 @dataclass(frozen=True)
 class _Target:
-    """What is asked: `machine` is connected to, `host` is the name in the certificate and in the request."""
+    """The target of a check: `machine` is the address to connect to, `host` the name in certificate and request."""
 
     host: str
     machine: str
@@ -86,7 +86,7 @@ def _target(args: Check) -> _Target:
 
 
 class HostAnswer(Named):
-    """What was not asked for, or did not come about, is left out."""
+    """The answer of one host; fields that were not asked for, or not found out, are left out."""
 
     addresses: NotRequired[list[str]]
     certificate_days_left: NotRequired[int]

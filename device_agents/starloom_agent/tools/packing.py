@@ -1,7 +1,7 @@
-"""How an archive is written and read: `.tar.gz` with a list of its files inside, and nothing but plain files taken out.
+"""Writing and reading of archives: `.tar.gz` with a list of its files inside; only plain files are taken out.
 
-The same files give the same bytes. What is read may come from anyone: names that lead out, links, devices, doubled
-names and archives that grow beyond a limit are refused or left out here, so that no tool has to think of them.
+The same files give the same bytes. Archives may come from anyone: names that lead out, links, devices, doubled names
+and archives that grow beyond a limit are refused or left out here, so that no tool has to handle them.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class _Contents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Readable(Protocol):
-    """What bytes come out of."""
+    """A source of bytes."""
 
     def read(self, size: int = -1, /) -> bytes: ...
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one archive may hold unpacked."""
+    """The limits of one archive, unpacked."""
 
     bytes: int
     files: int
@@ -71,7 +71,7 @@ class Limits:
 
 @dataclass
 class Taken:
-    """What `members` has come past: the list inside the archive, if it has one, and what was left out and why."""
+    """The findings of `members`: the list inside the archive, if it has one, and the entries left out, with reasons."""
 
     listed: dict[str, Listed] | None = None
     left_out: list[str] = field(default_factory=list)

@@ -1,6 +1,6 @@
-"""Which modules hold tools, in the order in which the tools are listed; decides nothing about whether they may run.
+"""The modules that hold tools, in the order in which the tools are listed; decides nothing about whether they may run.
 
-A tool process must not import this: it is told the module of its tool (`module_of`).
+A tool process must not import this: it gets the module of its tool from the agent (`module_of`).
 """
 
 from __future__ import annotations

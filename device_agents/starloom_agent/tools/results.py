@@ -1,7 +1,7 @@
-"""What the results of several tools have in common. A tool's own result type stands beside the tool.
+"""Result types that several tools share. A tool's own result type is defined beside the tool.
 
-The type that a tool's function returns is the truth about its result: the schema that the hub judges plans by is made
-from it, so a field that is not in it does not exist.
+The return type of a tool's function defines its result: the schema by which the hub checks plans is made from it, so a
+field that is not in it does not exist.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class TableRows(TypedDict):
 
 
 class Examined(TypedDict):
-    """What a database without a question says of itself: its tables and what is wrong with it."""
+    """The result for a database without a query: its tables and its problems."""
 
     count: int
     more: bool

@@ -109,7 +109,7 @@ class WrittenFolder(TypedDict):
 
 
 class Changed(TypedDict):
-    """What of a file is here not as it was."""
+    """A property of a file that differs from the original."""
 
     file: str
     path: str

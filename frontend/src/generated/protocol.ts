@@ -16,7 +16,7 @@ export const CODE_WORDS: readonly Code[] = ["plan_invalid", "plan_cycle", "plan_
 export type CodeClass = "transient" | "permanent" | "device";
 export const CODE_CLASS_WORDS: readonly CodeClass[] = ["transient", "permanent", "device"];
 
-/** What happens to it. */
+/** The kind of a fault: its effect on the target. */
 export type FaultKind = "kill" | "freeze" | "cut" | "delay" | "drop" | "duplicate" | "reorder" | "corrupt" | "clock_skew" | "disk_full";
 export const FAULT_KIND_WORDS: readonly FaultKind[] = ["kill", "freeze", "cut", "delay", "drop", "duplicate", "reorder", "corrupt", "clock_skew", "disk_full"];
 
@@ -24,7 +24,7 @@ export const FAULT_KIND_WORDS: readonly FaultKind[] = ["kill", "freeze", "cut", 
 export type FaultState = "asked" | "active" | "over" | "failed";
 export const FAULT_STATE_WORDS: readonly FaultState[] = ["asked", "active", "over", "failed"];
 
-/** What a fault hits. */
+/** The target of a fault. */
 export type FaultTarget = "device" | "link" | "hub" | "worker" | "redis";
 export const FAULT_TARGET_WORDS: readonly FaultTarget[] = ["device", "link", "hub", "worker", "redis"];
 
@@ -43,7 +43,7 @@ export const CONSTELLATION_STATE_WORDS: readonly ConstellationState[] = ["planni
 export type AttemptEnd = "ok" | "error" | "timeout" | "interrupted" | "refused" | "never_started" | "lost" | "revoked";
 export const ATTEMPT_END_WORDS: readonly AttemptEnd[] = ["ok", "error", "timeout", "interrupted", "refused", "never_started", "lost", "revoked"];
 
-/** What a `result` frame says of its attempt. */
+/** The outcome of an attempt in its `result` frame. */
 export type Outcome = "ok" | "error" | "timeout" | "interrupted" | "refused" | "never_started";
 export const OUTCOME_WORDS: readonly Outcome[] = ["ok", "error", "timeout", "interrupted", "refused", "never_started"];
 
@@ -62,7 +62,7 @@ export const DEVICE_FACT_WORDS: readonly DeviceFact[] = ["battery", "charging", 
 export type Vital = "battery_percent" | "disk_percent" | "latency_ms" | "load_percent" | "memory_percent";
 export const VITAL_WORDS: readonly Vital[] = ["battery_percent", "disk_percent", "latency_ms", "load_percent", "memory_percent"];
 
-/** What a tool may do to the world. */
+/** An effect that a tool may have on the world. */
 export type Effect = "read" | "write" | "change" | "destroy" | "reach" | "control";
 export const EFFECT_WORDS: readonly Effect[] = ["read", "write", "change", "destroy", "reach", "control"];
 
@@ -70,7 +70,7 @@ export const EFFECT_WORDS: readonly Effect[] = ["read", "write", "change", "dest
 export type Repeatability = "pure" | "idempotent" | "verifiable" | "compensable" | "never";
 export const REPEATABILITY_WORDS: readonly Repeatability[] = ["pure", "idempotent", "verifiable", "compensable", "never"];
 
-/** What a device's owner allows there, from least to most. */
+/** The profile that a device's owner allows there, from least to most. */
 export type Profile = "observe" | "files" | "work" | "operate";
 export const PROFILE_WORDS: readonly Profile[] = ["observe", "files", "work", "operate"];
 
@@ -95,7 +95,7 @@ export const GATE_STATE_WORDS: readonly GateState[] = ["open", "shut", "undecide
 export type Op = "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "in" | "not_in" | "contains" | "empty" | "not_empty" | "exists";
 export const OP_WORDS: readonly Op[] = ["eq", "ne", "lt", "le", "gt", "ge", "in", "not_in", "contains", "empty", "not_empty", "exists"];
 
-/** What a group needs of its children; `at_least` carries its number in the group's spec. */
+/** The children that must succeed for a group to succeed; the number of `at_least` is in the group's spec. */
 export type Need = "all" | "any" | "at_least" | "best_effort";
 export const NEED_WORDS: readonly Need[] = ["all", "any", "at_least", "best_effort"];
 
@@ -114,19 +114,19 @@ export const ATTENTION_WORDS: readonly Attention[] = ["question_open", "task_unk
 export type ScheduleState = "active" | "paused" | "stopped";
 export const SCHEDULE_STATE_WORDS: readonly ScheduleState[] = ["active", "paused", "stopped"];
 
-/** Which of one owner's constellations is given a free slot first. */
+/** The priority of a constellation: the higher one of the same owner gets a free slot first. */
 export type Priority = "low" | "normal" | "high";
 export const PRIORITY_WORDS: readonly Priority[] = ["low", "normal", "high"];
 
-/** What a firing does while the one before still goes on. */
+/** The behaviour of a firing while the one before is still running. */
 export type Overlap = "skip" | "queue" | "cancel_previous" | "allow";
 export const OVERLAP_WORDS: readonly Overlap[] = ["skip", "queue", "cancel_previous", "allow"];
 
-/** Which firings that nobody was there for are made up for. */
+/** The missed firings that are made up for: those that were due while no hub was running. */
 export type CatchUp = "none" | "last" | "all";
 export const CATCH_UP_WORDS: readonly CatchUp[] = ["none", "last", "all"];
 
-/** Which ends of a schedule's firings a person is told of; a change is an answer that differs from the last one. */
+/** The ends of a schedule's firings that notify a person; a change is an answer that differs from the last one. */
 export type NotifyWhen = "never" | "failure" | "change" | "always";
 export const NOTIFY_WHEN_WORDS: readonly NotifyWhen[] = ["never", "failure", "change", "always"];
 
@@ -149,7 +149,7 @@ export const EVENT_KIND_WORDS: readonly EventKind[] = ["answer_grew", "approval_
 export type Side = "hub" | "agent";
 export const SIDE_WORDS: readonly Side[] = ["hub", "agent"];
 
-/** What a session waits for. In `OPEN` both sides send at any time. */
+/** The frame that a session waits for. In `OPEN` both sides may send at any time. */
 export type State = "await_hello" | "await_challenge" | "await_prove" | "await_welcome" | "open" | "closed";
 export const STATE_WORDS: readonly State[] = ["await_hello", "await_challenge", "await_prove", "await_welcome", "open", "closed"];
 
@@ -197,7 +197,7 @@ export interface SignIn {
   used_ms?: number;
 }
 
-/** What a key of a caller was used for: the hash of the body and the id that it made. */
+/** The use of one idempotency key: the hash of the request's body and the id of the object that it made. */
 export interface Idempotency {
   at_ms: number;
   body_hash: string;
@@ -213,7 +213,7 @@ export interface Call {
   tool: string;
 }
 
-/** This tool with these arguments on these devices asks nobody, until a person takes it back. */
+/** A standing approval: this tool with these arguments on these devices asks nobody until a person revokes it. */
 export interface Standing {
   action: string;
   args?: string;
@@ -226,7 +226,7 @@ export interface Standing {
   tool: string;
 }
 
-/** One open question as the device tells it, in an `asks` frame. */
+/** One open question as the device sends it in an `asks` frame. */
 export interface OwnerAsk {
   action: string;
   args?: string;
@@ -237,7 +237,7 @@ export interface OwnerAsk {
   tool: string;
 }
 
-/** One question of a device that waits; `answer` is empty until somebody answered here. */
+/** One question of a device that waits for an answer; `answer` is empty until a person has answered on the hub. */
 export interface PendingAsk {
   action: string;
   answer?: string;
@@ -253,14 +253,14 @@ export interface PendingAsk {
   tool: string;
 }
 
-/** All that one device asks at the moment; there is none of a device that asks nothing. */
+/** The open questions of one device; a device without open questions has no such entity. */
 export interface DeviceAsks {
   answers: string;
   device: string;
   open?: PendingAsk[];
 }
 
-/** What a person approved when a schedule was saved: a plan by its hash, and how far it may reach. */
+/** The consent of a person at the saving of a schedule: a plan by its hash, and its devices, effects and grants. */
 export interface Consent {
   at_ms: number;
   by: string;
@@ -270,7 +270,7 @@ export interface Consent {
   hash: string;
 }
 
-/** What a schedule has to tell a person; `count` says how many it stands for, `text` is of the newest. */
+/** A notice of a schedule to a person; `count` is the number of notices it stands for, `text` that of the newest. */
 export interface Notice {
   at_ms: number;
   constellation?: string | null;
@@ -279,7 +279,7 @@ export interface Notice {
   told?: boolean;
 }
 
-/** How the newest firing that ended has ended; `digest` is of its answer. */
+/** The end of the newest firing that has ended; `digest` is that of its answer. */
 export interface Firing {
   constellation: string;
   digest?: string;
@@ -337,7 +337,7 @@ export interface Secret {
   version: number;
 }
 
-/** Calls, tokens and, where the price is known, millionths of a dollar; `day` counts UTC days since 1970. */
+/** One day's calls, tokens and, if the price is known, millionths of a dollar; `day` counts UTC days since 1970. */
 export interface ModelDay {
   calls?: number;
   day: number;
@@ -345,7 +345,7 @@ export interface ModelDay {
   tokens?: number;
 }
 
-/** What a constellation may use, `times` over: attempts, and millionths of a dollar for the model; 0 is no bound. */
+/** The budget of a constellation, `times` over: attempts, and millionths of a dollar for the model; 0: no bound. */
 export interface Budget {
   attempts?: number;
   micros?: number;
@@ -426,20 +426,20 @@ export interface Retry {
   on_check?: boolean;
 }
 
-/** What becomes of an attempt whose device is absent; `then` empty means the default of its repeatability. */
+/** The treatment of an attempt whose device is absent; an empty `then` means the default of its repeatability. */
 export interface OnAbsence {
   after_s?: number;
   then?: string;
 }
 
-/** The call that says whether an attempt had its effect, on the device that made it; it only looks. */
+/** The read-only call that finds out whether an attempt had its effect, on the device that ran it. */
 export interface VerifyCall {
   args?: string;
   expect: Check[];
   tool: string;
 }
 
-/** How a device fares among its peers; there is none of a device without recent faults. */
+/** The health of a device; a device without recent faults has no such entity. */
 export interface Health {
   device: string;
   faults?: number;
@@ -450,7 +450,7 @@ export interface Health {
   trying?: boolean;
 }
 
-/** What one device was told to end by the last stop-all, and whether it confirmed. */
+/** The part of one device in the last stop-all: the attempts that it had to end, and its confirmation. */
 export interface Stopping {
   asked: number;
   at_ms: number;
@@ -461,7 +461,7 @@ export interface Stopping {
   reason?: string;
 }
 
-/** One tool as a device offers it; `args` is the canonical text of its JSON schema. */
+/** One tool as a device offers it; `args` is the canonical text of the JSON schema of its arguments. */
 export interface ToolOffer {
   args?: string;
   effects?: Effect[];
@@ -475,7 +475,7 @@ export interface ToolOffer {
   unavailable?: string | null;
 }
 
-/** What a device says it can do now; `facts` are strings such as os, arch, python, disk_free_bytes. */
+/** The current capabilities of a device as it states them; `facts` are strings: os, arch, disk_free_bytes, ... */
 export interface Offer {
   digest: string;
   facts?: Record<string, string>;
@@ -517,7 +517,7 @@ export interface Device {
   version?: string;
 }
 
-/** One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is never the code. */
+/** One pairing. State: open, asking, approved, denied, used, expired; `code_hash` is a hash, never the code. */
 export interface Enrollment {
   attempts?: number;
   code_hash: string;
@@ -543,7 +543,7 @@ export interface Enrollment {
   words?: string;
 }
 
-/** One fault of a simulated device, from the wish to its end. */
+/** One fault of a simulated device, from the request to its end. */
 export interface LabFault {
   asked_ms: number;
   began_ms?: number;
@@ -561,7 +561,7 @@ export interface LabFault {
   target: FaultTarget;
 }
 
-/** What a constellation was forked from: another one after its event `seq`, at `version`, or from `task` on. */
+/** The origin of a fork: another constellation after its event `seq`, at `version`, or from `task` on. */
 export interface Origin {
   constellation: string;
   seq: number;
@@ -569,7 +569,7 @@ export interface Origin {
   version: number;
 }
 
-/** The call that takes back what a task has done, on the device that did it; it must be safe to repeat. */
+/** The call that undoes a task on the device that ran it; it must be safe to repeat. */
 export interface UndoCall {
   args?: string;
   outputs?: Record<string, string>;
@@ -668,7 +668,7 @@ export interface Answer {
   state?: string;
 }
 
-/** What a task is to do; written by edits only. A question has `person`; one that takes another back `undoes` it. One that looks whether an attempt (`task/number`) had its effect `verifies` it. */
+/** The specification of a task; only edits write it. */
 export interface TaskSpec {
   args?: string;
   changed_in: number;
@@ -880,7 +880,7 @@ export interface Event {
   stream: string;
 }
 
-/** What travels beside the log, unnumbered, latest wins: progress, log lines, a device's load. */
+/** An unnumbered message beside the log, of which the latest wins: progress, log lines, a device's load. */
 export interface Beside {
   about: string;
   attempt?: number;
@@ -959,7 +959,7 @@ export interface LivePong {
   now_ms: number;
 }
 
-/** `spec.changed_in` is ignored; its `inputs` become data dependencies by themselves. */
+/** Adds a task. `spec.changed_in` is ignored; the `inputs` of the spec become data dependencies automatically. */
 export interface AddTask {
   op: "add_task";
   spec: TaskSpec;
@@ -1183,7 +1183,7 @@ export interface AsksFrame {
   open?: OwnerAsk[];
 }
 
-/** What an agent's ledger says of one attempt: unknown, accepted, started, finished. */
+/** The state of one attempt in an agent's ledger: unknown, accepted, started, finished. */
 export interface LedgerEntry {
   at: LeaseRef;
   state: string;
@@ -1262,7 +1262,7 @@ export interface Ack {
   received: number;
 }
 
-/** What to do with one open attempt: continue, cancel, resend, forget. */
+/** The action for one open attempt: continue, cancel, resend, forget. */
 export interface PlanEntry {
   action: string;
   at: LeaseRef;
@@ -1400,7 +1400,7 @@ export const RISKY_EFFECTS: ReadonlySet<Effect> = new Set<Effect>(["change", "de
 
 export const REPEATABLE: ReadonlySet<Repeatability> = new Set<Repeatability>(["pure", "idempotent"]);
 
-/** What a code means wherever it shows: ladder class, HTTP status, a title and the way out. */
+/** The meaning of a code wherever it is shown: ladder class, HTTP status, title and remedy. */
 export interface CodeInfo { code_class: CodeClass; status: number; title: string; hint: string }
 export const CODES: Record<Code, CodeInfo> = {
   plan_invalid: {"code_class": "permanent", "status": 422, "title": "The plan has faults", "hint": "Mend each listed place and send it again."},

@@ -228,7 +228,7 @@ class Flow:
         return at
 
     def _others(self, _place: str) -> Hole:
-        """Return what stands for a secret, and in a rule for what its trigger gives; a wrong pointer is told apart."""
+        """Return the shape of a secret, and in a rule that of the trigger's output; wrong pointers are not reported."""
 
         def hole(kind: str, value: Any) -> Shape | None:
             if kind == "output" and self._trigger is not None and isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What the parts of a plan mean to each other: references, families, data gates, cycles, limits.
+"""The relations between the parts of a plan: references, families, data gates, cycles, limits.
 
 Owns the links of one whole document. Every walk is one pass over tasks and edges, so that 10,000 tasks in any order
 are checked in about a second.

@@ -1,7 +1,7 @@
-"""Checked shapes -> the entities that the core takes: one task, dependency, rule or result at a time.
+"""Lowering of checked shapes to the entities of the core: one task, dependency, rule or result at a time.
 
-Owns what a single part means and must keep (values within limits, operators with their values, tools and devices
-that exist). What parts mean to each other is `graph`.
+Owns the meaning and the limits of a single part (values within limits, operators with their values, tools and devices
+that exist). Judges no relation between parts: `graph` does.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ DEFAULT_CHOICES: Final = [
 
 @dataclass(slots=True)
 class Known:
-    """What is known of the fleet when a document is checked; None means: not known, so not checked.
+    """The knowledge of the fleet with which a document is checked; None means: not known, so not checked.
 
-    `devices` holds names and, where there are any, ids (`d-...`). Of a tool that `signatures` lacks nothing is known.
+    `devices` holds names and, if there are any, ids (`d-...`). A tool missing from `signatures` is not checked.
     """
 
     devices: Sequence[str] | None = None
@@ -259,7 +259,7 @@ class Lowering:
             self.found.add(Code.PLAN_INVALID, joined(place, "choices"), "only a question to a person has choices")
 
     def absence(self, doc: TaskDoc, place: str) -> None:
-        """Note a fault if work that must not run twice is to be moved by itself."""
+        """Add a fault if work that must not run twice is to be reassigned automatically."""
         if doc.on_absence is None or doc.on_absence.then != "reassign":
             return
         own = doc.repeatability

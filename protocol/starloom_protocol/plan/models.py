@@ -81,7 +81,7 @@ OpWord = Annotated[Op, Field(strict=False)]
 
 
 class Doc(BaseModel):
-    """What every part of a document is: strict, closed."""
+    """The base of every part of a document: strict, closed."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
 

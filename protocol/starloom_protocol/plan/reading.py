@@ -89,7 +89,7 @@ class Reading:
         """Read the tasks of a whole document."""
         self._top = Scope(items)
         self._read(items, place, self._top)
-        # All at once: one set of what `_read` kept is cheaper than each name by itself.
+        # One update with all tasks that `_read` kept is cheaper than one for each name.
         self.broken.update(self.tasks)
         if len(self.tasks) > TASKS_MAX:
             self._too_many(len(self.tasks), place)
@@ -136,7 +136,7 @@ class Reading:
                 self._omit(name)
                 return
             inner = raw.get("plan")
-            # What stands inside is looked at by itself, with parameters put in there.
+            # The nested plan is read separately, and its parameters are filled in there.
             filled = self._params.put_in_fields({**raw, "plan": {}} if isinstance(inner, dict) else raw, place)
             filled.pop("only_if", None)
         doc = self._found.validate(TaskDoc, filled, place)
@@ -145,7 +145,7 @@ class Reading:
             return
         spec = self._lowering.task(doc, place)
         if twice:
-            # Not kept, so nothing else looks at what it names; who would wait for that is not clear either.
+            # Not kept, so nothing else checks the tasks that it names; nor is it clear which task would wait for them.
             self._mention(filled, place, scope, None)
         self._note_dotted(spec, place)
         spec = self._keep(spec, place, scope)

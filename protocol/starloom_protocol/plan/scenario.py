@@ -50,7 +50,7 @@ EVENTS: Final = (
 """The events of the log that a fault can wait for."""
 
 WAITING: Final = "waiting"
-"""In `expect.state`: nothing moves any more before a person decides."""
+"""In `expect.state`: the constellation waits for a decision of a person."""
 
 _STATES: Final = (*(str(state) for state in ConstellationState), WAITING)
 
@@ -66,7 +66,7 @@ _NEUTRAL: Final[dict[str, Any]] = {
     "state": "succeeded",
     "target": "hub",
 }
-"""What stands for a required field that is wrong while the fields beside it are checked."""
+"""Substitutes for required fields that are wrong, so that the fields beside them can be checked."""
 
 
 class AtDoc(Doc):
@@ -92,10 +92,10 @@ class FaultDoc(Doc):
 
 
 class ExpectDoc(Doc):
-    """What must be so: the state within so many seconds, states of single tasks, and what was begun once at most.
+    """The expected result: the state within so many seconds, states of single tasks, and tasks begun at most once.
 
-    `at_most_once: true` means every task whose work is not repeatable; a list names tasks. What is there before
-    `not_before_s` was not held up by the faults: they hit nothing.
+    `at_most_once: true` means every task whose work is not repeatable; a list names tasks. A result before
+    `not_before_s` was not delayed by the faults, so they hit nothing.
     """
 
     state: str
@@ -136,7 +136,7 @@ def read_scenario(text: str | bytes) -> ScenarioCheck:
         return ScenarioCheck(faults=[refused.fault])
     found = Found()
     scenario = found.validate(Scenario, document, "")
-    # A wrong field hides no fault of another one: all are told at once.
+    # A wrong field hides no fault of another one: all are reported at once.
     plan = document.get("plan")
     if isinstance(plan, dict):
         found.faults += check_plan(plan, place="plan").faults

@@ -1,7 +1,7 @@
-"""What a JSON schema says of a value: where a pointer leads in it, and whether a value may stand where another is due.
+"""The shape of a value by its JSON schema: where a pointer leads in it, and whether it may fill another shape's place.
 
-Pure, and no validator: of each keyword only what decides these two questions is read. Where a schema says more than
-that, the answer is the wider one, so a plan is refused only for what cannot be.
+Pure, and no validator: of each keyword only the part that decides these two questions is read. If a schema says more
+than that, the answer is the wider one, so a plan is refused only for a definite mismatch.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Form:
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        """What is said of names."""
+        """The schemas of the named properties."""
         found = self.node.get("properties")
         return found if isinstance(found, dict) else {}
 
@@ -69,16 +69,16 @@ class Form:
 
     @property
     def first(self) -> list[Any]:
-        """What is said of single positions of a list, from its beginning on."""
+        """The schemas of single positions of a list, from its beginning on."""
         found = self.node.get("prefixItems")
         return found if isinstance(found, list) else []
 
     def inner(self, node: Any) -> Shape:
-        """Return what a schema inside this one says."""
+        """Return the shape of a schema inside this one."""
         return _shape(node, self.root)
 
     def at(self, token: str) -> Shape:
-        """Return what one step of a pointer finds; without forms where it can find nothing."""
+        """Return the shape that one step of a pointer finds; it has no forms where the step can find nothing."""
         node, kind = self.node, self.kind
         if "const" in node:
             found = point(node["const"], "/" + escaped(token))
@@ -343,7 +343,7 @@ class _Fitting:
         if not all(self.may_be(form.entry(at), due.entry(at), depth) for at in range(count)):
             return False
         rest, wanted = form.entry(count), due.entries()
-        # Behind entries that are told one by one nothing need follow.
+        # After entries that are described one by one, nothing need follow.
         return count > 0 or not rest.forms or not wanted.forms or self.may_be(rest, wanted, depth)
 
     def _maps_fit(self, form: Form, due: Form, depth: int) -> bool:

@@ -1,6 +1,6 @@
-"""What a tool takes and gives, read off the JSON schemas that devices offer for it.
+"""The arguments and results of a tool, read from the JSON schemas that devices offer for it.
 
-Versions of a tool are taken together: which device gets the task is not settled when a plan is judged.
+Versions of a tool are merged: the device that gets the task is not known yet when a plan is checked.
 """
 
 from __future__ import annotations
