@@ -12,11 +12,12 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 # ruff: noqa: E402 - modules and what is loaded stay for good, and looking for garbage among them is a tenth of a start
 GC_THRESHOLDS = (200_000, 25, 25)
@@ -28,7 +29,7 @@ from uvicorn import Config
 
 from starloom.access import sealing
 from starloom.access.limits import Limits
-from starloom.access.reach import reach_of
+from starloom.access.reach import Reach, reach_of
 from starloom.access.refusals import Refusals
 from starloom.access.tickets import Tickets
 from starloom.access.vault import Vault
@@ -103,6 +104,47 @@ class Running:
     local_token: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The parts of a hub that know nothing of the shard's owner: store, files, read models, and ways out."""
+
+    settings: Settings
+    clock: HubClock
+    store: RedisStore
+    fanout: Fanout
+    links: Links
+    given: Given
+    refusals: Refusals
+    blobs: FileBlobs
+    attempt_logs: AttemptLogs
+    vault: Vault
+    jobs: CelerySender
+    hub_id: str
+    key: keys.HubKey
+    access: AccessView
+    fleet: FleetView
+    others: Others
+
+    @property
+    def owner_ttl_ms(self) -> int:
+        return round(self.settings.owner_ttl_s * 1000)
+
+    @property
+    def own_url(self) -> str:
+        """The address by which other hubs of the shard reach this one."""
+        return self.settings.peer_url or self.settings.url
+
+
+@dataclass(frozen=True, slots=True)
+class _Shard:
+    """This hub's place on the shard: owner or follower, beside its neighbours."""
+
+    succession: Succession
+    neighbours: Neighbours
+    peers: Peers
+    collector: Collector
+
+
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Running]:
     """Open store and engine, fill the read models, build the application; close all in the reverse order.
@@ -111,175 +153,218 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         Unavailable: Redis or the history cannot be opened.
     """
     async with AsyncExitStack() as stack:
-        home = settings.home
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        redis_url = settings.redis_url or await _embedded(home, stack)
-        database_url = settings.database_url or f"sqlite:///{home / DATABASE_FILE}"
-        ttl_ms = round(settings.owner_ttl_s * 1000)
-        store = await open_store(redis_url, database_url, owner_ttl_ms=ttl_ms, home=home)
-        stack.push_async_callback(store.close)
-        clock, fanout, links, given, refusals = HubClock(), Fanout(), Links(), Given(), Refusals()
-        shared = settings.shared_home
-        blobs = FileBlobs(
-            shared / "blobs",
-            quota_bytes=settings.artifacts_bytes_most,
-            owner_bytes_most=settings.artifacts_bytes_each,
-        )
-        attempt_logs = AttemptLogs(shared)
-        sealer = sealing.load_or_make(settings.secrets_key_file or shared / "keys" / "secrets.key")
-        vault = Vault(sealer, store.ciphertexts, clock.now_ms)
-        broker_url = settings.broker_url or broker_url_of(redis_url)
-        jobs = CelerySender(lambda: make_celery(broker_url))
-        stack.push_async_callback(asyncio.to_thread, jobs.close)
-        hub_id = first_run.hub_id(home)
-
-        retained = Retained(store, lambda: _held(succession), clock.now_ms, settings.artifacts_keep_s)
-        kept = BlobKeeping(settings.artifacts_unnamed_s, settings.logs_keep_s, settings.logs_bytes_most)
-        collector = Collector(blobs, attempt_logs, retained, kept)
-        access, fleet = AccessView(clock.now_ms), FleetView()
-        fleet.on_revoked.append(lambda device: _end_tunnels(home, fleet, device))
-        others = Others(headlines=Headlines(store), questions=QuestionsView())
-
-        def make_engine() -> Engine:
-            return Engine(
-                store=store,
-                remote=store.inbox,
-                clock=clock,
-                sender=links,
-                live=fanout,
-                jobs=jobs,
-                values=blobs,
-                settings=EngineSettings(
-                    owner=hub_id,
-                    polite=True,
-                    renew_ms=ttl_ms // 4,
-                    lease_ttl_ms=round(settings.scaled_lease_ttl_s * 1000),
-                    lease_grace_ms=round(settings.scaled_lease_grace_s * 1000),
-                    keeping=Keeping(
-                        quiet_ms=round(settings.retire_after_s * 1000),
-                        constellations_most=settings.finished_most,
-                        tasks_most=settings.finished_tasks_most,
-                    ),
-                    history=_history_limits(settings),
-                    prune_every_ms=round(settings.history_prune_every_s * 1000),
-                ),
-                measure=time.perf_counter,
-                secrets=vault,
-                given=given,
-                refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
-                offered=collector,
-                pruned=others.headlines.forget,
-            )
-
-        async def went_back() -> None:
-            fanout.begin_anew("the log went back; connect again")
-            await fill_views(store, fanout, access, fleet, others)
-
-        async def changed() -> None:
-            if succession.engine is None:
-                links.goaway("another hub has taken over", 0.5)
-            elif fanout.listeners:  # not at the first start: nobody else has written since
-                attempt_logs.forget()
-                await asyncio.to_thread(blobs.recount)
-            await neighbours.changed()
-
-        succession = Succession(
-            hub=hub_id,
-            source=store.log,
-            remote=RemoteInbox(store.inbox),
-            live=fanout,
-            clock=clock,
-            make=make_engine,
-            cut=went_back,
-            changed=changed,
-            patience=Patience(look_ms=min(250, ttl_ms // 8), unseen_ms=ttl_ms * 3 // 10),
-        )
-        key = keys.load_or_make(shared / HUB_KEY_FILE)
-        peers = Peers(secret_of(shared / HUB_KEY_FILE), hub_id, clock.wall_ms)
-        neighbours = Neighbours(store.log, succession, peers, fanout, clock, settings.peer_url or settings.url)
-        seat = succession.seat
-        stack.push_async_callback(neighbours.close)
-        stack.push_async_callback(succession.stop)
-        await succession.start()
-        await fill_views(store, fanout, access, fleet, others)
-        for name, work in (("succession", succession.run()), ("neighbours", neighbours.run())):
-            stack.push_async_callback(_end, asyncio.create_task(work, name=name))
-        stack.push_async_callback(_end, asyncio.create_task(neighbours.carry(), name="carry-beside"))
-        if succession.engine is None:
-            await changed()
-        else:
-            await vault.sweep(access.secrets.values())
-        following = follow_dates(clock, lambda: _is_idle(succession), lambda: _date_followed(succession))
-        dates = asyncio.create_task(following, name="dates")
-        stack.push_async_callback(_end, dates)
-        logs = LogWriter(attempt_logs)
-        writing = asyncio.create_task(logs.run(), name="attempt-logs")
-        stack.push_async_callback(_end, writing)
-        collecting = asyncio.create_task(_collect(collector, clock, succession), name="collect")
-        forgetting = asyncio.create_task(_forget_pruned(store, others.headlines, clock), name="forget-pruned")
-        stack.push_async_callback(_end, forgetting)
-        stack.push_async_callback(_end, collecting)
-        reach = reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies)
-        place = LanPlace(home, settings.lan_host or "", settings.lan_port, settings.drain_s / 4)
+        parts = await _open_parts(settings, stack)
+        shard = _take_place(parts)
+        await _start_shard(parts, shard, stack)
+        logs = LogWriter(parts.attempt_logs)
+        _keep_running(stack, "attempt-logs", logs.run())
+        _keep_running(stack, "forget-pruned", _forget_pruned(parts.store, parts.others.headlines, parts.clock))
+        _keep_running(stack, "collect", _collect(shard.collector, parts.clock, shard.succession))
         places = Places(bounds_for(raise_descriptors()))
-        lan = LanListener(place, reach, clock.now_ms, places=places)
-        desk = Desk(store, ScenarioRuns(built_in_folder() / "scenarios", clock.now_ms)) if settings.lab else None
-        if desk is not None:
-            stack.push_async_callback(desk.close)
-        vitals = VitalLines(clock.now_ms, (settings.peer_url or settings.url) if settings.shared else "")
-        fleet.on_revoked.append(lambda device: vitals.forget(device.id))
-        hub = Hub(
-            access=access,
-            artifacts=blobs,
-            attempt_logs=attempt_logs,
-            fanout=fanout,
-            fleet=fleet,
-            given=given,
-            headlines=others.headlines,
-            inbox=seat,
-            key=key,
-            lab=desk,
-            lan=lan,
-            limits=Limits(time.monotonic),
-            links=links,
-            logs=logs,
-            monotonic_s=time.monotonic,
-            now_ms=clock.now_ms,
-            planner=Planning(
-                load_catalogue(),
-                lambda: PlannerFleet.of(fleet.devices, fleet.offers, fleet.standing, access.secrets),
-                lambda: fleet.recipes.values(),
-            ),
-            peers=peers,
-            places=places,
-            program=of_hub(settings.home, default_home()),
-            questions=others.questions,
-            reach=reach,
-            reads=store,
-            ready=lambda: _not_ready(succession, neighbours),
-            position=seat.position,
-            received=seat.received,
-            refusals=refusals,
-            settings=settings,
-            standing=neighbours,
-            tickets=Tickets(time.monotonic),
-            vault=vault,
-            vitals=vitals,
-        )
-        edge = build(hub, _files(settings), gauges=_gauges(succession, store, clock, places.network))
+        reach = reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies)
+        place = LanPlace(settings.home, settings.lan_host or "", settings.lan_port, settings.drain_s / 4)
+        lan = LanListener(place, reach, parts.clock.now_ms, places=places)
+        hub = _make_hub(parts, shard, logs, lan, places, reach, stack)
+        gauges = _gauges(shard.succession, parts.store, parts.clock, places.network)
+        edge = build(hub, _files(settings), gauges=gauges)
         if edge.relay is not None:
-            neighbours.moved.append(edge.relay.cut)
+            shard.neighbours.moved.append(edge.relay.cut)
             stack.push_async_callback(edge.relay.close)
         stack.push_async_callback(lan.stop)
         await lan.attach(edge.app, wanted=settings.lan)
-        token = await _local_token(settings, access, seat, clock)
+        token = await _local_token(settings, parts.access, shard.succession.seat, parts.clock)
         gc.collect()
         gc.freeze()
         # Records are frozen and have no cycles: a dropped one is freed at once, and a collection finds almost nothing.
         gc.set_threshold(*GC_THRESHOLDS)
-        gathering = asyncio.create_task(keep_gathered(), name="heap")
-        stack.push_async_callback(_end, gathering)
-        yield Running(edge, succession, hub, token)
+        _keep_running(stack, "heap", keep_gathered())
+        yield Running(edge, shard.succession, hub, token)
+
+
+async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
+    home, shared = settings.home, settings.shared_home
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    redis_url = settings.redis_url or await _embedded(home, stack)
+    database_url = settings.database_url or f"sqlite:///{home / DATABASE_FILE}"
+    store = await open_store(redis_url, database_url, owner_ttl_ms=round(settings.owner_ttl_s * 1000), home=home)
+    stack.push_async_callback(store.close)
+    clock = HubClock()
+    sealer = sealing.load_or_make(settings.secrets_key_file or shared / "keys" / "secrets.key")
+    broker_url = settings.broker_url or broker_url_of(redis_url)
+    jobs = CelerySender(lambda: make_celery(broker_url))
+    stack.push_async_callback(asyncio.to_thread, jobs.close)
+    fleet = FleetView()
+    fleet.on_revoked.append(lambda device: _end_tunnels(home, fleet, device))
+    return _Parts(
+        settings=settings,
+        clock=clock,
+        store=store,
+        fanout=Fanout(),
+        links=Links(),
+        given=Given(),
+        refusals=Refusals(),
+        blobs=FileBlobs(
+            shared / "blobs",
+            quota_bytes=settings.artifacts_bytes_most,
+            owner_bytes_most=settings.artifacts_bytes_each,
+        ),
+        attempt_logs=AttemptLogs(shared),
+        vault=Vault(sealer, store.ciphertexts, clock.now_ms),
+        jobs=jobs,
+        hub_id=first_run.hub_id(home),
+        key=keys.load_or_make(shared / HUB_KEY_FILE),
+        access=AccessView(clock.now_ms),
+        fleet=fleet,
+        others=Others(headlines=Headlines(store), questions=QuestionsView()),
+    )
+
+
+def _take_place(parts: _Parts) -> _Shard:
+    """Make the succession and what follows an owner; starts nothing."""
+    settings, clock, store = parts.settings, parts.clock, parts.store
+    retained = Retained(store, lambda: _held(succession), clock.now_ms, settings.artifacts_keep_s)
+    kept = BlobKeeping(settings.artifacts_unnamed_s, settings.logs_keep_s, settings.logs_bytes_most)
+    collector = Collector(parts.blobs, parts.attempt_logs, retained, kept)
+
+    async def went_back() -> None:
+        parts.fanout.begin_anew("the log went back; connect again")
+        await fill_views(store, parts.fanout, parts.access, parts.fleet, parts.others)
+
+    async def changed() -> None:
+        if succession.engine is None:
+            parts.links.goaway("another hub has taken over", 0.5)
+        elif parts.fanout.listeners:  # not at the first start: nobody else has written since
+            parts.attempt_logs.forget()
+            await asyncio.to_thread(parts.blobs.recount)
+        await neighbours.changed()
+
+    succession = Succession(
+        hub=parts.hub_id,
+        source=store.log,
+        remote=RemoteInbox(store.inbox),
+        live=parts.fanout,
+        clock=clock,
+        make=lambda: _make_engine(parts, collector),
+        cut=went_back,
+        changed=changed,
+        patience=Patience(look_ms=min(250, parts.owner_ttl_ms // 8), unseen_ms=parts.owner_ttl_ms * 3 // 10),
+    )
+    peers = Peers(secret_of(settings.shared_home / HUB_KEY_FILE), parts.hub_id, clock.wall_ms)
+    neighbours = Neighbours(store.log, succession, peers, parts.fanout, clock, parts.own_url)
+    return _Shard(succession, neighbours, peers, collector)
+
+
+def _make_engine(parts: _Parts, collector: Collector) -> Engine:
+    settings, refusals, now_ms = parts.settings, parts.refusals, parts.clock.now_ms
+    return Engine(
+        store=parts.store,
+        remote=parts.store.inbox,
+        clock=parts.clock,
+        sender=parts.links,
+        live=parts.fanout,
+        jobs=parts.jobs,
+        values=parts.blobs,
+        settings=EngineSettings(
+            owner=parts.hub_id,
+            polite=True,
+            renew_ms=parts.owner_ttl_ms // 4,
+            lease_ttl_ms=round(settings.scaled_lease_ttl_s * 1000),
+            lease_grace_ms=round(settings.scaled_lease_grace_s * 1000),
+            keeping=Keeping(
+                quiet_ms=round(settings.retire_after_s * 1000),
+                constellations_most=settings.finished_most,
+                tasks_most=settings.finished_tasks_most,
+            ),
+            history=_history_limits(settings),
+            prune_every_ms=round(settings.history_prune_every_s * 1000),
+        ),
+        measure=time.perf_counter,
+        secrets=parts.vault,
+        given=parts.given,
+        refused=lambda device, door, reason: refusals.of_device(now_ms(), device, door, reason),
+        offered=collector,
+        pruned=parts.others.headlines.forget,
+    )
+
+
+async def _start_shard(parts: _Parts, shard: _Shard, stack: AsyncExitStack) -> None:
+    """Take or follow the shard, fill the read models, and keep both current until the hub ends."""
+    succession, neighbours, clock = shard.succession, shard.neighbours, parts.clock
+    stack.push_async_callback(neighbours.close)
+    stack.push_async_callback(succession.stop)
+    await succession.start()
+    await fill_views(parts.store, parts.fanout, parts.access, parts.fleet, parts.others)
+    _keep_running(stack, "succession", succession.run())
+    _keep_running(stack, "neighbours", neighbours.run())
+    _keep_running(stack, "carry-beside", neighbours.carry())
+    if succession.engine is None:
+        parts.links.goaway("another hub has taken over", 0.5)
+        await neighbours.changed()
+    else:
+        await parts.vault.sweep(parts.access.secrets.values())
+    following = follow_dates(clock, lambda: _is_idle(succession), lambda: _date_followed(succession))
+    _keep_running(stack, "dates", following)
+
+
+def _keep_running(stack: AsyncExitStack, name: str, work: Coroutine[Any, Any, None]) -> None:
+    """Start a task that is cancelled and awaited when the stack closes."""
+    stack.push_async_callback(_end, asyncio.create_task(work, name=name))
+
+
+def _make_hub(
+    parts: _Parts,
+    shard: _Shard,
+    logs: LogWriter,
+    lan: LanListener,
+    places: Places,
+    reach: Reach,
+    stack: AsyncExitStack,
+) -> Hub:
+    settings, clock, fleet, access = parts.settings, parts.clock, parts.fleet, parts.access
+    succession, neighbours = shard.succession, shard.neighbours
+    desk = Desk(parts.store, ScenarioRuns(built_in_folder() / "scenarios", clock.now_ms)) if settings.lab else None
+    if desk is not None:
+        stack.push_async_callback(desk.close)
+    vitals = VitalLines(clock.now_ms, parts.own_url if settings.shared else "")
+    fleet.on_revoked.append(lambda device: vitals.forget(device.id))
+    return Hub(
+        access=access,
+        artifacts=parts.blobs,
+        attempt_logs=parts.attempt_logs,
+        fanout=parts.fanout,
+        fleet=fleet,
+        given=parts.given,
+        headlines=parts.others.headlines,
+        inbox=succession.seat,
+        key=parts.key,
+        lab=desk,
+        lan=lan,
+        limits=Limits(time.monotonic),
+        links=parts.links,
+        logs=logs,
+        monotonic_s=time.monotonic,
+        now_ms=clock.now_ms,
+        planner=Planning(
+            load_catalogue(),
+            lambda: PlannerFleet.of(fleet.devices, fleet.offers, fleet.standing, access.secrets),
+            lambda: fleet.recipes.values(),
+        ),
+        peers=shard.peers,
+        places=places,
+        program=of_hub(settings.home, default_home()),
+        questions=parts.others.questions,
+        reach=reach,
+        reads=parts.store,
+        ready=lambda: _not_ready(succession, neighbours),
+        position=succession.seat.position,
+        received=succession.seat.received,
+        refusals=parts.refusals,
+        settings=settings,
+        standing=neighbours,
+        tickets=Tickets(time.monotonic),
+        vault=parts.vault,
+        vitals=vitals,
+    )
 
 
 def _end_tunnels(home: Path, fleet: FleetView, device: Device) -> None:
@@ -295,8 +380,7 @@ async def _embedded(home: Path, stack: AsyncExitStack) -> str:
     redis = EmbeddedRedis(home)
     await redis.start()
     stack.push_async_callback(redis.stop)
-    supervising = asyncio.create_task(redis.supervise(), name="embedded-redis")
-    stack.push_async_callback(_end, supervising)
+    _keep_running(stack, "embedded-redis", redis.supervise())
     return redis.url
 
 

@@ -239,6 +239,10 @@ def _profile(values: list[str]) -> list[str]:
     return values
 
 
+Does = Callable[[argparse.Namespace], int]
+Add = Callable[[str, Does, str], argparse.ArgumentParser]
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     home = argparse.ArgumentParser(add_help=False)
@@ -247,11 +251,20 @@ def parser() -> argparse.ArgumentParser:
     root.add_argument("--version", action="version", version=starloom_agent.__version__)
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def add(name: str, does: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+    def add(name: str, does: Does, text: str) -> argparse.ArgumentParser:
         made = commands.add_parser(name, parents=[home], help=text, description=text)
         made.set_defaults(does=does)
         return made
 
+    _add_joining(add)
+    _add_running(add)
+    _add_granting(add)
+    _add_answering(add)
+    _add_ending(add)
+    return root
+
+
+def _add_joining(add: Add) -> None:
     command = add("join", join, "join a hub with the code that it shows")
     command.add_argument("url")
     command.add_argument("code", help=f"the code that the hub showed; - takes it from {JOIN_CODE}")
@@ -265,6 +278,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--via", default="", metavar="HOST:PORT", help="where a tunnel to the hub ends, or its socket")
     command.add_argument("--start", action="store_true", help="start the agent when it has joined")
     command.add_argument("--yes", action="store_true", help="replace the hub that this home has joined")
+
+
+def _add_running(add: Add) -> None:
     command = add("run", run, "run the agent in the foreground")
     command.add_argument("--hub", metavar="URL", help="reach the same hub by another address")
     command.add_argument("--lab", action="store_true", help="offer the lab's tools too")
@@ -282,6 +298,9 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument("--slots", type=_slots, default=DEFAULT_SLOTS)
     add("uninstall-service", uninstall_service, "no longer start the agent with the computer")
     add("status", status, "say what this agent is and how it is connected")
+
+
+def _add_granting(add: Add) -> None:
     for name, does, text in (("grant", grant, "allow something more"), ("ungrant", ungrant, "take something away")):
         command = add(name, does, f"{text} on this device")
         command.add_argument("grant", help="files:read, files:write, net:reach, python:run, shell:run, ...")
@@ -297,6 +316,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("value", nargs="?", choices=[*Profile])
     command.add_argument("--answers", choices=(ANSWERS_HERE, ANSWERS_HUB), help=ANSWERS_HINT)
     command.add_argument("--last", type=int, default=50)
+
+
+def _add_answering(add: Add) -> None:
     add("approvals", lambda given: answering.approvals(AgentHome.at(given.home), show), "list calls that wait for you")
     command = add(
         "approve", lambda given: answering.approve(AgentHome.at(given.home), given, show), "allow one of them"
@@ -306,6 +328,9 @@ def parser() -> argparse.ArgumentParser:
     command = add("deny", lambda given: answering.deny(AgentHome.at(given.home), given, show), "refuse one of them")
     command.add_argument("id")
     command.add_argument("--reason", default="", help="the reason, for the person who asked")
+
+
+def _add_ending(add: Add) -> None:
     command = add("upgrade", upgrade, "install the agent that the hub hands out, and go back if it does not work")
     command.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
     command.add_argument("--again", action="store_true", help="also if this version is installed already")
@@ -318,7 +343,6 @@ def parser() -> argparse.ArgumentParser:
     only = command.add_mutually_exclusive_group()
     only.add_argument("--purge", action="store_true", help="remove venv, ledger and all else of the agent, unasked")
     only.add_argument("--keep", action="store_true", help="keep them, unasked")
-    return root
 
 
 def _names(text: str) -> list[str]:

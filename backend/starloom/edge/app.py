@@ -137,39 +137,7 @@ def build(
     denials = Denials(lambda denied: _note_denied(hub, denied), hub.monotonic_s)
     hub.refusals.heard.append(lambda refused: denials.note(_denied_of(refused)))
     router.route_class = guarded_route(admission, denials.note, PrunedAnswers(hub.reads).explained)
-    settings = hub.settings
-    aip = AipEndpoint(
-        AipParts(
-            fanout=hub.fanout,
-            given=hub.given,
-            handshake=Handshake(hub.key, hub.fleet.devices, hub.fleet.enrollments),
-            inbox=hub.inbox,
-            limits=hub.limits,
-            links=hub.links,
-            logs=hub.logs,
-            monotonic_s=hub.monotonic_s,
-            now_ms=hub.now_ms,
-            received=hub.received,
-            refusals=hub.refusals,
-            timings=AipTimings(
-                alive_interval_s=settings.scaled_alive_interval_s,
-                handshake_s=settings.handshake_s,
-                lease_grace_s=settings.scaled_lease_grace_s,
-                lease_ttl_s=settings.scaled_lease_ttl_s,
-            ),
-            vitals=hub.vitals,
-        )
-    )
-    live = LiveEndpoint(
-        LiveParts(
-            access=hub.access,
-            drawn=hub.drawn,
-            fanout=hub.fanout,
-            now_ms=hub.now_ms,
-            reads=hub.reads,
-            tickets=hub.tickets,
-        )
-    )
+    aip, live = _sockets(hub)
     router.routes.append(WebSocketRoute(AIP, aip))
     router.routes.append(WebSocketRoute(V1 + "/live", live))
     repeats = Repeats(hub.monotonic_s)
@@ -206,15 +174,54 @@ def build(
         part.add_to(router)
     problems.install(app)
     hub.access.on_revoked.append(hub.fanout.close_token)
+    return Edge(app, aip, _wrapped(app, aip, hub))
+
+
+def _sockets(hub: Hub) -> tuple[AipEndpoint, LiveEndpoint]:
+    settings = hub.settings
+    timings = AipTimings(
+        alive_interval_s=settings.scaled_alive_interval_s,
+        handshake_s=settings.handshake_s,
+        lease_grace_s=settings.scaled_lease_grace_s,
+        lease_ttl_s=settings.scaled_lease_ttl_s,
+    )
+    aip = AipParts(
+        fanout=hub.fanout,
+        given=hub.given,
+        handshake=Handshake(hub.key, hub.fleet.devices, hub.fleet.enrollments),
+        inbox=hub.inbox,
+        limits=hub.limits,
+        links=hub.links,
+        logs=hub.logs,
+        monotonic_s=hub.monotonic_s,
+        now_ms=hub.now_ms,
+        received=hub.received,
+        refusals=hub.refusals,
+        timings=timings,
+        vitals=hub.vitals,
+    )
+    live = LiveParts(
+        access=hub.access,
+        drawn=hub.drawn,
+        fanout=hub.fanout,
+        now_ms=hub.now_ms,
+        reads=hub.reads,
+        tickets=hub.tickets,
+    )
+    return AipEndpoint(aip), LiveEndpoint(live)
+
+
+def _wrapped(app: FastAPI, aip: AipEndpoint, hub: Hub) -> Relay | None:
+    """Put the layers around the application, the innermost first; return the relay, which must be cut later."""
     app.add_middleware(_Devices, aip=aip)
     relay: Relay | None = None
     if hub.standing is not None and hub.peers is not None:
         # Starlette makes layers late; this one must be known, so that it can be cut.
-        relay = Relay(app.router, hub.standing, hub.peers, settings.port)
+        relay = Relay(app.router, hub.standing, hub.peers, hub.settings.port)
         app.add_middleware(_Through, relay=relay)
     app.add_middleware(CutShort, ending=lambda: hub.fanout.ending)
     app.add_middleware(Shield, reach=hub.reach, peers=hub.peers)
-    return Edge(app, aip, relay)
+    return relay
 
 
 def _denied_of(refused: Refused) -> Denied:

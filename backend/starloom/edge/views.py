@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from starloom.access.view import AccessView
 from starloom.core.state.tool_sets import ToolSets
@@ -56,6 +57,19 @@ class FleetView:
         self.stopping: dict[str, Stopping] = {}
         self.asks: dict[str, DeviceAsks] = {}
         self.lab_faults: dict[str, LabFault] = {}
+        self._tables: dict[str, dict[str, Any]] = {
+            "device": self.devices,
+            "offer": self.offers,
+            "enrollment": self.enrollments,
+            "recipe": self.recipes,
+            "schedule": self.schedules,
+            "scheduled_plan": self.scheduled_plans,
+            "standing": self.standing,
+            "health": self.health,
+            "stopping": self.stopping,
+            "asks": self.asks,
+            "lab_fault": self.lab_faults,
+        }
         self._by_code: dict[str, str] = {}
         self._pairings: dict[tuple[str, str], str] = {}
         self._tool_sets = ToolSets()
@@ -67,18 +81,9 @@ class FleetView:
         """Take the whole stream as committed."""
         self.seq = seq
         self._tools = self._repeatabilities = self._signatures = None
-        self.devices.clear()
-        self.offers.clear()
         self._tool_sets.clear()
-        self.enrollments.clear()
-        self.recipes.clear()
-        self.schedules.clear()
-        self.scheduled_plans.clear()
-        self.standing.clear()
-        self.health.clear()
-        self.stopping.clear()
-        self.asks.clear()
-        self.lab_faults.clear()
+        for table in self._tables.values():
+            table.clear()
         self._by_code.clear()
         self._pairings.clear()
         for key, raw in entities.items():
@@ -96,69 +101,42 @@ class FleetView:
         kind, _, identity = key.partition("/")
         if kind == "offer":
             self._offers_changed(self.offers.get(identity))
-        if raw is None:
-            if kind == "device":
-                self.devices.pop(identity, None)
-                self._offers_changed()
-            elif kind == "offer":
-                self.offers.pop(identity, None)
-            elif kind == "enrollment":
-                gone = self.enrollments.pop(identity, None)
-                if gone is not None and self._by_code.get(gone.code_hash) == identity:
-                    del self._by_code[gone.code_hash]
-                if gone is not None and gone.code_of:
-                    self._pairings.pop((gone.code_of, gone.device or ""), None)
-            elif kind == "recipe":
-                self.recipes.pop(identity, None)
-            elif kind == "schedule":
-                self.schedules.pop(identity, None)
-            elif kind == "scheduled_plan":
-                self.scheduled_plans.pop(identity, None)
-            elif kind == "standing":
-                self.standing.pop(identity, None)
-            elif kind == "health":
-                self.health.pop(identity, None)
-            elif kind == "stopping":
-                self.stopping.pop(identity, None)
-            elif kind == "asks":
-                self.asks.pop(identity, None)
-            elif kind == "lab_fault":
-                self.lab_faults.pop(identity, None)
+        record: Any = None if raw is None else decode_entity(key, raw)
+        if kind == "enrollment":
+            self._index_enrollment(identity, record)
+        table = self._tables.get(kind)
+        if table is None:
             return
-        record = decode_entity(key, raw)
-        if isinstance(record, Device):
-            before = self.devices.get(identity)
-            self.devices[identity] = record
-            if before is None or before.revoked != record.revoked:
-                self._offers_changed()
-            if record.revoked and before is not None and not before.revoked:
-                for hear in self.on_revoked:
-                    hear(record)
-        elif isinstance(record, Offer):
-            self.offers[identity] = offer = self._tool_sets.share(record)
-            self._tool_sets.take(offer.tools)
-        elif isinstance(record, Enrollment):
-            self.enrollments[identity] = record
-            if record.code_of:
-                self._pairings[record.code_of, record.device or ""] = identity
-            else:
-                self._by_code[record.code_hash] = identity
-        elif isinstance(record, RecipeVersion):
-            self.recipes[identity] = record
-        elif isinstance(record, Schedule):
-            self.schedules[identity] = record
-        elif isinstance(record, ScheduledPlan):
-            self.scheduled_plans[identity] = record
-        elif isinstance(record, Standing):
-            self.standing[identity] = record
-        elif isinstance(record, Health):
-            self.health[identity] = record
-        elif isinstance(record, Stopping):
-            self.stopping[identity] = record
-        elif isinstance(record, DeviceAsks):
-            self.asks[identity] = record
-        elif isinstance(record, LabFault):
-            self.lab_faults[identity] = record
+        before = table.get(identity)
+        if isinstance(record, Offer):
+            record = self._tool_sets.share(record)
+            self._tool_sets.take(record.tools)
+        if record is None:
+            table.pop(identity, None)
+        else:
+            table[identity] = record
+        if kind == "device":
+            self._device_changed(before, record)
+
+    def _device_changed(self, before: Device | None, now: Device | None) -> None:
+        if before is None or now is None or before.revoked != now.revoked:
+            self._offers_changed()
+        if now is not None and now.revoked and before is not None and not before.revoked:
+            for hear in self.on_revoked:
+                hear(now)
+
+    def _index_enrollment(self, identity: str, now: Enrollment | None) -> None:
+        """Find an enrollment by its code, and one that stands for a device by the code it used."""
+        gone = self.enrollments.get(identity) if now is None else None
+        if gone is not None:
+            if self._by_code.get(gone.code_hash) == identity:
+                del self._by_code[gone.code_hash]
+            if gone.code_of:
+                self._pairings.pop((gone.code_of, gone.device or ""), None)
+        elif now is not None and now.code_of:
+            self._pairings[now.code_of, now.device or ""] = identity
+        elif now is not None:
+            self._by_code[now.code_hash] = identity
 
     def _offers_changed(self, gone: Offer | None = None) -> None:
         self._tools = self._repeatabilities = self._signatures = None

@@ -21,28 +21,9 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     Raises:
         Refusal: with every fault that the graph itself has.
     """
-    faults: list[Fault] = []
-    ids: dict[str, None] = {}
-    for spec in plan.specs:
-        if spec.id in ids:
-            faults.append(fault(Code.DUPLICATE_ID, f"two tasks are called {spec.id}", f"tasks.{spec.id}"))
-        ids[spec.id] = None
-    edges: dict[str, Dependency] = {}
-    for spec in plan.specs:
-        if spec.inputs or spec.for_each is not None:
-            edges.update((dependency_id(edge), edge) for edge in data_edges(spec, 1))
-    for dependency in plan.dependencies:
-        edges.setdefault(dependency_id(dependency), dependency)
-    for key, dependency in edges.items():
-        if dependency.source in ids and dependency.target in ids:
-            continue
-        for end, task in (("from", dependency.source), ("to", dependency.target)):
-            if task not in ids:
-                faults.append(fault(Code.UNKNOWN_TASK, f"{task} does not exist", f"{key}.{end}"))
-    settings = work.shard.settings
-    if len(plan.specs) > settings.tasks_most or len(edges) > settings.dependencies_most:
-        most = f"{settings.tasks_most} tasks and {settings.dependencies_most} dependencies"
-        faults.append(fault(Code.PLAN_TOO_BIG, f"a plan has at most {most}", "plan"))
+    ids = dict.fromkeys(spec.id for spec in plan.specs)
+    edges = _edges_of(plan)
+    faults = _faults(work, plan, ids, edges)
     if faults:
         raise Refusal(*faults)
     puts: list[Put] = []
@@ -82,3 +63,34 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     if not set_ranks(constellation):
         cycle = find_cycle(constellation, ids) or []
         raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, *cycle[:1]]), "dependencies"))
+
+
+def _edges_of(plan: LoweredPlan) -> dict[str, Dependency]:
+    """Return every dependency by its id: those that inputs and lists imply, then those that the plan names."""
+    edges: dict[str, Dependency] = {}
+    for spec in plan.specs:
+        if spec.inputs or spec.for_each is not None:
+            edges.update((dependency_id(edge), edge) for edge in data_edges(spec, 1))
+    for dependency in plan.dependencies:
+        edges.setdefault(dependency_id(dependency), dependency)
+    return edges
+
+
+def _faults(work: Work, plan: LoweredPlan, ids: dict[str, None], edges: dict[str, Dependency]) -> list[Fault]:
+    faults: list[Fault] = []
+    seen: set[str] = set()
+    for spec in plan.specs:
+        if spec.id in seen:
+            faults.append(fault(Code.DUPLICATE_ID, f"two tasks are called {spec.id}", f"tasks.{spec.id}"))
+        seen.add(spec.id)
+    for key, dependency in edges.items():
+        if dependency.source in ids and dependency.target in ids:
+            continue
+        for end, task in (("from", dependency.source), ("to", dependency.target)):
+            if task not in ids:
+                faults.append(fault(Code.UNKNOWN_TASK, f"{task} does not exist", f"{key}.{end}"))
+    settings = work.shard.settings
+    if len(plan.specs) > settings.tasks_most or len(edges) > settings.dependencies_most:
+        most = f"{settings.tasks_most} tasks and {settings.dependencies_most} dependencies"
+        faults.append(fault(Code.PLAN_TOO_BIG, f"a plan has at most {most}", "plan"))
+    return faults
