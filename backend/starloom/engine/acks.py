@@ -1,7 +1,7 @@
-"""What devices may forget: which of their reports the hub has, and which the history has.
+"""Acknowledgements to devices: the reports that the hub has received, and those that are durable in the history.
 
-Report numbers rise within one ledger and reports are stepped in the order in which they came, so the highest number
-of a durable commit acknowledges all before it.
+Report numbers rise within one ledger and reports are stepped in the order of arrival, so the highest number of a
+durable commit acknowledges all before it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from starloom.engine.ports import Clock, DeviceSender
 from starloom_protocol.frames import Ack
 
 EVERY_MS = 100
-"""A device waits for no acknowledgement, it only forgets by it: so at most one in this time, for all that came."""
+"""The least time between two acknowledgements. A device only forgets reports by them and never waits for one."""
 
 REPORTS = (StartedReported, ResultReported, ReceiptReported)
 
@@ -38,7 +38,7 @@ class Acknowledgements:
         self._due = asyncio.Event()
 
     async def run(self, clock: Clock, watermark: Callable[[], int]) -> None:
-        """Send what `due` asks for, the first at once and then not too often, for ever."""
+        """Send acknowledgements after `due`: the first at once, then one each `EVERY_MS`; run until cancelled."""
         while True:
             await self._due.wait()
             self._due.clear()
@@ -46,7 +46,7 @@ class Acknowledgements:
                 await clock.wait(EVERY_MS)
 
     def due(self) -> None:
-        """The watermark has moved, or reports came that it covers."""
+        """Request a send: the watermark has moved, or reports came that it covers."""
         self._due.set()
 
     def durable(self, device: str) -> int:
@@ -54,7 +54,7 @@ class Acknowledgements:
         return self._durable.get(device, 0)
 
     def note_ledger(self, item: DeviceConnected) -> None:
-        """Report numbers count within one ledger: with another one, none of the old may be acknowledged."""
+        """Note a device's ledger. Report numbers count within one ledger, so those of an earlier one are dropped."""
         if self._ledgers.get(item.device, item.ledger) != item.ledger:
             self._durable.pop(item.device, None)
             self._waiting.pop(item.device, None)
@@ -62,7 +62,7 @@ class Acknowledgements:
         self._ledgers[item.device] = item.ledger
 
     def hold(self, device: str, report: int) -> None:
-        """A report could not be stepped yet: nothing of its device is acknowledged until it was noted."""
+        """Hold a report that could not be stepped yet: its device gets no acknowledgement until `note` has it."""
         self._held.setdefault(device, set()).add(report)
 
     def note(self, pos: int, items: Iterable[AnyInput]) -> bool:
@@ -77,7 +77,7 @@ class Acknowledgements:
             waiting = self._waiting.setdefault(device, deque())
             highest = number
             if self._held.get(device) == set():
-                # What was stepped meanwhile is acknowledged together with what was held.
+                # Reports stepped meanwhile are acknowledged together with the held ones.
                 del self._held[device]
                 highest = max([number, *(before for _pos, before in waiting)])
                 waiting.clear()
@@ -85,11 +85,11 @@ class Acknowledgements:
         return bool(heard)
 
     def forget(self) -> None:
-        """Nothing that was noted is acknowledged any more: whether it stays in the history is for another to say."""
+        """Drop all unacknowledged reports: another owner decides whether they stay in the history."""
         self._waiting.clear()
 
     def send(self, watermark: int) -> bool:
-        """Tell each device with reports in question what the hub has and what is durable; False if there was none."""
+        """Send each device with open reports its received and durable numbers; False if none was sent."""
         sent = False
         for device in [name for name, waiting in self._waiting.items() if waiting and name not in self._held]:
             waiting = self._waiting[device]

@@ -1,7 +1,7 @@
-"""One commit through every outage, and the shard taken again where nobody else has it.
+"""Commits through outages: repeats a commit, and takes the shard again if no other hub has it.
 
-Decides what a refusal means: a replaced Redis is taken anew, a later term of another hub ends this engine. What is
-held in memory is the loop's; it is asked for through `Holding`.
+Decides the meaning of a refusal: a replaced Redis is taken again, a later term of another hub ends this engine. The
+state in memory belongs to the loop and is reached through `Holding`.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ TAKEN_OVER = Fault(
 
 
 class Holding(Protocol):
-    """What the loop holds in memory, and what becomes of it."""
+    """The state that the loop holds in memory."""
 
     def held(self) -> list[str]:
-        """Return the constellations in memory; a rebuilt Redis must have them."""
+        """Return the names of the constellations in memory; a rebuilt Redis must have them."""
         ...
 
     def retaken(self, own: Ownership) -> None:
-        """Go on with what is held under a new term."""
+        """Continue with the held state under a new term."""
         ...
 
     def lose(self, reason: str = ...) -> None:
-        """Another hub has the shard, or the log is not what is held: nothing of it counts any more."""
+        """Give up the held state: another hub has the shard, or the log differs from it."""
         ...
 
 
 class Committing:
-    """The engine's way to the store; one call at a time, under the loop's turn."""
+    """The engine's commits to the store; one call at a time, under the loop's turn."""
 
     def __init__(
         self,
@@ -96,14 +96,14 @@ class Committing:
                 pos, term, _run = await self._store.position()
             except Unavailable:
                 continue
-            # Under another's term the position tells nothing of ours; the next try is refused and finds out.
+            # Under another term the position says nothing about this commit; the next try is refused.
             return term == commit.term and pos >= commit.pos
 
     async def _retake(self, commit: Commit) -> Commit | None:
         """Take the shard again after a refusal; return the commit under the new term, or None if it was lost.
 
-        A replaced Redis was rebuilt from the history, which has every commit that this owner was told of: the
-        refused one follows on it.
+        A replaced Redis is rebuilt from the history. The history has every acknowledged commit of this owner, so the
+        refused one follows the last.
         """
         own = await self.regain(commit.pos - 1)
         if own is None:
@@ -111,7 +111,7 @@ class Committing:
         return replace(commit, incarnation=own.incarnation, term=own.term)
 
     async def look(self, pos_here: int, *, renewed: bool) -> None:
-        """Find out between commits what a commit would: that another hub has the shard, or that Redis is another."""
+        """Check between commits, as a commit would, whether another hub has the shard or Redis was replaced."""
         own = self._owning.own
         if renewed and own is not None:
             try:
@@ -123,7 +123,7 @@ class Committing:
         await self.regain(pos_here)
 
     async def regain(self, pos_here: int) -> Ownership | None:
-        """Take the shard again; None, and it is lost, if another hub has it or the log does not end at `pos_here`."""
+        """Take the shard again; lose it and return None if another hub has it or the log does not end at `pos_here`."""
         self._counts.retaken += 1
         assert self._owning.own is not None  # noqa: S101 - only an owner commits
         while True:
@@ -137,11 +137,11 @@ class Committing:
                 if isinstance(error, Refused) and error.why == "held":
                     self._holding.lose()
                     return None
-                # `Damaged` is not caught: Redis and history do not belong together, and only a person can say which.
+                # `Damaged` is not caught: Redis and history do not match, and only a person can say which counts.
                 log.warning("event=retake_failed reason=%s", error)
                 await self._clock.wait(RETRY_MS)
         if pos != pos_here:
-            # Who looks on has seen something else than the log has: whoever begins anew tells them.
+            # Viewers have seen events that the log does not have; the follower that starts next resets them.
             self._holding.lose(f"the log ends at commit {pos}, what is held at {pos_here}")
             return None
         self._owning.own = own
@@ -150,7 +150,7 @@ class Committing:
 
 
 def is_waited_for(work: Work) -> bool:
-    """Whether anything of this batch is held back until the history has it."""
+    """Tell whether an effect or an answer of this batch waits until the history has it."""
     return any(effect.after == DURABLE for effect in work.effects) or any(
         answer.after == DURABLE and not answer.faults for answer in work.answers
     )

@@ -1,4 +1,4 @@
-"""What the engine counts of itself, and the clock by which it measures; nothing depends on either."""
+"""The engine's counters and the clock for its measurements; no behaviour depends on either."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(slots=True)
 class Counts:
-    """What the engine has done, for `/metrics`."""
+    """The counters of the engine's work, for `/metrics`."""
 
     commits: int = 0
     inputs: int = 0
@@ -20,6 +20,6 @@ class Counts:
 
 
 class Measured(Protocol):
-    """A clock of which spans can be measured, in seconds."""
+    """A monotonic clock for measuring spans, in seconds."""
 
     def __call__(self) -> float: ...

@@ -1,6 +1,6 @@
-"""Finished constellations that are still held: since when each is quiet, and which may leave now.
+"""Finished constellations in memory: the time since which each is quiet, and those that may leave now.
 
-Owns no state of a constellation and writes nothing; the loop drops what `due` names, between two batches.
+Owns no state of a constellation and writes nothing; the loop drops those that `due` returns, between two batches.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ AT_ONCE_MOST = 16
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """How long a finished constellation is held once nothing more is written, and how much of them at most.
+    """The time that a finished constellation is held after its last write, and the most of them that are held.
 
-    Above the caps the longest quiet leave first, but none before `QUIET_LEAST_MS`: who waited for its end reads it.
+    Above the caps the longest quiet leave first, but none before `QUIET_LEAST_MS`: clients that waited for its end read
+    it then.
     """
 
     quiet_ms: int = 600_000
@@ -28,7 +29,7 @@ class Keeping:
 
 
 class Finished:
-    """What is held and final, the longest quiet first."""
+    """The final constellations in memory, the longest quiet first."""
 
     def __init__(self, keeping: Keeping) -> None:
         self._keeping = keeping
@@ -38,7 +39,7 @@ class Finished:
         return len(self._quiet)
 
     def note(self, shard: Shard, streams: Iterable[str], pos: int, at_ms: int) -> None:
-        """Streams were written or loaded at a position: those of finished constellations are quiet from now on."""
+        """Note streams written or loaded at a position: those of finished constellations are quiet from now on."""
         live, held, quiet = shard.live, shard.constellations, self._quiet
         for stream in streams:
             if stream in live:
@@ -48,19 +49,19 @@ class Finished:
                 quiet[stream] = (pos, at_ms)
 
     def reload(self, shard: Shard, pos: int) -> None:
-        """Begin anew with a shard just loaded at `pos`: everything final is quiet since its end."""
+        """Start over with a shard just loaded at `pos`: each final constellation is quiet since its end."""
         self._quiet.clear()
         final = [(item.head.ended_ms, name) for name, item in shard.constellations.items() if name not in shard.live]
         for ended_ms, name in sorted(final):
             self._quiet[name] = (pos, ended_ms)
 
     def forget(self, name: str) -> None:
-        """It has left."""
+        """Forget a constellation that has left."""
         self._quiet.pop(name, None)
 
     def due(self, shard: Shard, now_ms: int, safe_pos: int) -> list[str]:
-        """Return some that may leave: quiet long enough or too many, everything of them durable and sent by
-        `safe_pos`, nothing of them open. Ask again after they have left.
+        """Return some constellations that may leave: quiet long enough or above the caps, without open work, and with
+        everything durable and sent at `safe_pos`. Call again after they have left.
         """
         keeping = self._keeping
         count = len(self._quiet)

@@ -1,7 +1,7 @@
 """Publishes the shard's log on a hub that does not own it, commit by commit and without a gap, as the owner does.
 
-Where the log itself went back - a Redis that lost its tail together with its only owner - what was published is void
-from some commit on: whoever looks on is told by `cut` and begins again.
+The log can go back, if a Redis loses its tail together with its only owner. The last published commits are void then:
+viewers are reset by `cut` and start over.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Follower:
         self.heard_ms = 0
 
     def begin(self, pos: int, incarnation: int, last: list[bytes] | None = None) -> None:
-        """Go on after a commit of this incarnation that was published otherwise; `last` are its events, if known."""
+        """Continue after a commit of this incarnation that was published elsewhere; `last` are its events, if known."""
         if last is None and pos == self.pos:
             last = self._last
         self.pos = pos
@@ -42,14 +42,14 @@ class Follower:
         self.heard_ms = self._clock.now_ms()
 
     async def until(self, pos: int) -> None:
-        """Wait until a commit was published."""
+        """Wait until the commit at `pos` was published."""
         while self.pos < pos:
             self._moved.clear()
             if self.pos < pos:
                 await self._moved.wait()
 
     async def end_at(self, pos: int) -> None:
-        """Begin again unless what was published last is the log's commit at `pos`, from which this hub goes on itself.
+        """Start over unless the last published commit is the log's at `pos`, after which this hub owns the shard.
 
         Raises:
             Unavailable: the store does not answer.
@@ -60,7 +60,7 @@ class Follower:
             await self.begin_again("it ends otherwise than what was seen")
 
     async def run(self) -> None:
-        """Publish what comes, for ever; an outage of the store is waited for."""
+        """Publish new commits until cancelled; wait through outages of the store."""
         while True:
             try:
                 found = await self._source.read_on(self.pos, WAIT_MS)
@@ -86,7 +86,7 @@ class Follower:
             self._moved.set()
 
     async def _look_back(self) -> None:
-        """A log that is shorter than it was is of a replaced Redis: its owner may still bring the tail back."""
+        """Check a log without new commits; a shorter one is of a replaced Redis, whose owner may restore the tail."""
         pos, incarnation = await self._source.end()
         if incarnation in (0, self._incarnation) or pos > self.pos:
             return
@@ -98,14 +98,14 @@ class Follower:
             await self.begin_again("it ends otherwise than what was seen")
 
     async def _goes_on(self) -> bool:
-        """Say whether the log of another life of Redis still has what was published last."""
+        """Tell whether the log of another incarnation of Redis still has the last published commit."""
         if self._last is None:
             return True
         there = await self._source.commit_at(self.pos)
         return there is not None and there.events == self._last
 
     async def begin_again(self, why: str) -> None:
-        """Go on from the end of a log that has lost what was published; whoever looks on is told."""
+        """Continue from the end of a log that has lost published commits, and reset the viewers."""
         pos, incarnation = await self._source.end()
         log.warning("event=log_went_back pos=%d end=%d reason=%s", self.pos, pos, why)
         self._last = None

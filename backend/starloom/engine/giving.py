@@ -1,7 +1,7 @@
-"""Gives secrets to attempts at the last moment, and remembers which, so that what comes back can be cleaned of them.
+"""Gives secrets to attempts when their dispatch leaves, and remembers them so that reports can be cleaned of them.
 
-A value lives here from the moment in which its dispatch leaves until the attempt is long over: in memory alone, never
-in an effect, an event, a log line or the store. Which secret an attempt may have was decided by the core.
+A value is here from the moment its dispatch leaves until long after the attempt: in memory alone, never in an effect,
+an event, a log line or the store. The core has decided which secrets an attempt may have.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Place = tuple[str, str, int, int]
 
 
 class SecretSource(Protocol):
-    """Where values are kept."""
+    """The source of secrets' values."""
 
     async def read(self, record: Secret) -> str | None:
         """Return the value of a secret, None if it cannot be opened.
@@ -44,7 +44,7 @@ class SecretSource(Protocol):
 
 
 class NoSecrets:
-    """A hub without a vault: nothing can be opened."""
+    """The source of a hub without a vault: no secret can be opened."""
 
     async def read(self, record: Secret) -> str | None:
         log.error("event=secret_unreadable name=%s reason=no vault is open", record.name)
@@ -52,7 +52,7 @@ class NoSecrets:
 
 
 class Given:
-    """The values that open and lately ended attempts were given; bounded, the oldest is forgotten first."""
+    """The values given to open and recently ended attempts; bounded, the oldest is forgotten first."""
 
     def __init__(self) -> None:
         self._given: OrderedDict[_Place, Scrubber] = OrderedDict()
@@ -103,7 +103,7 @@ def _clean_facts(facts: dict[str, str], found: Scrubber) -> dict[str, str]:
 
 
 class Giving:
-    """Puts the secrets of one dispatch together, or says to the engine that it cannot leave."""
+    """Collects the secrets of one dispatch, or reports to the engine that it cannot leave."""
 
     def __init__(self, source: SecretSource, given: Given, inbox: Inbox, clock: Clock) -> None:
         self._source = source
@@ -113,9 +113,9 @@ class Giving:
         self._count = 0
 
     async def values(self, order: SendDispatch, held: Callable[[], Shard | None]) -> dict[str, str] | None:
-        """Return the values by name; None if the order is void, or was given back because a value is not to be had.
+        """Return the values by name; None if the order is void, or was given back because a value is unavailable.
 
-        `held` is the shard as it is then: it may move on, or be another one, while the store is asked.
+        `held` returns the present shard: it may change, or be replaced, while the store is asked.
         """
         while (shard := still_wanted(held(), order)) is not None:
             found: dict[str, str] = {}
@@ -140,14 +140,14 @@ class Giving:
         return None
 
     async def recall(self, shard: Shard) -> None:
-        """Remember again what open attempts were given before this process owned the shard."""
+        """Remember the values that open attempts were given before this process owned the shard."""
         try:
             for name in list(shard.live):
                 constellation = shard.constellations[name]
                 for key in list(constellation.open_attempts):
                     await self._recall_one(shard, constellation, key)
         except Unavailable as error:
-            # The device cleans what it says by itself; this is the second look, and work does not wait for it.
+            # The device cleans its own reports; this is the second check, and work does not wait for it.
             log.warning("event=secrets_not_recalled reason=%s", error)
 
     async def _recall_one(self, shard: Shard, constellation: Constellation, key: str) -> None:
@@ -162,7 +162,7 @@ class Giving:
             self._given.note(at, [value for value in values if value is not None])
 
     def _give_back(self, order: SendDispatch, name: str, *, known: bool) -> None:
-        """Say that the attempt never began: the task waits again, or fails with what a person has to do."""
+        """Report that the attempt never began: the task waits again, or fails with a hint for a person."""
         detail = f"the secret {name} cannot be opened" if known else f"the secret {name} was removed"
         frame = ResultFrame(
             at=order.at,
@@ -177,7 +177,7 @@ class Giving:
 
 
 def still_wanted(shard: Shard | None, order: SendDispatch) -> Shard | None:
-    """Return the shard if an order that had to wait may still leave: its attempt is open, nobody asked it to stop."""
+    """Return the shard if a delayed order may still leave: its attempt is open and was not asked to stop."""
     constellation = shard.constellations.get(order.at.constellation) if shard is not None else None
     attempt = constellation.attempts.get(f"{order.at.task}/{order.at.attempt}") if constellation else None
     if constellation is None or attempt is None or attempt.end is not None:
@@ -191,9 +191,9 @@ def _record_of(shard: Shard | None, name: str) -> Secret | None:
 
 
 def placed(args: Any, values: dict[str, str]) -> tuple[Any, dict[str, str]]:
-    """Return arguments and values with the names of secrets replaced by handles that nobody outside can know.
+    """Return arguments and values with the names of secrets replaced by unguessable handles.
 
-    Items and outputs that are filled in later may hold what looks like a secret's node; with these names it is none.
+    Items and outputs that are filled in later may look like the node of a secret; with handles they cannot be one.
     """
     handles = {name: f"{name}#{secrets.token_hex(6)}" for name in values}
     return _handled(args, handles), {handles[name]: value for name, value in values.items()}

@@ -1,7 +1,7 @@
-"""The way into the engine: a bounded queue of inputs, each with the promise of an answer or without one.
+"""The engine's inbox: a bounded queue of inputs, each with or without a future for its answer.
 
-Requests are refused first, when the queue is long, the store is away or history lags; reports are never refused,
-because their agents hold the only other copy and bound themselves.
+Requests are refused when the queue is long, the store does not answer or the history lags. Reports are never refused:
+their agents hold the only other copy and limit their own number.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class EngineInbox:
 
     @property
     def waits_for(self) -> Obstacle | None:
-        """What new work is refused for: the live store (`refusing`) or the history (`behind`); each ends by itself."""
+        """The reason why new work is refused: the live store (`refusing`) or the history (`behind`), each temporary."""
         return self.refusing or self.behind
 
     async def ask(self, item: AnyInput) -> Reply:
@@ -65,11 +65,11 @@ class EngineInbox:
         return renew
 
     def when_proved(self, device: str, then: Callable[[], object]) -> None:
-        """Call `then` once the shard is known to have been ours after this call (see `ports.Inbox`)."""
+        """Call `then` once the shard is proved to be ours after this call (see `ports.Inbox`)."""
         self._owning.when_proved(device, then)
 
     def close(self) -> list[Entry]:
-        """Take no more and return what is still queued: nobody will step it here."""
+        """Accept no more inputs and return those still queued; they will not be stepped here."""
         self.closed = True
         left = list(self._queue)
         self._queue.clear()
@@ -80,7 +80,7 @@ class EngineInbox:
         self._filled.set()
 
     def put_back(self, items: Sequence[AnyInput]) -> None:
-        """Put reports that were taken and came to nothing back in front: acknowledgements rely on their order."""
+        """Put reports of a failed batch back in front: acknowledgements rely on their order."""
         self._queue.extendleft((item, None) for item in reversed(items))
         self._filled.set()
 
@@ -88,9 +88,9 @@ class EngineInbox:
         return len(self._queue)
 
     async def batch(self) -> list[Entry]:
-        """Wait for at least one input and take all that queued, up to a bound."""
+        """Wait for at least one input and take all queued ones, up to a bound."""
         if self._queue:
-            # What the last commit decided is sent, and what has come meanwhile is read, before more is stepped.
+            # Effects of the last commit are sent, and arrived inputs are read, before more is stepped.
             await asyncio.sleep(0)
         while not self._queue:
             self._filled.clear()
@@ -99,5 +99,5 @@ class EngineInbox:
         return [queue.popleft() for _ in range(min(len(queue), BATCH_MOST))]
 
     def wake(self) -> None:
-        """Let a waiting `batch` look again."""
+        """Wake a waiting `batch`."""
         self._filled.set()

@@ -1,4 +1,4 @@
-"""Jobs that nobody works on, for the sweep that wakes a worker again; decides from state and keeps nothing."""
+"""The sweep of open jobs without a worker, which wakes a worker again; decides from state and keeps nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ JOB_SWEEP_MS = 5_000
 
 
 def unworked(shard: Shard, now_ms: int) -> list[tuple[str, Job]]:
-    """Return (constellation, job) of each job that is open, not new, and claimed by nobody or no longer."""
+    """Return (constellation, job) of each job that is open, not new, and without a valid claim."""
     return [
         (name, job)
         for name in shard.live
@@ -24,7 +24,7 @@ def unworked(shard: Shard, now_ms: int) -> list[tuple[str, Job]]:
 
 
 async def sweep_jobs(clock: Clock, shard: Callable[[], Shard], sender: JobSender) -> None:
-    """Wake a worker again for every job that nobody works on, for ever: a message may be lost."""
+    """Wake a worker again for every job without one, since a message may be lost; run until cancelled."""
     while True:
         await clock.wait(JOB_SWEEP_MS)
         for name, job in unworked(shard(), clock.now_ms()):

@@ -1,7 +1,7 @@
-"""Whether the history keeps up with what is committed; where it does not, new work is refused.
+"""The lag of the history behind the commits: new work is refused while it is too large.
 
-A history that fails says so by itself. One that is stopped, or behind a line that swallows everything, says nothing:
-so the lag is looked at by the clock too, not only when the history has moved.
+A failing history raises errors. One that is stopped, or behind a connection that drops everything, raises none, so the
+lag is also checked by the clock, not only when the history moves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LOOK_MS = 250
 
 
 class Lag:
-    """Tells the inbox how far the history is behind."""
+    """Sets the inbox's obstacle while the history is too far behind."""
 
     def __init__(self, store: CommitPort, clock: Clock, inbox: EngineInbox) -> None:
         self._store = store
@@ -24,22 +24,22 @@ class Lag:
         self._inbox = inbox
 
     def failed(self, error: Unavailable) -> None:
-        """The history could not be written; `moved` takes it back."""
+        """Note that the history could not be written; `moved` clears it."""
         self._inbox.behind = obstacle_of(error, "the history does not answer")
 
     def moved(self) -> None:
-        """The history has more than it had: it answers, however far behind it is."""
+        """Note that the history was written: it answers, however far behind it is."""
         self._inbox.behind = self._too_much()
 
     async def watch(self) -> None:
-        """Notice a history that has not moved for too long, for ever."""
+        """Check regularly for a history that has not moved for too long, until cancelled."""
         while True:
             await self._clock.wait(LOOK_MS)
             self._inbox.behind = self._too_much() or self._inbox.behind
 
     def _too_much(self) -> Obstacle | None:
         if damage := self._store.damage:
-            # What is accepted now would be lost with the history that a backup replaces.
+            # Work accepted now would be lost when a backup replaces the history.
             return Obstacle(damage, Corrupt.code)
         lag_ms = self._store.lag_ms(self._clock.now_ms())
         if lag_ms <= LAG_MOST_MS:
@@ -53,5 +53,5 @@ class Lag:
 
 
 def obstacle_of(error: Unavailable, otherwise: str) -> Obstacle:
-    """Return why no new work is taken after a failure of the store; `otherwise` is said of one that has no name."""
+    """Return why no new work is accepted after a failure of the store; `otherwise` is the reason of an unnamed one."""
     return Obstacle(otherwise) if type(error) is Unavailable else Obstacle(str(error), error.code)

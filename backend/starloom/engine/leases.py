@@ -1,7 +1,7 @@
-"""When leases run out: receipt of the last `alive` + ttl + grace, credited with the loop's own lag.
+"""The expiry of leases: receipt of the last `alive` + ttl + grace, extended by the loop's own lag.
 
-Also what a device that talks does not name (`heartbeat_s`), and whatever else of an open lease has passed its time.
-Renewals are not events. Each finding is an input, judged by the core; this module decides nothing about a task.
+Also finds leases that a talking device does not name (`heartbeat_s`), and other timeouts of an open lease. Renewals are
+not events. Each finding is an input, judged by the core; this module decides nothing about a task.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class Leases:
 
     @property
     def sweep_ms(self) -> int:
-        """How often `expired` wants to be asked."""
+        """The period in which `expired` must be called."""
         return self._sweep_ms
 
     def begin(self, at: LeaseRef) -> None:
-        """A dispatch was handed to its device's connection: its clock starts now."""
+        """Start the lease of a dispatch that was handed to its device's connection."""
         self._expiry[(at.constellation, at.task, at.attempt)] = self._clock.now_ms() + self._span_ms
 
     def grant_all(self) -> None:
-        """Give every open lease a full span: this hub has just started and heard nobody yet."""
+        """Give every open lease a full span: this owner has just started and heard no device yet."""
         self._expiry.clear()
         self._said.clear()
         self._heard.clear()
@@ -55,7 +55,7 @@ class Leases:
         self._swept_ms = self._clock.now_ms()
 
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> tuple[Renew, list[TimerFired]]:
-        """Renew what this device still has; return the answer, and inputs for those it was absent from."""
+        """Renew the leases that this device still has; return the answer, and an input for each that had run out."""
         self._heard[device] = now = self._clock.now_ms()
         due = now + self._span_ms
         granted: list[LeaseRef] = []
@@ -103,16 +103,16 @@ class Leases:
         return f"{kind}-{self._ids}"
 
     def expired(self) -> list[LeaseExpired | TimerFired]:
-        """Return an input for every lease that ran out, went unnamed or passed its time since it was last asked.
+        """Return an input for every lease that ran out, went unnamed or passed a timeout since the last call.
 
-        Each lease runs out and goes unnamed once until it is renewed.
+        Each lease is reported once as run out and once as unnamed, until it is renewed.
         """
         now = self._clock.now_ms()
         lag = now - self._swept_ms - self._sweep_ms
         self._swept_ms = now
         stood_still = lag > self._sweep_ms
         if stood_still:
-            # The loop itself stood still: nobody's `alive` or result could have been heard meanwhile.
+            # The loop stood still, so no `alive` or result could have been heard meanwhile.
             self._expiry = {key: due + lag for key, due in self._expiry.items()}
         kept: dict[Key, int] = {}
         out: list[LeaseExpired | TimerFired] = []
@@ -131,14 +131,14 @@ class Leases:
         self._expiry = kept
         self._said = {key: None for key in self._said if key in kept}
         self._missed = missed
-        # Results that came meanwhile are read before the next sweep; a loop that is always late waits once only.
+        # Results that arrived meanwhile are read before the next sweep; a loop that is always late waits only once.
         self._let_pass = stood_still and not self._let_pass
         if self.shard is not None and not self._let_pass:
             out.extend(self._fired(due) for due in timeouts.passed(self.shard, now))
         return out
 
     def _open(self) -> Iterator[tuple[Key, LeaseRef, str, int]]:
-        """Yield every open lease with its device and the milliseconds that it may go unnamed while that talks."""
+        """Yield every open lease with its device and the milliseconds that it may go unnamed while the device talks."""
         if self.shard is None:
             return
         for device, holders in self.shard.fleet.holders.items():

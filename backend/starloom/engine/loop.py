@@ -1,8 +1,8 @@
-"""The engine's loop: take all that queued, step each, one commit, then act. Nothing else owns state.
+"""The engine's loop: takes all queued inputs, steps each, makes one commit, then acts. Nothing else owns state.
 
-One commit is in flight at a time and no timer stands on that path. Events leave the loop only once committed;
-answers and effects that promise durability wait for the history's watermark. If a commit's fate is unknown, its
-position is read back before anything else; if the shard was lost, it is taken again and state is reloaded.
+One commit is in flight at a time and no timer is on that path. Events leave the loop only once committed; answers and
+effects that promise durability wait for the history's watermark. If a commit's fate is unknown, its position is read
+back before anything else; if the shard was lost, it is taken again and state is reloaded.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ _decode_effect = msgspec.json.Decoder(OutboxEffect)
 
 
 class Engine:
-    """Owns the shard from `start` to `stop`. `refused(device, door, reason)` hears what a device may not say, `pruned`
-    which constellations left the history.
+    """Owns the shard from `start` to `stop`. `refused(device, door, reason)` is called with each refusal of a device's
+    report, `pruned` with the constellations that left the history.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Engine:
 
     @property
     def shard(self) -> Shard:
-        """The shard, for tests and for the invariant monitor; nobody else reads it."""
+        """The shard, for reading only."""
         return self._shard
 
     def received(self, device: str) -> int:
@@ -157,7 +157,7 @@ class Engine:
         """Take the shard, load it, arm its timers, open for inputs; `loaded` is awaited with the log's end before that.
 
         Raises:
-            Refused: `held`, if it is to be taken politely and another hub has it.
+            Refused: `held`, if the shard is to be taken politely and another hub has it.
         """
         settings = self._settings
         own = await self._store.take(settings.owner, self._clock.now_ms(), polite=settings.polite)
@@ -184,7 +184,7 @@ class Engine:
         self.ready = True
 
     async def stop(self) -> None:
-        """Take no more, commit what is queued, wait until it is durable, end."""
+        """Accept no more inputs, commit the queued ones, wait until they are durable, end."""
         self.ready = False
         self.inbox.closed = True
         for _ in range(50):
@@ -193,7 +193,7 @@ class Engine:
             await self._clock.wait(100)
         for task in self._tasks:
             task.cancel()
-        # What one of them died of was logged when it did.
+        # The error of a failed task was logged when it failed.
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
         self._drop(self.inbox.close())
@@ -205,7 +205,7 @@ class Engine:
 
     @property
     def lost(self) -> asyncio.Event:
-        """Set for good when another hub has the shard or a task of ours has died: this engine is to be stopped."""
+        """Set permanently when another hub has the shard or a task of ours has failed: this engine must be stopped."""
         return self._owning.lost
 
     @property
@@ -229,7 +229,7 @@ class Engine:
             self.lose(f"the task {task.get_name()} has died; its state is loaded again")
 
     async def _load(self, own: Ownership) -> None:
-        """Begin with what is live, in the order of engine.md."""
+        """Load the live streams, in the order of engine.md."""
         loaded = await self._store.load()
         shard = Shard(self._settings.shard())
         shard.incarnation = own.incarnation
@@ -307,7 +307,7 @@ class Engine:
         return work
 
     def _step_one(self, work: Work, item: AnyInput) -> None:
-        """Step one input; a fault of ours costs that input alone, is told to its asker and logged whole."""
+        """Step one input; an internal error affects that input alone, is reported to its asker and logged in full."""
         marks, answers = work.marks(), len(work.answers)
         try:
             step(work, item)
@@ -359,19 +359,19 @@ class Engine:
         self.counts.events += len(events)
         if self._settings.check_every and self._pos % self._settings.check_every == 0:
             self._check()
-        # Orders first: devices wait for them. Who asked wakes after this turn, and then the read models have it too.
+        # Effects first: devices wait for them. Askers wake after this turn, when the read models have the commit too.
         self._act(work, batch)
         self.last = events
         self._live.publish(self._pos, published)
 
-    # -- what `Committing` asks of what is held
+    # -- the `Holding` of `Committing`
 
     def held(self) -> list[str]:
-        """Return the constellations in memory."""
+        """Return the names of the constellations in memory."""
         return list(self._shard.constellations)
 
     def retaken(self, own: Ownership) -> None:
-        """Go on under a new term with what is held."""
+        """Continue under a new term with the state in memory."""
         self._shard.incarnation = own.incarnation
         self._recording.regained(self._shard)
         self.retiring.retaken(self._shard, own.heads)
@@ -385,7 +385,7 @@ class Engine:
                 await self._committing.look(self._pos, renewed=renewed)
 
     def lose(self, reason: str = "another hub has taken over") -> None:
-        """Nothing that is held here counts any more, and whoever waits is told."""
+        """Give up the state in memory and answer all waiting askers."""
         log.warning("event=shard_lost term=%d pos=%d reason=%s", self.term, self._pos, reason)
         self.ready = False
         self._owning.lost.set()
@@ -395,7 +395,7 @@ class Engine:
         self.inbox.wake()
 
     def _void(self) -> None:
-        """What waits for the history waits in vain: another owner decides what becomes of it."""
+        """Answer all that waits for the history: another owner decides whether it becomes durable."""
         self._acks.forget()
         while self._later:
             for future, _reply in self._later.pop()[2]:
@@ -408,11 +408,11 @@ class Engine:
                 future.set_result(Reply(faults=[TAKEN_OVER]))
         if self.lost.is_set():
             return
-        # Nobody else will say these again while the connection stands.
+        # Devices do not repeat these reports while their connection is open.
         self.inbox.put_back([item for item, future in batch if future is None and isinstance(item, REPORTS)])
 
     def _act(self, work: Work, batch: list[Entry]) -> None:
-        """Effects and answers of a commit: now, or when the history has it."""
+        """Carry out effects and answers of a commit: now, or once the history has it."""
         futures = {item.id: future for item, future in batch if future is not None}
         effects_later: list[AnyEffect] = []
         answers_later: list[tuple[asyncio.Future[Reply], Reply]] = []
@@ -486,7 +486,7 @@ class Engine:
     # -- finished constellations
 
     async def _sweep_finished(self) -> None:
-        """Let finished constellations go; memory and Redis hold what is live and a bounded rest."""
+        """Retire finished constellations; memory and Redis hold the live ones and a bounded rest."""
         while True:
             await self._clock.wait(RETIRE_SWEEP_MS)
             self.inbox.put_back(self.retiring.take_waiting())
@@ -504,7 +504,7 @@ class Engine:
             await self.retiring.bring(self._shard, [name], self._pos)
 
     async def _bring_for(self, away: list[str], batch: list[Entry]) -> list[Entry]:
-        """Have in the shard what a batch is about, and return what can be stepped now."""
+        """Load the constellations that a batch is about, and return the inputs that can be stepped now."""
         try:
             await self.retiring.bring(self._shard, away, self._pos)
         except Refused as refused:

@@ -1,8 +1,8 @@
-"""Whether the shard is still this hub's: keeps its lease, and proves ownership for what leaves without a commit.
+"""Ownership of the shard: renews its lease, and proves it for messages that leave without a commit.
 
-A lease that runs out in Redis only lets another hub begin; what is right rests on the term alone. A commit proves the
-term by itself. A renewal of an attempt's lease is no commit: it waits for a look at the term that began after the
-agent was heard, for a hub that was stopped and woke may have been replaced meanwhile.
+A lease that runs out in Redis only lets another hub begin; correctness rests on the term alone. A commit proves the
+term. The renewal of an attempt's lease is no commit: it waits for a check of the term that began after the agent was
+heard, because a hub that was suspended may have been replaced meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RETRY_MS = 200
 
 
 class Owning:
-    """The ownership of one engine; `lost` is set for good once another hub has the shard."""
+    """The ownership of one engine; `lost` is set permanently once another hub has the shard."""
 
     def __init__(self, store: CommitPort, clock: Clock, settings: EngineSettings) -> None:
         self._store = store
@@ -35,12 +35,12 @@ class Owning:
         self.lost = asyncio.Event()
 
     def when_proved(self, key: str, then: Callable[[], object]) -> None:
-        """Call `then` once the shard was seen to be ours after this moment; of one key the last only."""
+        """Call `then` once the shard is proved to be ours after this call; of one key only the last is called."""
         self._waiting[key] = then
         self._asked.set()
 
     async def prove(self) -> None:
-        """Look at the term for whoever waits, all of them together, for ever."""
+        """Check the term for all waiting calls together, until the shard is lost."""
         while not self.lost.is_set():
             await self._asked.wait()
             self._asked.clear()
@@ -48,7 +48,7 @@ class Owning:
             try:
                 proved = self.own is not None and await self._store.owns(self.own.term)
             except Unavailable:
-                # Nobody else can have taken it while Redis is away, or we would not see it: what was said later wins.
+                # No other hub can take the shard while Redis is away: the calls wait; of one key the later wins.
                 self._waiting = {**waiting, **self._waiting}
                 await self._clock.wait(RETRY_MS)
                 self._asked.set()
@@ -58,7 +58,7 @@ class Owning:
                     then()
 
     async def keep(self, well: Callable[[], bool], look: Callable[[bool], Awaitable[None]]) -> None:
-        """Prolong the lease while the engine is `well`; `look` is told whether it was, and finds out what else is."""
+        """Renew the lease while the engine is `well`; `look` gets whether it was renewed, and checks the shard."""
         pause_ms = self._settings.renew_ms
         while not self.lost.is_set():
             await self._clock.wait(pause_ms)
@@ -67,7 +67,7 @@ class Owning:
                 continue
             try:
                 if not well():
-                    # Another hub shall have it; that it does must be noticed all the same, for sockets end here.
+                    # Another hub may take the shard; this hub must notice it, because its sockets end here.
                     if not await self._store.owns(self.own.term):
                         await look(False)
                     continue
@@ -82,7 +82,7 @@ class Owning:
 
 
 def gone_with_their_hub(shard: Shard, term: int) -> list[DeviceDisconnected]:
-    """Return that no device is connected: at the start of an owner every socket was another process's."""
+    """Return a disconnection for each connected device: at an owner's start their sockets were another process's."""
     return [
         DeviceDisconnected(
             by="engine",

@@ -1,4 +1,4 @@
-"""What the engine needs from others, and what it gives them; the edge and the tests implement the former."""
+"""The engine's ports: the interfaces that it needs, implemented by the edge and tests, and those that it offers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overloaded(Exception):
-    """New work is not taken now; nothing was accepted. `retry_after_s` is a hint for the asker."""
+    """New work is not accepted now; nothing was kept. `retry_after_s` is a hint for the asker."""
 
     def __init__(self, reason: str, retry_after_s: int, code: Code = Code.OVERLOADED) -> None:
         super().__init__(reason)
@@ -32,20 +32,20 @@ class Overloaded(Exception):
 
 
 class Obstacle(msgspec.Struct, frozen=True):
-    """Why the hub takes no new work for now: in words, and as the code that the asker is told."""
+    """The reason why the hub accepts no new work for now, with the code of the answer."""
 
     reason: str
     code: Code = Code.OVERLOADED
 
 
 class Inbox(Protocol):
-    """The only way to the engine: bounded; requests are refused first, reports never."""
+    """The only way to the engine. Bounded; requests are refused first, reports never."""
 
     async def ask(self, item: AnyInput) -> Reply:
         """Step an input and wait until its answer is as safe as the core says (committed or durable).
 
         Raises:
-            Overloaded: if the inbox is full, the store is away or the projector lags.
+            Overloaded: the inbox is full, the store does not answer or the projector lags.
         """
         ...
 
@@ -56,12 +56,12 @@ class Inbox(Protocol):
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
         """Renew the leases that this device still has; not an event, made at once from memory.
 
-        It may be sent when it is proved that this hub still owns the shard, see `when_proved`.
+        It may be sent once it is proved that this hub still owns the shard, see `when_proved`.
         """
         ...
 
     def when_proved(self, device: str, then: Callable[[], object]) -> None:
-        """Call `then` once this hub was seen to own the shard at a moment after this call; never, if it does not."""
+        """Call `then` once this hub is proved to own the shard at a moment after this call; never if it does not."""
         ...
 
 
@@ -73,21 +73,21 @@ class DeviceSender(Protocol):
         ...
 
     def flush(self) -> None:
-        """Send what was queued in this turn before anything else runs; without it it leaves a turn later."""
+        """Send the frames queued in this turn before anything else runs; otherwise they leave a turn later."""
         ...
 
     def close(self, device: str, session: int, code: str, reason: str) -> None:
-        """Cut a device's connection; `session` 0 means whichever is open."""
+        """Cut a device's connection; `session` 0 means any open one."""
         ...
 
 
 class LiveSink(Protocol):
-    """Takes committed events, each encoded once; must not block and must bound what it keeps."""
+    """The receiver of committed events, each encoded once; must not block and must bound its memory."""
 
     def publish(self, pos: int, events: Sequence[tuple[Event, bytes]]) -> None: ...
 
     def close_token(self, token: str) -> None:
-        """Cut every socket that was let in by this token."""
+        """Cut every socket that was opened with this token."""
         ...
 
 
@@ -103,12 +103,12 @@ class Clock(Protocol):
         ...
 
     async def wait(self, ms: int) -> None:
-        """Wait for so many milliseconds of this clock."""
+        """Wait for a number of milliseconds of this clock."""
         ...
 
 
 class ValueStore(Protocol):
-    """Where values go that are too big for a frame."""
+    """The store of values that are too big for a frame."""
 
     def put_bytes(self, data: bytes) -> str:
         """Store bytes and return their SHA-256; blocks, so it is called in a thread."""

@@ -1,6 +1,6 @@
-"""Effects to actions: assembles dispatches from the shard by reference, hands frames to connections, wakes workers.
+"""The pump turns effects into actions: assembles dispatches from the shard, sends frames, wakes workers.
 
-An effect is judged against state once more before it leaves: an order about a closed lease says nothing any more.
+An effect is checked against state once more before it leaves: an order about a closed lease is dropped.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ DISPATCH_VALUES_BYTES_MAX = 256 * 1024
 
 
 class Pump:
-    """Carries out effects whose events are safe enough."""
+    """Carries out effects whose events are as safe (committed or durable) as each effect requires."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Pump:
         self._send(order, inputs)
 
     async def _dispatch_later(self, order: SendDispatch, inputs: list[DispatchInput], *, big: bool) -> None:
-        """Put inputs that no frame can carry into the artifact store first, and take secrets out of theirs last."""
+        """Store inputs too big for a frame as artifacts first, and add the values of secrets last."""
         if big:
             inputs = await self._moved(inputs)
         secrets = await self._giving.values(order, lambda: self.shard) if order.secrets else {}

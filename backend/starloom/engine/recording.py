@@ -1,7 +1,7 @@
-"""What a commit keeps beside its events: the inputs that decided them, and what was loaded before they were stepped.
+"""The record that a commit keeps beside its events: the inputs that decided them, and marks of what was loaded before.
 
-With these a commit can be decided again (`redeciding`). Of an input that decided nothing only that it came is kept.
-The order in which entities are loaded is part of what decides, so it is sorted wherever that is done.
+With it a commit can be decided again (`redeciding`). An input that decided nothing leaves only a mark. The order in
+which entities are loaded influences decisions, so they are sorted wherever they are loaded.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from starloom.core.state.model import Shard, ShardSettings
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="taken"):
-    """The shard was loaded whole just before, under these settings."""
+    """A mark: the whole shard was loaded just before, under these settings."""
 
     incarnation: int
     settings: dict[str, int]
 
 
 class Regained(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="regained"):
-    """The shard was taken again as it stood, in this life of Redis; what was stepped before keeps the one before."""
+    """A mark: the shard was taken again with its state, under this incarnation; earlier inputs had another one."""
 
     incarnation: int
 
 
 class Brought(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="brought"):
-    """A finished constellation was loaded back just before."""
+    """A mark: a finished constellation was loaded back just before."""
 
     constellation: str
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="looked"):
-    """Inputs were stepped that decided nothing; the queues were looked at all the same."""
+    """A mark: inputs that decided nothing were stepped; the queues were examined nevertheless."""
 
 
 class Pruned(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", tag="pruned"):
-    """What no longer waits was dropped from the queues just before."""
+    """A mark: tasks that no longer wait were dropped from the queues just before."""
 
 
 class Foreign(msgspec.Struct, frozen=True, kw_only=True):
-    """An input of a kind that this version does not have; an older or newer one kept it. `kind` is its tag."""
+    """An input of a kind unknown to this version, kept by an older or newer one. `kind` is its tag."""
 
     kind: str
 
@@ -65,7 +65,7 @@ def decode_kept(raw: bytes) -> AnyInput | Mark | Foreign:
     """Return an input or a mark of its bytes.
 
     Raises:
-        msgspec.ValidationError: its kind is known and it is none of that kind.
+        msgspec.ValidationError: its kind is known and the bytes are not of that kind.
     """
     mark: Mark
     if raw.startswith(_MARKS):
@@ -82,36 +82,36 @@ def decode_kept(raw: bytes) -> AnyInput | Mark | Foreign:
 
 
 class Recording:
-    """What was stepped and loaded since the last commit, in order."""
+    """The inputs stepped and the marks of loading since the last commit, in order."""
 
     def __init__(self) -> None:
         self._kept: list[bytes] = []
 
     def taken(self, shard: Shard) -> None:
-        """The shard was loaded: whatever was noted before is void."""
+        """Note that the shard was loaded: all earlier notes are void."""
         self._kept = [_encode(Taken(incarnation=shard.incarnation, settings=settings_of(shard.settings)))]
 
     def regained(self, shard: Shard) -> None:
-        """The shard was taken again and goes on as it was."""
+        """Note that the shard was taken again with its state unchanged."""
         self._kept.append(_encode(Regained(incarnation=shard.incarnation)))
 
     def brought(self, constellation: str) -> None:
-        """A constellation was loaded back."""
+        """Note that a constellation was loaded back."""
         self._kept.append(_encode(Brought(constellation=constellation)))
 
     def pruned(self) -> None:
-        """The queues were tidied."""
+        """Note that the queues were pruned."""
         self._once(_PRUNED)
 
     def stepped(self, item: AnyInput, *, decided: bool) -> None:
-        """An input was stepped; one that `decided` something, or whose decisions were taken back, is kept whole."""
+        """Note a stepped input; one that `decided` something, or whose decisions were undone, is kept whole."""
         if decided:
             self._kept.append(_encode(item))
         else:
             self._once(_LOOKED)
 
     def finished(self) -> list[bytes]:
-        """Return all of it for the commit, and begin anew."""
+        """Return the record for the commit and start an empty one."""
         kept, self._kept = self._kept, []
         return kept
 
@@ -126,7 +126,7 @@ def settings_of(settings: ShardSettings) -> dict[str, int]:
 
 
 def with_settings(found: dict[str, int]) -> ShardSettings:
-    """Return settings as they were kept; one that is not known any more is left out."""
+    """Return settings from a record; one that no longer exists is left out."""
     settings = ShardSettings()
     for name in ShardSettings.__slots__:
         if name in found:

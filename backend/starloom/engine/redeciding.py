@@ -1,7 +1,7 @@
-"""Decides commits of the log again from their inputs, and says where the outcome is another.
+"""Decides commits of the log again from their inputs, and reports differences from the log.
 
-Reads the history only and owns no state that runs. The shard is loaded as its owner loaded it and then stepped
-forward; after a difference it goes on from what the log says, so that one difference is told once.
+Reads the history only and owns no live state. The shard is loaded as its owner loaded it and then stepped forward;
+after a difference it continues from the logged events, so that one difference is reported once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DIFFERENCES_MOST: Final = 50
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One place where deciding again gave something else; `decided` is empty where nothing was, `logged` likewise."""
+    """One event that was decided differently; `decided` is empty if there was no decision, `logged` if no event."""
 
     decided: str
     input: str
@@ -53,7 +53,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Redecided(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it. `exact` is false where the log does not reach back to a loaded shard, or lacks inputs."""
+    """The outcome. `exact` is false if the log does not reach back to a loaded shard, or lacks inputs."""
 
     commits: int
     constellation: str
@@ -69,15 +69,15 @@ class Redecided(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NothingThere(Exception):
-    """There is no such constellation in the durable log."""
+    """The durable log has no such constellation."""
 
 
 class PrunedBeside(Exception):
-    """Commits that decided it are no longer in the history: what ran beside it was pruned."""
+    """Commits needed to decide again are no longer in the history: a constellation of the same time was pruned."""
 
 
 class Redeciding:
-    """A shard of its own that is stepped by what the log kept."""
+    """A separate shard that is stepped by the inputs in the log."""
 
     def __init__(self) -> None:
         self.shard = Shard()
@@ -89,7 +89,7 @@ class Redeciding:
         self.different = 0
 
     def load(self, streams: Sequence[tuple[str, int, dict[str, bytes]]], taken: Taken | None, incarnation: int) -> None:
-        """Begin with these streams (name, seq, entities), as an owner does."""
+        """Start with these streams (name, seq, entities), as an owner does."""
         self.shard = Shard(with_settings(taken.settings) if taken is not None else None)
         self.shard.incarnation = taken.incarnation if taken is not None else incarnation
         for name, seq, entities in sorted(streams, key=lambda item: (item[0] not in (FLEET, ACCESS), item[0])):
@@ -97,7 +97,7 @@ class Redeciding:
         self._rest()
 
     def bring(self, name: str, seq: int, entities: dict[str, bytes]) -> None:
-        """Load one constellation, or load it anew in the order in which its owner did."""
+        """Load a constellation; one that is held and finished is loaded again, to have its owner's order."""
         held = self.shard.constellations.get(name)
         if held is not None:
             if name in self.shard.live:
@@ -112,7 +112,7 @@ class Redeciding:
         self.shard.queued_now.clear()
 
     def take(self, commit: Kept) -> None:
-        """Decide one commit again and compare."""
+        """Decide one commit again and compare it with the log."""
         self.commits += 1
         self.events += len(commit.events)
         logged = commit.events
@@ -174,7 +174,7 @@ class Redeciding:
         )
 
     def _follow(self, logged: list[bytes]) -> None:
-        """Bring the shard to what the log says."""
+        """Apply the logged events to the shard."""
         for raw in logged:
             event = decode_event(raw)
             stream = self.shard.stream(event.stream)
@@ -187,7 +187,7 @@ class Redeciding:
 
 
 def _told(event: Event | None, other: Event | None) -> str:
-    """Return an event in one line: what of it differs from the other, or what it is."""
+    """Return an event in one line: its differences from the other, or its content."""
     if event is None:
         return ""
     line = f"{event.kind} {event.about}".strip()
@@ -203,8 +203,8 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
     """Decide every step of a constellation again.
 
     Raises:
-        NothingThere: the durable log does not know it.
-        PrunedBeside: something that ran at the same time was pruned.
+        NothingThere: the durable log does not have it.
+        PrunedBeside: a constellation that ran at the same time was pruned.
         Unavailable: the history does not answer.
     """
     first = await reads.position_of(constellation, 1)
@@ -226,7 +226,7 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
         part = [commit for commit in page if commit.pos <= last]
         for commit in part:
             await _prepare(reads, run, commit, begins=commit.pos == start)
-            # One commit at a time, a large one in a thread: the hub's loop is served between them.
+            # One commit at a time, a large one in a thread, so that the hub's loop is not held up.
             if len(commit.events) > THREAD_ABOVE_EVENTS:
                 await asyncio.to_thread(run.take, commit)
             else:
@@ -253,7 +253,7 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
 
 
 async def _pruned(reads: ReadPort) -> list[tuple[int, int]]:
-    """Return the parts of the log that were pruned, by their first and last positions."""
+    """Return the first and last positions of the pruned parts of the log."""
     found: list[tuple[int, int]] = []
     no = 0
     while page := await reads.prunings(no, PAGE_COMMITS):
@@ -265,7 +265,7 @@ async def _pruned(reads: ReadPort) -> list[tuple[int, int]]:
 async def _start(
     reads: ReadPort, first: int, last: int, pruned: Sequence[tuple[int, int]]
 ) -> tuple[int, Taken | None, str]:
-    """Return where a shard was loaded whole before a commit, and how; or that commit itself if it is too far back."""
+    """Return where and how a whole shard was loaded before a commit; or that commit itself if that is too far back."""
     pos = first
     while pos > 0:
         since = await reads.owned_since(pos)
@@ -287,7 +287,7 @@ async def _standing(reads: ReadPort, pos: int) -> list[tuple[str, int, dict[str,
 
 
 async def _prepare(reads: ReadPort, run: Redeciding, commit: Kept, *, begins: bool) -> None:
-    """Load what was loaded before this commit: the whole shard, or constellations that came back."""
+    """Load what its owner loaded before this commit: the whole shard, or constellations that came back."""
     items: list[AnyInput] = []
     names: dict[str, None] = {}
     for kept in map(decode_kept, commit.inputs):

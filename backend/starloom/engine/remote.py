@@ -1,7 +1,7 @@
-"""Inputs between processes: what others post is stepped like any other and settled with its answer.
+"""Inputs from other processes: each is stepped like any other and settled with its answer.
 
 A delivery that was taken and not settled is taken again by the next owner; handlers answer a repeated one the same.
-What a repeated request made may be over and retired by then, so it is brought back before the request is stepped.
+The constellation of a repeated request may be retired by then, so it is loaded before the request is stepped.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Bring = Callable[[str], Awaitable[None]]
 
 
 async def take_remote(remote: InboxPort, inbox: Inbox, clock: Clock, bring: Bring, leaving: Callable[[], bool]) -> None:
-    """Step what arrives, for ever; an outage of the store is waited for. `bring` has a constellation loaded.
+    """Step arriving inputs until cancelled; wait through outages of the store. `bring` loads a constellation.
 
-    What a hub that is `leaving` refuses stays for the next owner, who gives it another answer.
+    Inputs refused by a hub that is `leaving` are not settled; the next owner answers them.
     """
     pending: set[asyncio.Task[None]] = set()
     while True:
@@ -78,7 +78,7 @@ def _fault(code: Code, reason: str) -> Fault:
 
 
 class RemoteInbox:
-    """`ports.Inbox` of a hub that does not own the shard: what is asked goes by the store to the owner.
+    """`ports.Inbox` of a hub that does not own the shard: inputs go through the store to the owner.
 
     It has no devices: their sockets end at the owner.
     """
@@ -96,7 +96,7 @@ class RemoteInbox:
         return _decode_reply.decode(raw)
 
     def post(self, item: AnyInput) -> None:
-        """Send an input to the owner without an answer; too many at once, and those to an absent store, are lost."""
+        """Send an input to the owner without an answer; it is lost if too many are in flight or the store is away."""
         if len(self._sending) >= SENDING_MOST:
             log.warning("event=input_dropped input=%s", type(item).__name__)
             return

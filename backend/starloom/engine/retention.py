@@ -1,7 +1,7 @@
-"""The retention of the durable history: the owner prunes what may go, in small transactions, while it runs.
+"""The retention of the durable history: the owner prunes old constellations, in small transactions, while it runs.
 
-`core.clock.retention` decides and the store removes. Looking is bounded, and each transaction too; what ends the
-history of a constellation happens between two batches, so that nothing brings back what is just leaving.
+`core.clock.retention` decides and the store removes. Reads and transactions are bounded. The history of a constellation
+ends between two batches, so that none is loaded back while it is being removed.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from starloom.store.port import Damaged, EndedConstellation, PruningPort, Refuse
 
 LOOKED_AT_ONCE = 64
 PAUSE_MS = 100
-"""Between two transactions, so that commits are not kept waiting."""
+"""The pause between two transactions, so that commits do not wait."""
 
 log = logging.getLogger("starloom.engine")
 
 
 class Offered(Protocol):
-    """The part of the artifact store that is asked."""
+    """The question that is put to the artifact store."""
 
     async def offering(self, constellations: Sequence[str]) -> set[str]:
-        """Return those of the constellations that name artifacts which are still there."""
+        """Return those of the constellations that name artifacts which still exist."""
         ...
 
 
 class Retention:
-    """Prunes until nothing more may go; `constellations` and `commits` count what has gone.
+    """Prunes all that may go; `constellations` and `commits` count what was removed.
 
-    `turn` excludes that anything is brought back, `leaving` are those on their way out of Redis.
+    `turn` is the loop's lock, under which none is loaded back; `leaving` are constellations on their way out of Redis.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Retention:
         self.constellations = 0
 
     async def run(self, every_ms: int) -> None:
-        """Look again and again; what cannot be done now is tried the next time."""
+        """Prune every `every_ms`; a failure is tried again the next time."""
         while True:
             await self._clock.wait(every_ms)
             try:
@@ -69,10 +69,10 @@ class Retention:
                 log.warning("event=prune_failed reason=%s", error)
 
     async def prune(self) -> None:
-        """Take out of the history everything that may go now.
+        """Remove everything from the history that may go now.
 
         Raises:
-            Refused, Unavailable, Damaged: as `PruningPort.prune`; what was done before stays done.
+            Refused, Unavailable, Damaged: as `PruningPort.prune`; earlier transactions stay.
         """
         await self._sweep("history_keep")
         after = (0, "")
@@ -112,7 +112,7 @@ class Retention:
             await self._sweep(why)
 
     async def _sweep(self, why: str) -> None:
-        """Remove the commits of what has ended, piece by piece."""
+        """Remove the commits of constellations whose history has ended, piece by piece."""
         while await self._once([], why):
             await self._clock.wait(PAUSE_MS)
 

@@ -1,7 +1,7 @@
 """Finished constellations leave memory and Redis, and come back from the history when an input is about one.
 
-The loop calls it between two batches, so nothing is stepped or committed meanwhile. What may leave the core decides
-(`core.clock.eviction`) and when `finished`; decision 0012 says why this is no event.
+The loop calls it between two batches, so nothing is stepped or committed meanwhile. `core.clock.eviction` decides which
+may leave, `finished` when; decision 0012 says why this is no event.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from starloom_protocol.vocabulary import CODES, Code
 
 THREAD_ABOVE_ENTITIES = 2_000
 DOUBTS_MOST = 10_000
-"""What was in doubt beyond that stays in Redis until the shard is taken again."""
+"""The most constellations in doubt; any further ones stay in Redis until the shard is taken again."""
 log = logging.getLogger("starloom.engine")
 
 
 class Retiring:
-    """Follows what is finished; `retired` and `recalled` count what has left and come back."""
+    """Retires and recalls finished constellations; `retired` and `recalled` count them."""
 
     def __init__(
         self,
@@ -53,29 +53,29 @@ class Retiring:
         self.recalled = 0
 
     def note(self, shard: Shard, streams: Sequence[str] | dict[str, int], pos: int, at_ms: int) -> None:
-        """A commit at `pos` wrote these streams."""
+        """Note the streams that a commit at `pos` wrote."""
         self._finished.note(shard, streams, pos, at_ms)
 
     def reload(self, shard: Shard, pos: int) -> None:
-        """The shard was loaded anew at `pos`."""
+        """Start over with a shard that was loaded at `pos`."""
         self._leaving.clear()
         self._in_doubt.clear()
         self._finished.reload(shard, pos)
 
     def retaken(self, shard: Shard, live: dict[str, int]) -> None:
-        """The shard was taken again as it is: what Redis has more than memory goes with the next that leave."""
+        """Note that the shard was taken again: streams in Redis that memory lacks leave with the next ones."""
         held = shard.constellations
         self._leaving = {name: seq for name, seq in live.items() if name not in held and name not in (ACCESS, FLEET)}
         self._in_doubt.clear()
 
     def in_redis(self) -> list[str]:
-        """Return what is not in memory and Redis may still have."""
+        """Return the constellations that are not in memory and may still be in Redis."""
         return [*self._leaving, *self._in_doubt]
 
     async def let_go(self, shard: Shard, safe_pos: int) -> bool:
-        """Drop what may leave from memory, then from Redis; False if nothing had to or Redis did not do it.
+        """Drop the due constellations from memory, then from Redis; False if there were none or Redis did not do it.
 
-        Memory first: what Redis still has is then a whole copy that nobody writes to, and goes at the next try.
+        Memory first: the copy in Redis is then complete and no longer written, and goes at the next try.
 
         Raises:
             Refused: the shard must be taken again first.
@@ -100,7 +100,7 @@ class Retiring:
         return True
 
     async def bring(self, shard: Shard, names: Sequence[str], pos: int) -> None:
-        """Load those of these constellations that the history has and the shard has not; the log stands at `pos`.
+        """Load those of the constellations that the history has and the shard lacks; the log ends at `pos`.
 
         Raises:
             Unavailable, Refused, Damaged: as `CommitPort.recall`.
@@ -124,7 +124,7 @@ class Retiring:
         shard.queued_now.clear()
 
     async def _make_sure(self, shard: Shard) -> None:
-        """What is in doubt is recalled once more, which says at which seq it leaves; one at a time, as one may fail.
+        """Recall the constellations in doubt once more, to learn their seq for leaving; one at a time, as one may fail.
 
         Raises:
             Refused: the shard must be taken again first.
@@ -137,14 +137,14 @@ class Retiring:
                     log.warning("event=recall_in_doubt reason=%s", error)
                     return
                 except Damaged as error:
-                    # What has a gap is not made live.
+                    # A stream with a gap is not made live.
                     log.warning("event=recall_damaged constellation=%s reason=%s", name, error)
                     found = {}
                 self._leaving.update({stream: seq for stream, (seq, _raws) in found.items()})
             del self._in_doubt[name]
 
     async def bring_for(self, shard: Shard, batch: list[Entry], pos: int) -> list[Entry]:
-        """Have in the shard what a batch is about; return what of it can be stepped now (see `without`)."""
+        """Load the constellations that a batch is about; return the inputs that can be stepped now (see `without`)."""
         try:
             await self.bring(shard, missing(shard, (item for item, _future in batch)), pos)
         except (Unavailable, Refused, Damaged) as error:
@@ -152,9 +152,10 @@ class Retiring:
         return batch
 
     def without(self, shard: Shard, batch: list[Entry], error: Exception) -> list[Entry]:
-        """Return what a batch has about constellations that are held.
+        """Return the inputs of a batch that are about held constellations.
 
-        Who asked about another is told; a report waits, unacknowledged, because its agent has the only other copy.
+        Requests about others are answered with a fault. A report about another waits, unacknowledged, because its agent
+        has the only other copy.
         """
         log.warning("event=recall_failed reason=%s", error)
         code = error.code if isinstance(error, Unavailable) else Code.STORE_UNAVAILABLE
@@ -174,11 +175,11 @@ class Retiring:
         return rest
 
     def take_waiting(self) -> list[AnyInput]:
-        """Return the reports that wait, to be stepped again."""
+        """Return and clear the waiting reports, which are to be stepped again."""
         waiting, self._waiting = list(self._waiting.values()), {}
         return waiting
 
 
 def decode_entities(raws: dict[str, bytes]) -> dict[str, Record]:
-    """Return the records of a stream's entities, in one order whatever order the store gave them in."""
+    """Return the records of a stream's entities, sorted by key so that the store's order does not matter."""
     return {key: decode_entity(key, raws[key]) for key in sorted(raws)}

@@ -1,4 +1,4 @@
-"""What the engine is told at its start; `app.py` makes it from the hub's settings."""
+"""The engine's settings, which `app.py` makes from the hub's."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from starloom.engine.finished import Keeping
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """Durations in milliseconds; `check_every` commits the whole shard is checked against its invariants, 0 never.
+    """Durations in milliseconds. The shard is checked against its invariants every `check_every` commits; 0: never.
 
-    `polite`: the shard is only taken if no other hub holds it.
+    `polite`: the shard is taken only if no other hub holds it.
     """
 
     owner: str
@@ -29,7 +29,7 @@ class EngineSettings:
     prune_every_ms: int = 600_000
 
     def shard(self) -> ShardSettings:
-        """Return what the core decides by."""
+        """Return the settings by which the core decides."""
         return ShardSettings(
             ttl_ms=self.lease_ttl_ms,
             grace_ms=self.lease_grace_ms,

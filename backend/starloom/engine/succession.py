@@ -1,7 +1,7 @@
-"""One hub's place on the shard: it owns it, or follows and takes over when the owner is gone.
+"""The succession of owners on one hub: it owns the shard, or follows and takes over when the owner is gone.
 
-Makes a new engine for each ownership and ends it when another hub has taken the shard. When to try is a matter of
-time; whether it succeeds is decided by the store, and what an earlier owner still does is refused by the term.
+Makes a new engine for each ownership and ends it when another hub has taken the shard. Time decides when to try, the
+store decides whether it succeeds, and the term refuses late writes of an earlier owner.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ log = logging.getLogger("starloom.engine")
 
 
 class Seat:
-    """The inbox of whoever owns the shard, as this hub reaches it; implements `ports.Inbox`.
+    """The inbox of the shard's owner, as this hub reaches it; implements `ports.Inbox`.
 
-    Without an engine here what is asked goes by the store to the owner, and what devices report is dropped: their
-    sockets are being closed, and they say it again to the owner.
+    Without an engine here, requests go through the store to the owner, and reports of devices are dropped: their
+    sockets are being closed, and they repeat the reports to the owner.
     """
 
     def __init__(self, remote: Inbox) -> None:
@@ -36,7 +36,7 @@ class Seat:
 
     async def ask(self, item: AnyInput) -> Reply:
         if self.engine is None and item.by.startswith("device:"):
-            # Its socket would be here and its session there.
+            # The device's socket would be on this hub and its session on the owner.
             raise Overloaded("another hub owns the shard", 1)
         return await (self._remote if self.engine is None else self.engine.inbox).ask(item)
 
@@ -66,9 +66,9 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often to look at the owner, and how long it must have been unseen besides its lease having run out.
+    """The period of checks of the owner, and the time that it must be unseen before this hub takes over.
 
-    The latter lets an owner go first whose lease went with a Redis that was replaced: it alone has the last commits.
+    The latter gives precedence to an owner whose lease was lost with a replaced Redis: it alone has the last commits.
     """
 
     look_ms: int = 250
@@ -76,7 +76,7 @@ class Patience:
 
 
 class Succession:
-    """Owns or follows from `start` to `stop`; `seat` is the way in either case."""
+    """Owns or follows from `start` to `stop`; `seat` is the inbox in either case."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Succession:
         changed: Callable[[], Awaitable[None]],
         patience: Patience | None = None,
     ) -> None:
-        """`changed` is awaited when this hub has begun or ceased to own the shard, `cut` when the log went back."""
+        """`changed` is awaited when this hub begins or ceases to own the shard, `cut` when the log went back."""
         self._hub = hub
         self._source = source
         self._clock = clock
@@ -111,7 +111,7 @@ class Succession:
         return self.seat.engine
 
     async def start(self) -> None:
-        """Own the shard if no other hub does, else follow.
+        """Take the shard if no other hub owns it, else follow.
 
         Raises:
             Unavailable: the store does not answer.
@@ -122,7 +122,7 @@ class Succession:
             self._follow()
 
     async def run(self) -> None:
-        """Take over and step down as it comes, for ever."""
+        """Take over when the owner is gone and step down when the shard is lost, until cancelled."""
         while True:
             engine = self.engine
             if engine is not None:
@@ -133,7 +133,7 @@ class Succession:
                 await self._look()
 
     async def stop(self) -> None:
-        """Stop what runs; the shard is given up, so that another hub has it at once."""
+        """Stop the engine or the follower; the shard is released, so that another hub can take it at once."""
         await self._stop_following()
         engine, self.seat.engine = self.engine, None
         if engine is not None:
@@ -165,7 +165,7 @@ class Succession:
                 self._unseen_since_ms = now
             due = now - self._unseen_since_ms >= self._patience.unseen_ms
         else:
-            # Our own id here is that of a copy of this hub, or of a try that failed: its lease runs out like any other.
+            # Our own id here belongs to a copy of this hub or to a failed try; its lease runs out like any other.
             self._unseen_since_ms = None
             due = self.holder == ""
         if not due:
@@ -198,7 +198,7 @@ class Succession:
         return True
 
     async def _caught_up(self, pos: int) -> None:
-        """Publish the last of the former owner before the first of this one."""
+        """Publish the last commits of the former owner before the first of this one."""
         if self._following is not None:
             await self.follower.until(pos)
             await self._stop_following()

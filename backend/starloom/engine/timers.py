@@ -1,4 +1,4 @@
-"""The heap of due moments, computed from state; firing one is an input that state judges again."""
+"""The heap of timers, computed from state; a fired timer is an input that the core judges against state again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starloom.core.state.effects import ArmTimer
 from starloom.core.state.inputs import TimerFired
 from starloom.engine.ports import Clock
 
-# A machine that sleeps stops the clock by which a process waits, not the one by which people live.
+# The clock of a waiting process stops while the machine sleeps; the wall clock does not.
 LOOK_AGAIN_MS = 30_000
 HELD_LEAST = 1_024
 
@@ -18,8 +18,8 @@ HELD_LEAST = 1_024
 class Timers:
     """Posts a `TimerFired` at each moment that was armed; keeps no other state.
 
-    Most moments never come: what waited was served long before. Each time the heap has doubled, those that `stale`
-    names are dropped, so it holds at most about twice as many as state implies.
+    Most timers become stale before they are due. Each time the heap has doubled, those for which `stale` is true are
+    dropped, so it holds at most about twice as many as state implies.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class Timers:
         heappush(self._heap, (timer.due_ms, self._count, timer))
         if len(self._heap) > self._most:
             self._prune()
-        # A first that is due already was slept through with the machine.
+        # A first timer that is already due passed while the machine slept.
         if self._heap and (self._heap[0][2] is timer or self._heap[0][0] <= self._clock.now_ms()):
             self._changed.set()
 
     def replace(self, timers: Iterable[ArmTimer]) -> None:
-        """Forget all and arm these: a starting owner."""
+        """Drop all timers and arm these, at the start of an owner."""
         self._heap = [(timer.due_ms, number, timer) for number, timer in enumerate(timers, self._count + 1)]
         self._count += len(self._heap)
         self._most = max(HELD_LEAST, 2 * len(self._heap))
@@ -55,7 +55,7 @@ class Timers:
         self._changed.set()
 
     def look(self) -> None:
-        """Look what is due now: the clock has moved by more than what was waited."""
+        """Check for due timers now: the clock has moved by more than the time waited."""
         self._changed.set()
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Timers:
         self._changed.set()
 
     async def run(self) -> None:
-        """Fire what is due, for ever."""
+        """Fire due timers until cancelled."""
         while True:
             self._changed.clear()
             now = self._clock.now_ms()

@@ -1,6 +1,6 @@
-"""How a constellation ends and what it says.
+"""The outcome of a constellation and its answer.
 
-outcome   when it is over, and its answer
+outcome   the end of a constellation, and its answer
 story     the answer's sentence
-why       one sentence for a task that does not move, with the way out
+why       one sentence for a task that waits, with the way out
 """

@@ -1,4 +1,4 @@
-"""When a constellation is over, how it ended, and the answer it gives back (plan.md, Outcome and answer)."""
+"""The outcome of a constellation: when it is over, how it ended, and its answer (plan.md, Outcome and answer)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GROWTH_PART = 4
 
 
 def settle(work: Work, name: str) -> None:
-    """Draw the outcome if every top-level task is final and nothing else is open."""
+    """End a constellation if every top-level task is final and nothing else is open."""
     constellation = work.shard.constellations.get(name)
     if constellation is None or name not in work.shard.live or constellation.unfinished_top:
         return
@@ -40,7 +40,7 @@ def settle(work: Work, name: str) -> None:
     if head.state not in (_STATE.ACTIVE, _STATE.AWAITING_APPROVAL, _STATE.CANCELLING):
         return
     if head.state is _STATE.AWAITING_APPROVAL:
-        # Everything was skipped or cancelled while it waited: nothing is left to approve.
+        # All tasks were skipped or cancelled while the approval waited: nothing is left to approve.
         close_questions(work, constellation)
     elif head.state is _STATE.CANCELLING:
         review.abandon(work, constellation)
@@ -64,7 +64,7 @@ def settle(work: Work, name: str) -> None:
 
 
 def _not_undone(constellation: Constellation) -> list[str]:
-    """Return the tasks that were to take something back and did not."""
+    """Return the undo tasks that did not succeed."""
     return [
         task
         for task, spec in constellation.specs.items()
@@ -75,7 +75,7 @@ def _not_undone(constellation: Constellation) -> list[str]:
 def judge(constellation: Constellation) -> ConstellationState:
     """Return how a constellation whose top-level tasks are all final has ended.
 
-    `cancelled` where nothing succeeded and nothing failed: a person cancelled its tasks one by one.
+    `cancelled` if nothing succeeded and nothing failed: a person cancelled its tasks one by one.
     """
     useful = False
     clean = True
@@ -100,10 +100,10 @@ def judge(constellation: Constellation) -> ConstellationState:
 
 
 def grow(work: Work, constellation: Constellation, task: str) -> None:
-    """Bring the partial answer up to what has ended, `task` last.
+    """Update the partial answer with the ended tasks, `task` last.
 
-    At once when the plan names the task as a result; else when a quarter more has ended than it tells of, so that all
-    answers of a run together cost no more than a few looks at each task.
+    At once if the plan names the task as a result; else when a quarter more tasks have ended than it covers, so that
+    all partial answers of a run together visit each task only a few times.
     """
     if not constellation.unfinished_top or task not in constellation.specs:
         return
@@ -132,7 +132,7 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
 
 
 def _leaves(constellation: Constellation) -> list[ResultSpec]:
-    """Return results for the tasks that nothing depends on, when a plan names none."""
+    """Return results for the tasks without dependents, for a plan that names none."""
     leaves = [
         task
         for task, spec in constellation.specs.items()

@@ -1,4 +1,4 @@
-"""The answer's sentence, made without a model: what was done, where, what failed and recovered, what was skipped."""
+"""The answer's sentence, made without a model: work done and its devices, failures, recoveries, skipped tasks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from starloom.core.state.tasks.supersession import successor
 from starloom_protocol.entities import TaskRecord
 from starloom_protocol.vocabulary import CODES, AttemptEnd, ConstellationState, GroupState, Reason, TaskState
 
-# Bound once, for an answer asks them of every task.
+# Bound once, because an answer compares them with every task.
 _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
 
 
 def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationState, now_ms: int) -> str:
-    """Return one or a few plain sentences on how a constellation ended (or stands)."""
+    """Return one or a few plain sentences on how a constellation ended, or how far it is."""
     done = [task for task, record in constellation.tasks.items() if record.state is _SUCCEEDED]
     total = len(constellation.tasks)
     where = _where(constellation, fleet, done)
@@ -39,7 +39,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
 
 
 def so_far(constellation: Constellation, fleet: Fleet) -> str:
-    """Return what is done while it goes on, from counts that are kept: the cost does not grow with the graph."""
+    """Return the progress of a live constellation, from maintained counts: the cost does not grow with the graph."""
     progress = constellation.progress
     devices = [device for device, count in progress.devices.items() if count]
     total = len(constellation.tasks)
@@ -53,7 +53,7 @@ def so_far(constellation: Constellation, fleet: Fleet) -> str:
 
 
 def _apart(constellation: Constellation, failed: list[str]) -> tuple[list[str], list[str]]:
-    """Return what failed and nothing else did, and what failed and another task did."""
+    """Return the failed tasks without a successor that succeeded, and those with one."""
     superseded = [task for task in failed if constellation.record(successor(constellation, task)).state == "succeeded"]
     return [task for task in failed if task not in superseded], superseded
 
@@ -111,13 +111,13 @@ def _few(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> str:
 
 
 def _in_order(constellation: Constellation) -> list[str]:
-    """Return what failed, first that which failed first: what followed is seldom the cause."""
+    """Return the failed tasks, earliest failure first: later ones are seldom the cause."""
     failed = [task for task, record in constellation.tasks.items() if record.state is _FAILED]
     return sorted(failed, key=lambda task: constellation.tasks[task].since_ms)
 
 
 def _failed_groups(constellation: Constellation, state: ConstellationState) -> list[str]:
-    """Return why a group failed by itself, where no task of it says so."""
+    """Return why a group failed, if no task of the constellation failed."""
     if state is ConstellationState.SUCCEEDED or any(r.state is _FAILED for r in constellation.tasks.values()):
         return []
     groups = [(r.since_ms, name) for name, r in constellation.groups.items() if r.state is GroupState.FAILED]
@@ -142,7 +142,7 @@ def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> 
 
 
 def _shortened(detail: str, most: int = 160) -> str:
-    """Return the first line without its full stop; a long one ends with its last whole sentence, else at a word."""
+    """Return the first line without its full stop; a long one is cut after a whole sentence, else after a word."""
     line = detail.splitlines()[0].strip()
     if len(line) > most:
         head = line[:most]
@@ -154,7 +154,7 @@ def _shortened(detail: str, most: int = 160) -> str:
 def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
     again = []
     for task, record in constellation.tasks.items():
-        # A hedge that lost was a try, but nothing had to be recovered.
+        # A hedge that lost was an attempt, but not a recovery.
         tries = record.started - (record.hedge > record.attempt)
         if record.state is not _SUCCEEDED or tries < 2:
             continue

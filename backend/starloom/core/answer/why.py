@@ -1,4 +1,4 @@
-"""Why a task stands where it stands: one sentence, every candidate device with its reason, and the way out.
+"""Explanations of a task's state: one sentence, every candidate device with its reason, and the way out.
 
 Works on entities alone, so that the edge can explain committed state without the engine.
 """
@@ -35,9 +35,9 @@ _ASLEEP: Final = "is asleep - open it"
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The explanation of one task. `actions` are controls or lines to type, most useful first.
+    """The explanation of one task. `actions` are controls or command lines, most useful first.
 
-    `asleep` are the browser tabs that the task waits for: a person wakes them by opening their page.
+    `asleep` are the browser tabs for which the task waits: a person wakes one by opening its page.
     """
 
     task: str
@@ -57,9 +57,9 @@ def shard_of(
     entities: Mapping[str, bytes],
     secrets: Mapping[str, Secret] | None = None,
 ) -> Shard:
-    """Return a shard holding the fleet, what is known of secrets and one constellation, from stored bytes.
+    """Return a shard with the fleet, the records of secrets and one constellation, from stored bytes.
 
-    Slots are counted from this constellation alone: what others use of a device is not seen.
+    Slots are counted from this constellation alone: those used by others are not seen.
     """
     shard = Shard()
     load(shard, "fleet", 0, {key: decode_entity(key, raw) for key, raw in fleet.items()})
@@ -70,10 +70,10 @@ def shard_of(
 
 
 def explain(shard: Shard, name: str, task: str, queued: Position | None = None) -> Why:
-    """Explain a task of a constellation; `queued` is where it stands in the queues of the whole fleet, if known.
+    """Explain a task of a constellation; `queued` is its position in the queues of the whole fleet, if known.
 
     Raises:
-        KeyError: if there is no such task.
+        KeyError: there is no such task.
     """
     constellation = shard.constellations[name]
     spec = constellation.specs[task]
@@ -155,7 +155,7 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
 
 
 def _as_used(candidate: Candidate, queued: Position) -> Candidate:
-    """Return a candidate as the whole fleet uses it: one constellation does not see what others run there."""
+    """Return a candidate with the slots used by the whole fleet, which one constellation does not see."""
     used, slots = queued.used.get(candidate.device, (0, 0))
     if candidate.reason is not None or used < slots or not slots:
         return candidate
@@ -170,7 +170,7 @@ def _place(queued: Position) -> str:
 
 
 def sleeps(device: Device) -> bool:
-    """Say whether this device is a browser tab that nobody looks at: its page is to be opened, then it is back."""
+    """Tell whether a device is a browser tab in the background; it is back once its page is opened."""
     return device.os == TAB_OS and device.link is not DeviceLink.ONLINE and not device.revoked
 
 
@@ -213,7 +213,7 @@ def _joined_reason(shard: Shard, constellation: Constellation, spec: TaskSpec) -
 
 
 def candidates_of(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[Candidate]:
-    """Return every device with whether it fits and why, the fitting ones first."""
+    """Return every device as a candidate with its reason, the fitting ones first."""
     selector = spec.device or Selector()
     needs = needs_of(shard.access, spec, constellation.head.recipe)
     found = [

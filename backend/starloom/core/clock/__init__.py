@@ -1,9 +1,9 @@
-"""What happens at a time.
+"""Work and expiry by time.
 
 cron        the moments of a cron expression in a time zone
-schedules   firings, notices, and what people do to schedules
+schedules   firings, notices, and the inputs of people about schedules
 timers      every due moment that state implies
-expiry      links, sessions, codes and keys whose time is over
+expiry      links, sessions, codes and keys that have expired
 eviction    finished constellations leave the live copy
-retention   which finished constellations may leave the durable history
+retention   finished constellations leave the durable history
 """

@@ -1,8 +1,8 @@
-"""When a clock strikes: the moments of a cron expression in a time zone, in milliseconds of hub time.
+"""Cron: the moments of a cron expression in a time zone, in milliseconds of hub time.
 
-Pure functions of expression, zone and a moment; the rules of zones are a library's data, and what was computed is
-stored, so that no log depends on them. Over a change of the clock it does what Debian's cron does: a fixed time that
-the change leaves out strikes right after it, one that comes twice strikes once; hourly work goes by elapsed time.
+Pure functions of expression, zone and a moment. The rules of zones are a library's data; computed moments are stored,
+so that no log depends on them. Clock changes are handled as in Debian's cron: a fixed time that is left out is due
+right after the change, one that comes twice is due once, and hourly work goes by elapsed time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAMED = {
 
 
 class BadClock(Exception):
-    """An expression or a zone cannot be meant; `place` is `cron` or `zone`, `hint` the way out where one is known."""
+    """The expression or the zone is invalid; `place` is `cron` or `zone`, `hint` the way out if one is known."""
 
     def __init__(self, place: str, reason: str, hint: str = "") -> None:
         super().__init__(reason)
@@ -51,7 +51,7 @@ def zone_of(name: str) -> ZoneInfo:
     """Return a zone of the IANA database.
 
     Raises:
-        BadClock: there is none of this name.
+        BadClock: there is no zone of this name.
     """
     if name not in _zones():
         close = difflib.get_close_matches(name, _zones(), n=1)
@@ -85,7 +85,7 @@ def following(cron: str, zone: str, after_ms: int, count: int = 1) -> list[int]:
     """Return the next `count` moments after `after_ms`; fewer only if there are no more within fifty years.
 
     Raises:
-        BadClock: naming what cannot be meant, or saying that there is none.
+        BadClock: the expression or zone is invalid, or there is no such moment.
     """
     found = list(islice(_strikes(cron, zone, after_ms), count))
     if not found:
@@ -104,7 +104,7 @@ def passed(cron: str, zone: str, from_ms: int, until_ms: int, most: int) -> list
 
 
 def in_words(cron: str) -> str:
-    """Return what a clock says, for people: `At 02:30 every day`.
+    """Return a cron expression in words: `At 02:30 every day`.
 
     Raises:
         BadClock: as `following`.

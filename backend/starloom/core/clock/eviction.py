@@ -1,7 +1,7 @@
-"""Letting finished constellations go: which may leave the shard, which inputs are about one that left.
+"""Eviction of finished constellations: which may leave the shard, and which inputs are about one that left.
 
-The live copy is a cache of the durable log: what is final and durable may be dropped and is loaded back when an input
-needs it. Nothing here is an event, because nothing that is true of a constellation changes.
+The live copy is a cache of the durable log: a final and durable constellation may be dropped, and is loaded back when
+an input needs it. Eviction emits no event, because no fact about a constellation changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from starloom.core.state.queues import fair_share
 
 
 def may_retire(shard: Shard, constellation: Constellation) -> bool:
-    """Whether nothing of it is open: no work, attempt, question or fate."""
+    """Tell whether a constellation has nothing open: no work, attempt, question or work in doubt."""
     return (
         constellation.name not in shard.live
         and not constellation.open_attempts
@@ -27,10 +27,10 @@ def may_retire(shard: Shard, constellation: Constellation) -> bool:
 
 
 def drop(shard: Shard, name: str) -> None:
-    """Take a finished constellation out of the shard; its entities and every index of it go.
+    """Remove a finished constellation with its entities and indexes from the shard.
 
     Raises:
-        ValueError: if it is not one that `may_retire`.
+        ValueError: it is not one that `may_retire`.
     """
     constellation = shard.constellations[name]
     if not may_retire(shard, constellation):
@@ -39,7 +39,7 @@ def drop(shard: Shard, name: str) -> None:
 
 
 def prune_demands(shard: Shard) -> None:
-    """Drop from the queues what no longer waits in them, and the queues that are empty then."""
+    """Remove from the queues the entries that no longer wait, and then the empty queues."""
     for key, demand in list(shard.demands.items()):
         for name, line in list(demand.lines.items()):
             waiting = {entry[2]: entry for entry in line if shard.queued.get((name, entry[2])) == key}
@@ -54,7 +54,7 @@ def prune_demands(shard: Shard) -> None:
 def missing(shard: Shard, items: Iterable[AnyInput]) -> list[str]:
     """Return the constellations that these inputs are about and the shard does not hold, each once, in order.
 
-    A report about an attempt that is still to be heard of needs no look: only a late result leaves a trace (I4).
+    Of reports only results count: of a finished constellation only a late result leaves a trace (I4).
     """
     found: dict[str, None] = {}
     held = shard.constellations
@@ -81,7 +81,7 @@ def _reported(_shard: Shard, item: i.ResultReported) -> str:
 
 
 def _made_before(shard: Shard, item: i.RequestReceived) -> str | None:
-    """The name of a new request is new; one whose key was used is about what that made."""
+    """Return the constellation that an earlier request with the same key made; a new request is about none."""
     if item.idempotency is None:
         return None
     used = shard.access.idempotency.get(f"{item.caller}/{item.idempotency[0]}")
@@ -89,7 +89,7 @@ def _made_before(shard: Shard, item: i.RequestReceived) -> str | None:
 
 
 def _about_to_fire(shard: Shard, item: i.TimerFired) -> str | None:
-    """A firing has the same name whoever fires it, so one that ran and left must be known."""
+    """Return the name of the firing that a timer starts: it may have run and left already."""
     schedule = shard.fleet.schedules.get(item.entity) if item.kind == TURN else None
     return constellation_of(schedule.id, schedule.queued[0]) if schedule is not None and schedule.queued else None
 

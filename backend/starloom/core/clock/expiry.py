@@ -1,7 +1,7 @@
-"""What `fleet` and `access` may forget: links, sessions, join codes and idempotency keys whose time is long over.
+"""Expiry in `fleet` and `access`: links, sessions, join codes and idempotency keys that expired long ago are removed.
 
-Removed from state by events, so every hub forgets the same and the log keeps that they were. Decides nothing about what
-is still good.
+They are removed by events, so every hub forgets the same and the log keeps a trace. Never decides whether one is still
+valid.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ AT_ONCE_MOST = 1_000
 
 
 def due_moment(at_ms: int) -> ArmTimer:
-    """Return the timer of the next look."""
+    """Return the timer of the next sweep."""
     return ArmTimer(constellation=FLEET, due_ms=at_ms, entity="", kind=TIDY)
 
 
 def on_timer(work: Work) -> None:
-    """Forget a bounded number of what is long over, and look again: at once if there is more.
+    """Remove a bounded number of expired entities and sweep again: at once if there are more.
 
-    The first look of an owner also finds the stalls that the log brought.
+    The first sweep of an owner also finds the stalled constellations in the log.
     """
     stalls.watch(work, list(work.shard.live))
     before_ms = work.at_ms - KEPT_MS
@@ -54,7 +54,7 @@ def _of_access(access: Access, before_ms: int) -> Iterator[tuple[str, str]]:
     for key, token in access.tokens.items():
         if 0 < token.expires_ms < before_ms or 0 < token.revoked_ms < before_ms:
             yield "token", key
-    # Keys stand in the order in which they were used; loaded ones in that of their names.
+    # New keys are in order of use, loaded ones in order of name.
     used = sorted(access.idempotency.items(), key=lambda item: (item[1].at_ms, item[0]))
     for number, (key, entry) in enumerate(used):
         if entry.at_ms >= before_ms and len(used) - number <= IDEMPOTENCY_MOST:

@@ -1,7 +1,7 @@
-"""Retention: which finished constellations may leave the durable history, oldest end first.
+"""Retention: chooses the finished constellations that may leave the durable history, oldest end first.
 
-Pure: it is told what the history has and how large it is. Nothing that anything live still needs is ever chosen:
-`needed` and `away_since` say what that is. Removing is the store's.
+Pure: the content and the size of the history are arguments. Never chooses a constellation that live state still needs
+(`needed`, `away_since`). The store removes the chosen ones.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ BY_SIZE = "history_keep_mb"
 
 @dataclass(frozen=True, slots=True)
 class HistoryLimits:
-    """How long and how large the history may be; None is without a bound, and both None keep everything.
+    """The greatest age and size of the history; None is no bound, and both None keep everything.
 
-    `least_ms` after its end nothing goes because of the size, however large the history is. `files_ms` after its end a
-    constellation stays whose artifacts are still there.
+    For `least_ms` after its end no constellation goes because of the size, however large the history is. For `files_ms`
+    after its end a constellation stays if its artifacts still exist.
     """
 
     age_ms: int | None = None
@@ -36,13 +36,13 @@ class HistoryLimits:
         return self.age_ms is None and self.bytes_most is None
 
     def newest_ms(self, now_ms: int) -> int:
-        """Return the latest end with which a constellation may go at all."""
+        """Return the latest end that a constellation may have to go at all."""
         ages = [age for age in (self.age_ms, None if self.bytes_most is None else self.least_ms) if age is not None]
         return now_ms - min(ages) if ages else 0
 
 
 class Past(Protocol):
-    """What of a finished constellation is looked at."""
+    """The facts of a finished constellation by which it is chosen."""
 
     @property
     def bytes(self) -> int: ...
@@ -61,10 +61,10 @@ F = TypeVar("F", bound=Past)
 
 
 def needed(shard: Shard) -> set[str]:
-    """Return every constellation that the shard holds or that something in it names.
+    """Return every constellation that the shard holds or names.
 
-    Held are those that are live, or have something open, or were lately in use. Named are firings that schedules know,
-    approvals that stand, keys of idempotency whose time is not over, and origins of what is live.
+    It holds those that are live, have something open, or were used recently. It names firings in schedules, sources of
+    standing approvals, those made under idempotency keys, and origins of live forks.
     """
     found = set(shard.constellations)
     for schedule in shard.fleet.schedules.values():
@@ -82,9 +82,9 @@ def needed(shard: Shard) -> set[str]:
 
 
 def away_since(shard: Shard) -> dict[str, int]:
-    """Return each device that is not connected and may come back, with the moment since when it is away.
+    """Return each disconnected device that may come back, with the moment since which it is away.
 
-    Such a device may hold results and remembered work of what has ended since; it is heard first.
+    Such a device may hold results and remembered work of constellations that ended since; it must be heard first.
     """
     return {
         device.id: device.link_since_ms
@@ -103,9 +103,9 @@ def leaving(
     offering: Collection[str],
     size_bytes: int,
 ) -> list[tuple[F, str]]:
-    """Return those of the finished constellations that go now, each with the setting that wants it.
+    """Return the finished constellations that go now, each with the setting that requires it.
 
-    `items` come in the order of their ends. `offering` are those whose artifacts are still there.
+    `items` are in the order of their ends. `offering` are those whose artifacts still exist.
     """
     found: list[tuple[F, str]] = []
     for item in items:

@@ -1,8 +1,8 @@
-"""Work on a clock: when a schedule is due, which firings run, wait or are left out, and what a person is told.
+"""Schedules: their due moments, the firings that run, wait or are left out, notices, and the inputs of people.
 
-A firing is one constellation, named by (schedule, due moment), so whatever fires it twice makes it once. A due moment
-is first put among those that wait and the next one computed, in one commit; it starts in a step of its own, so that
-a plan that cannot be installed spoils nothing else. `scheduling` has what people do to schedules.
+A firing is one constellation, named by (schedule, due moment), so it is made once even if it is fired twice. A due
+moment is queued and the next one computed in one commit; the firing starts in a step of its own, so that a plan that
+cannot be installed affects nothing else.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ COUNTED_MOST = 1_000
 TELLING_DEADLINE_S = 6 * 3600
 PLAN_BYTES_MOST = 64 * 1024
 _LOOKED_AT = 48
-"""How many coming moments are compared to find the shortest time between two."""
+"""The number of coming moments that are compared to find the shortest time between two."""
 _MAY_RUN = (Role.OWNER, Role.OPERATOR)
 _RUN_SCOPE = "run"
 _STATE = ScheduleState
@@ -70,7 +70,7 @@ def timer_of(schedule: Schedule) -> ArmTimer:
 
 
 def due_moments(shard: Shard) -> Iterator[ArmTimer]:
-    """Yield what a starting owner must arm again: due moments, firings whose turn it is, notices not yet told."""
+    """Yield the timers that a starting owner must arm again: due moments, queued firings, notices not yet shown."""
     for schedule in shard.fleet.schedules.values():
         if schedule.due_ms:
             yield timer_of(schedule)
@@ -81,7 +81,7 @@ def due_moments(shard: Shard) -> Iterator[ArmTimer]:
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """One of this module's timers fired; a stale one finds nothing to do."""
+    """Handle a timer of a schedule; a stale one does nothing."""
     schedule = work.shard.fleet.schedules.get(item.entity)
     if schedule is None:
         work.ignore("the schedule is gone")
@@ -94,7 +94,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
 
 
 def keep(work: Work, schedule: Schedule, kind: EventKind, *, note: str = "", by: str | None = None) -> None:
-    """Emit one event of a schedule, and arm what follows from its new state at once."""
+    """Emit one event of a schedule, and arm the timers of its new state."""
     work.emit(work.shard.fleet, kind, schedule.id, [("schedule", schedule.id, schedule)], note=note, by=by)
     for wanted, timer in ((_may_start(schedule), TURN), (_must_tell(schedule), TELL)):
         if wanted:
@@ -157,7 +157,7 @@ def _told_missed(schedule: Schedule, missed: list[int], made_up: list[int]) -> s
 
 
 def _line_up(schedule: Schedule, moment: int) -> tuple[Schedule, str, list[str]]:
-    """Return the schedule after one more due moment, what to say of it, and which firings to cancel for it."""
+    """Return the schedule after one more due moment, the note about it, and the firings to cancel for it."""
     if schedule.overlap is Overlap.ALLOW or not (schedule.running or schedule.queued):
         return replace(schedule, queued=[*schedule.queued, moment]), "", []
     match schedule.overlap:
@@ -190,7 +190,7 @@ def _cancel(work: Work, name: str) -> None:
 
 
 def constellation_of(schedule: str, moment: int) -> str:
-    """Return the name of a firing; the same for whoever fires it."""
+    """Return the name of a firing, which depends on the schedule and the moment only."""
     return f"c-{schedule.removeprefix('s-')}-{moment // 1000}"
 
 
@@ -239,7 +239,7 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
 
 
 def ended(work: Work, name: str) -> None:
-    """Note that a firing has ended: what is told, and whether the next one may start."""
+    """Note that a firing has ended, with a notice if the schedule wants one, and let the next one start."""
     constellation = work.shard.constellations.get(name)
     if constellation is None or constellation.head.schedule is None:
         return
@@ -259,7 +259,7 @@ def ended(work: Work, name: str) -> None:
 
 
 def _digest(constellation: Constellation) -> str:
-    """Return the hash of what a firing gave back; times, attempts and devices are no part of an answer."""
+    """Return the hash of a firing's answer, without times, attempts and devices."""
     answer = constellation.tables["answer"].get("")
     items = answer.items if answer is not None else []
     told = [[item.title, item.value or "", item.artifact or ""] for item in items]
@@ -267,7 +267,7 @@ def _digest(constellation: Constellation) -> str:
 
 
 def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation) -> str:
-    """Return the sentence for a person, or nothing where this schedule tells nothing of such an end."""
+    """Return the sentence for a person, or "" if the schedule gives no notice of such an end."""
     failed = now.state in (ConstellationState.FAILED, ConstellationState.PARTIAL)
     other = schedule.last is not None and schedule.last.digest != now.digest
     match schedule.notify:
@@ -291,7 +291,7 @@ def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation
 
 
 def noticed(schedule: Schedule, text: str, at_ms: int, constellation: str | None = None) -> Schedule:
-    """Return the schedule with something to tell; what nobody has seen yet is counted on."""
+    """Return the schedule with a notice; unseen notices are counted."""
     before = schedule.notice.count if schedule.notice is not None else 0
     shown = text if len(text) <= 500 else text[:499] + "…"
     notice = Notice(at_ms=at_ms, constellation=constellation, count=before + 1, text=shown)
@@ -303,7 +303,7 @@ def _must_tell(schedule: Schedule) -> bool:
 
 
 def _on_tell(work: Work, schedule: Schedule) -> None:
-    """Show the notice on the chosen device, by a small constellation of its own."""
+    """Show the notice on the chosen device, by a small separate constellation."""
     notice = schedule.notice
     if notice is None or not _must_tell(schedule):
         work.ignore("there is nothing to tell")
@@ -319,7 +319,7 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
             id="tell",
             tool="notify",
         )
-        # No approval: whoever made the schedule chose that device to be told on.
+        # No approval: the author of the schedule chose this device for notices.
         name = f"Tell of {schedule.name}"
         plan = LoweredPlan(dependencies=[], hash="", name=name, policy=Policy(approval=Approval.NEVER), specs=[task])
         assert work.item is not None  # noqa: S101 - a step has an input in hand
@@ -343,7 +343,7 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
 
 
 def lost_rights(access: Access, schedule: Schedule, at_ms: int) -> str | None:
-    """Return why the schedule's owner, or the token that it was made with, may not run work any more."""
+    """Return why the schedule's owner, or the token with which it was made, may no longer run work."""
     principal = access.principals.get(schedule.owner)
     if principal is None:
         return f"{name_of(schedule.author)}, who made it, is not known here any more"
@@ -363,7 +363,7 @@ def lost_rights(access: Access, schedule: Schedule, at_ms: int) -> str | None:
 
 
 def stop(work: Work, schedule: Schedule, why: Fault) -> None:
-    """Stop a schedule by the hub's own decision, and say so; what runs goes on."""
+    """Stop a schedule by the hub's own decision, with a notice; running firings continue."""
     stopped = replace(
         schedule,
         due_ms=0,
@@ -385,7 +385,7 @@ def judge_rights(work: Work) -> None:
 
 
 def on_saved(work: Work, item: ScheduleSaved) -> None:
-    """Make a schedule, or change what a person chose of one; all faults at once."""
+    """Make a schedule, or change a person's choices in one; all faults at once."""
     fleet = work.shard.fleet
     known = fleet.schedules.get(item.schedule.id)
     if item.change and known is None:
@@ -461,7 +461,7 @@ def _faults(work: Work, chosen: Schedule) -> list[Fault]:
 
 
 def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent | None:
-    """Return what is approved with this save; None where nothing needs it.
+    """Return the consent given with this save; None if nothing needs approval.
 
     Raises:
         Refusal: `needs_approval`, or `plan_hash_mismatch`.
@@ -500,7 +500,7 @@ def _arm(work: Work, schedule: Schedule) -> None:
 
 
 def on_controlled(work: Work, item: ScheduleControlled) -> None:
-    """Pause, resume, run now, mark its notice as seen, or remove; refused where it means nothing."""
+    """Pause, resume, run now, mark the notice as seen, or remove; refused where it does not apply."""
     schedule = work.shard.fleet.schedules.get(item.schedule)
     if schedule is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule}"))
@@ -548,7 +548,7 @@ def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
     lost = lost_rights(work.shard.access, owned, work.at_ms)
     if lost is not None:
         raise Refusal(fault(Code.RIGHTS_LOST, lost))
-    # What was due meanwhile was not missed: a person wanted it so.
+    # Moments during the pause were not missed: a person paused the schedule.
     wound = _wound(owned, work.at_ms)
     keep(work, wound, EventKind.SCHEDULE_RESUMED, note=item.reason)
     _arm(work, wound)

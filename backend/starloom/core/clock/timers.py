@@ -1,4 +1,4 @@
-"""Every due moment that state implies: what a starting owner must arm again, and what nobody waits for any more."""
+"""Timers: every due moment that state implies, which a starting owner must arm again, and those that are stale."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_ATTEMPTS = frozenset({"backoff", "absence", "fence", "waits_long", off_devic
 
 
 def due_moments(shard: Shard) -> Iterator[ArmTimer]:
-    """Yield a timer for everything live that waits for a moment."""
+    """Yield a timer for every live entity that waits for a moment."""
     work = Work(shard)
     for name in shard.live:
         constellation = shard.constellations[name]
@@ -44,7 +44,7 @@ def due_moments(shard: Shard) -> Iterator[ArmTimer]:
 
 
 def is_stale(shard: Shard, timer: ArmTimer) -> bool:
-    """Whether a moment can find nothing to do any more, so that it need not be kept; in doubt it is kept."""
+    """Tell whether a timer would do nothing and need not be kept; in doubt it is kept."""
     if timer.constellation in (FLEET, ACCESS):
         return False
     constellation = shard.constellations.get(timer.constellation)

@@ -1,8 +1,8 @@
-"""Devices: how they join, connect, offer, drain and leave, and what their owners are asked.
+"""Devices: joining, connecting, offers, draining, leaving, and the questions to their owners.
 
 devices           pairing, connections, offers, revocation
-profiles          what a join code holds a device to
-draining          a device that gets no new work and hands over what it has
-owner_questions   what a device asks its owner, and the answer on its way back
-lab_faults        faults that somebody asks the lab for
+profiles          the profile to which a join code limits a device
+draining          a device that gets no new work and hands over its own
+owner_questions   the questions of a device to its owner, and their answers
+lab_faults        faults that a person asks the lab for
 """

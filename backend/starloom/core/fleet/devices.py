@@ -1,4 +1,4 @@
-"""Devices: pairing, connections, what they offer, and what becomes of their work when they come, go or are revoked."""
+"""Devices: pairing, connections, offers, and the handling of their work when they connect, go or are revoked."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _put_device(work: Work, kind: EventKind, device: Device, note: str = "", als
 
 
 def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
-    """A person made a code, for a further device or in the place of one."""
+    """Keep a join code that a person made, for a further device or to replace one."""
     enrollment = item.enrollment
     if enrollment.replaces and _replaced(work, enrollment) is None:
         raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {enrollment.replaces} to replace", "replaces"))
@@ -70,7 +70,7 @@ def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
 
 
 def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
-    """A device redeems a code: it waits for a person, unless the code was made for it beforehand."""
+    """Redeem a device's code: the device waits for a person, unless the code approves it in advance."""
     shard = work.shard
     enrollment = shard.fleet.enrollments.get(item.enrollment)
     if enrollment is None or enrollment.state != "open" or enrollment.expires_ms <= work.at_ms:
@@ -78,7 +78,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         raise Refusal(fault(Code.BAD_CODE, f"the code {why}"))
     existing = shard.fleet.devices.get(item.device)
     if existing is not None and existing.revoked:
-        # Whoever else has the key would come back with it.
+        # Anyone else who has the key could come back with it.
         gone = "has left" if existing.left else "was revoked here"
         why = f"this key {gone}, as {existing.name}; make another: starloom-agent leave, then join again"
         raise Refusal(fault(Code.DEVICE_REVOKED, why))
@@ -106,7 +106,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         puts.insert(0, ("enrollment", enrollment.code_of, _used_once_more(work, enrollment.code_of)))
     work.emit(shard.fleet, EventKind.ENROLLMENT_ASKED, enrollment.id, puts)
     if enrollment.preapproved:
-        # Nobody sees what it asks for, so it gets no labels but those of the device whose place it takes.
+        # No person sees its request, so it gets no labels but those of the device that it replaces.
         _approve(work, asking if before is not None else replace(asking, labels=[]), item.profile)
     work.answer(
         {"device": item.device, "name": asking.name, "state": "approved" if enrollment.preapproved else "asking"}
@@ -114,7 +114,7 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
 
 
 def _use_of(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
-    """Return the pairing of one device with a code for several, which nobody but the device and the owner can name."""
+    """Return the pairing of one device under a code for several, with an id that only the device and the owner know."""
     if any(pairing.code_of == code.id and pairing.device == item.device for pairing in _open_pairings(work)):
         raise Refusal(fault(Code.CONFLICT, "this key has asked with this code already"))
     return replace(
@@ -123,7 +123,7 @@ def _use_of(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
 
 
 def _used_once_more(work: Work, code: str) -> Enrollment:
-    """Return the pairing of a code for several devices after one more; the last one closes it."""
+    """Return the pairing of a code for several devices after one more use; the last use closes it."""
     found = work.shard.fleet.enrollments[code]
     used = found.used + 1
     return replace(found, state="used" if used >= found.devices else "open", used=used)
@@ -134,7 +134,7 @@ def _open_pairings(work: Work) -> Iterator[Enrollment]:
 
 
 def _free_name(work: Work, wanted: str, used: int = 0) -> str:
-    """Return a name that no device has; of devices with one code `used` is how many there were, to begin from."""
+    """Return a name that no device has; `used` is the number of earlier devices of this code, to start from."""
     names = work.shard.fleet.by_name
     name, number = wanted, max(2, used)
     while name in names:
@@ -143,7 +143,7 @@ def _free_name(work: Work, wanted: str, used: int = 0) -> str:
 
 
 def _replaced(work: Work, enrollment: Enrollment) -> Device | None:
-    """Return the device whose place this one takes, if it is still in the fleet."""
+    """Return the device that this pairing replaces, if it is still in the fleet."""
     found = work.shard.fleet.devices.get(enrollment.replaces)
     return None if found is None or found.revoked else found
 
@@ -169,7 +169,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
 
 
 def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
-    """A person compared the words and approved or denied."""
+    """Approve or deny a pairing, after a person has compared the words."""
     enrollment = work.shard.fleet.enrollments.get(item.enrollment)
     if enrollment is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no enrollment {item.enrollment}"))
@@ -194,7 +194,7 @@ def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
 
 
 def on_connected(work: Work, item: DeviceConnected) -> None:
-    """A device proved its key: the newest session wins, and every open attempt of it is restated."""
+    """Take a connection of a device that proved its key: the newest session wins, its open attempts are restated."""
     device = _device(work, item.device)
     if device.revoked:
         raise Refusal(fault(Code.DEVICE_REVOKED, f"{device.name} {'has left' if device.left else 'was revoked'}"))
@@ -231,7 +231,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
             if attempt is not None and attempt.device == device.id and attempt.end is None:
                 at = lease_ref(constellation, task, constellation.tasks[task].attempt, attempt)
                 entries.append({"action": "resend", "at": at})
-                # Only its ledger can say that it was never begun.
+                # Only its ledger can show that the attempt never began.
                 work.order(SendQuery(attempts=[at], device=device.id))
     returning.came_back(work)
     draining.greet(work, online)
@@ -256,7 +256,7 @@ def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: 
         return {"action": "cancel", "at": at}
     if record.state is TaskState.LEASED:
         if new_ledger and attempt.repeatability not in REPEATABLE:
-            # Its ledger is gone, so nobody can say whether this was begun.
+            # Its ledger is gone, so it is unknown whether this attempt began.
             recovery.uncertain(work, constellation, constellation.specs[task], record, attempt)
             return None
         # The dispatch may not have arrived; the agent answers a repeated one from its ledger.
@@ -266,7 +266,7 @@ def _resume(work: Work, constellation: Constellation, task: str, *, new_ledger: 
 
 
 def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
-    """A socket is gone, which is not absence: leases run on."""
+    """Note that a device's socket is gone. That is not absence: its leases run on."""
     device = work.shard.fleet.devices.get(item.device)
     if device is None or device.session != item.session or device.link is DeviceLink.OFFLINE:
         work.ignore("a newer session has taken over")
@@ -284,7 +284,7 @@ _WAITS_FOR_OWNER = (
 
 
 def on_offer(work: Work, item: OfferReceived) -> None:
-    """What a device says it can do now; tasks that waited for its owner look again."""
+    """Take a device's present offer; tasks that waited for its owner are placed again."""
     device = _device(work, item.device)
     if device.session != item.session:
         work.ignore("a newer session has taken over")
@@ -306,7 +306,7 @@ def on_offer(work: Work, item: OfferReceived) -> None:
 
 
 def _look_again(work: Work, constellation: Constellation, device: str, reason: Reason, attention: Attention) -> None:
-    """Let tasks that wait for a device's owner be placed again; a grant may have been given on any device."""
+    """Place tasks that wait for a device's owner again; a grant may have been given on any device."""
     others = False
     for task, record in list(constellation.tasks.items()):
         if record.reason is not reason:
@@ -324,7 +324,7 @@ def _look_again(work: Work, constellation: Constellation, device: str, reason: R
 
 
 def on_device_control(work: Work, item: DeviceControlled) -> None:
-    """Rename, drain, resume, label, revoke, let go; take note of what it remembers."""
+    """Rename, drain, resume, label, revoke or remove a device, or mark its remembered work as seen."""
     device = _device(work, item.device)
     if item.action == "rename":
         wrong = name_fault(item.value, most=63)
@@ -364,7 +364,7 @@ def _labels_of(value: str) -> list[str]:
 
 
 def _labels(found: Any) -> list[str]:
-    """Return labels, a list of short names, each once and in order."""
+    """Return labels from a decoded value: short names, each once and sorted."""
     if not isinstance(found, list) or len(found) > 32:
         raise Refusal(fault(Code.BAD_REQUEST, "labels are a list of at most 32 names", "labels"))
     for position, label in enumerate(found):

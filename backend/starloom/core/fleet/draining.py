@@ -1,7 +1,7 @@
-"""A device that drains gets no new work; at its deadline what may be repeated is moved to devices that can do it.
+"""Draining: a device gets no new work, and at its deadline repeatable work is moved to devices that can do it.
 
-What may not be repeated is never cut: it goes on to its end, however long the drain waits. Moving is asking the device
-to stop and waiting for its receipt, so that nothing runs twice; a try that was moved is not used up.
+Work that may not be repeated is never cut: it runs to its end, however long the drain waits. To move work, the hub asks
+the device to stop and waits for its receipt, so that nothing runs twice; a moved attempt uses up no try.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEADLINE_MOST_S = 7 * 86_400
 
 
 def drain(work: Work, device: Device, item: DeviceControlled) -> None:
-    """Give a device no new work; move away what may move, at once or at a deadline."""
+    """Stop giving a device new work; move its repeatable work away, at once or at a deadline."""
     if item.deadline_s > DEADLINE_MOST_S or item.deadline_s < -1:
         raise Refusal(fault(Code.BAD_REQUEST, f"a drain takes at most {DEADLINE_MOST_S} s", "deadline_s"))
     due_ms = work.at_ms + item.deadline_s * 1000 if item.deadline_s > 0 else 0
@@ -41,7 +41,7 @@ def drain(work: Work, device: Device, item: DeviceControlled) -> None:
 
 
 def resume(work: Work, device: Device, item: DeviceControlled) -> None:
-    """Give a device work again, whether it drained or was set aside."""
+    """Give a device work again after it drained or was set aside."""
     again = replace(device, draining=False, drain_due_ms=0, drain_reason="", quarantined=False, aside="", probing=False)
     cleared: list[tuple[str, str, None]] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
     work.emit(
@@ -51,13 +51,13 @@ def resume(work: Work, device: Device, item: DeviceControlled) -> None:
 
 
 def greet(work: Work, device: Device) -> None:
-    """Tell a device that has come back that it drains still."""
+    """Tell a device that has come back that it still drains."""
     if device.draining:
         work.order(SendDrain(device=device.id, draining=True, reason=device.drain_reason))
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """The time that a draining device had to end its work is over."""
+    """Move the repeatable work of a draining device whose deadline has passed."""
     device = work.shard.fleet.devices.get(item.entity)
     if device is None or not device.draining or not device.drain_due_ms or work.at_ms < device.drain_due_ms:
         work.ignore("the timer is stale")
@@ -88,7 +88,7 @@ def _move_away(work: Work, device: Device) -> None:
 
 
 def _move(work: Work, constellation: Constellation, task: str) -> bool:
-    """Ask a task's device to give it back; False where that would repeat what must not be, or nobody else can."""
+    """Ask a task's device to give it back; False if it may not be repeated or no other device can do it."""
     record, spec = constellation.tasks[task], constellation.specs[task]
     attempt = constellation.attempt(task, record.attempt)
     if look_up(record.state, Trigger.MOVE).verdict is not Verdict.ACT or attempt.repeatability not in REPEATABLE:

@@ -1,7 +1,7 @@
-"""Faults that somebody asks the lab for: whether they may happen, what is known of each, that each comes to an end.
+"""Faults that a person asks the lab for: whether each is permitted, its record, and its end.
 
-The lab's own program does them and takes them back; here is only what it was asked and what it said. One that it never
-takes up, or never reports the end of, is closed by a timer. At most `KEPT_MOST` stay known.
+The lab's own program injects and heals them; this module keeps the requests and the lab's reports only. A fault that
+the lab never starts, or whose end it never reports, is closed by a timer. At most `KEPT_MOST` records are kept.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ NOTE_CHARS: Final = 500
 
 
 def on_asked(work: Work, item: LabFaultAsked) -> None:
-    """A person wants something broken: only of a simulated device, and only what the lab can do to it now.
+    """Accept a person's request for a fault: only of a simulated device, and only one that the lab can inject now.
 
     Raises:
-        Refusal: for a device that is real, gone or not run by the lab; for what lasts already; for too many.
+        Refusal: the device is real, gone or not run by the lab; such a fault lasts already; or there are too many.
     """
     fleet = work.shard.fleet
     device = fleet.devices.get(item.device)
@@ -74,10 +74,10 @@ def on_asked(work: Work, item: LabFaultAsked) -> None:
 
 
 def on_heal_asked(work: Work, item: LabFaultHealAsked) -> None:
-    """A person wants it over; one that is over already stays as it is.
+    """Accept a person's request to heal a fault; one that is over already stays unchanged.
 
     Raises:
-        Refusal: for a fault that is not known.
+        Refusal: the fault is not known.
     """
     known = _known(work, item.fault)
     if known.state in OPEN_FAULT_STATES and not known.healing:
@@ -86,10 +86,10 @@ def on_heal_asked(work: Work, item: LabFaultHealAsked) -> None:
 
 
 def on_began(work: Work, item: LabFaultBegan) -> None:
-    """It was done: the log of every constellation that has work there says so too.
+    """Note that the lab has injected a fault, also in the log of every constellation that has work on the device.
 
     Raises:
-        Refusal: for a fault that is not known.
+        Refusal: the fault is not known.
     """
     known = _known(work, item.fault)
     if known.state is not FaultState.ASKED:
@@ -109,10 +109,10 @@ def on_began(work: Work, item: LabFaultBegan) -> None:
 
 
 def on_ended(work: Work, item: LabFaultEnded) -> None:
-    """It was taken back, or could not be done.
+    """Note that the lab has healed a fault, or could not inject it.
 
     Raises:
-        Refusal: for a fault that is not known.
+        Refusal: the fault is not known.
     """
     known = _known(work, item.fault)
     if known.state in OPEN_FAULT_STATES:
@@ -123,7 +123,7 @@ def on_ended(work: Work, item: LabFaultEnded) -> None:
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """Nobody took a fault up, or nobody said that it is over."""
+    """Close a fault that the lab did not start, or whose end it did not report."""
     known = work.shard.fleet.lab_faults.get(item.entity)
     if known is None or known.state not in OPEN_FAULT_STATES or work.at_ms < _due_ms(known):
         work.ignore("the timer is stale")
@@ -134,7 +134,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
 
 
 def due_moments(shard: Shard) -> Iterator[ArmTimer]:
-    """Yield when each fault that lasts is looked at again."""
+    """Yield the timer of each fault that is not over."""
     for known in shard.fleet.lab_faults.values():
         if known.state in OPEN_FAULT_STATES:
             yield _timer(known)
@@ -165,7 +165,7 @@ def _end(work: Work, known: LabFault, note: str, *, failed: bool) -> None:
 
 
 def _forgotten(fleet: Fleet) -> list[Put]:
-    """Return what makes room for one more: the oldest that are over."""
+    """Return the removals that make room for one more: the oldest faults that are over."""
     over = [known for known in fleet.lab_faults.values() if known.state not in OPEN_FAULT_STATES]
     over.sort(key=lambda known: (known.asked_ms, known.id))
     return [("lab_fault", known.id, None) for known in over[: max(0, len(fleet.lab_faults) + 1 - KEPT_MOST)]]

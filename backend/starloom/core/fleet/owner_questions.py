@@ -1,7 +1,7 @@
-"""What devices ask their owners, as people here see it, and the answer of a person on its way to the device.
+"""Questions of devices to their owners, copied here for people, and the answers on their way to the devices.
 
-The device decides: this keeps a copy of its questions and passes an answer on, once it is a person's and the device's
-policy takes it. It allows nothing itself; the task waits until the device's offer says that something was answered.
+The device decides: this module keeps a copy of its questions and passes on an answer that comes from a person and that
+the device's policy accepts. It allows nothing; the task waits until the device's offer shows that it was answered.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TEXT_CHARS: Final = 200
 
 
 def on_asks(work: Work, item: AsksReceived) -> None:
-    """All that a device asks now. A question that it still has although it was answered here is answered once more."""
+    """Replace the open questions of a device. One that it still has although it was answered here is answered again."""
     fleet = work.shard.fleet
     device = fleet.devices.get(item.device)
     if device is None or device.revoked or device.session != item.session:
@@ -61,10 +61,10 @@ def _pending(ask: OwnerAsk, at_ms: int) -> PendingAsk:
 
 
 def on_answered(work: Work, item: OwnerAskAnswered) -> None:
-    """A person answers a question of a device, once; the device's own policy must take it.
+    """Pass a person's answer to a question on to its device, once; the device's own policy must accept it.
 
     Raises:
-        Refusal: for one who is no person, a question that is not open, or a device that is answered on itself.
+        Refusal: the caller is no person, the question is not open, or the device takes answers on itself only.
     """
     fleet = work.shard.fleet
     known = fleet.asks.get(item.device)
@@ -109,6 +109,6 @@ def _order(device: str, ask: PendingAsk) -> SendAnswer:
 
 
 def forget(work: Work, device: str) -> None:
-    """A device is no longer here: nothing that it asked waits."""
+    """Drop the questions of a device that is no longer in the fleet."""
     if device in work.shard.fleet.asks:
         work.emit(work.shard.fleet, EventKind.DEVICE_ASKS, device, [("asks", device, None)], by="engine")

@@ -1,6 +1,6 @@
-"""What a join code holds a device to: an offer that claims more is cut down to the code's profile.
+"""Limits of join codes: an offer that claims more than the code's profile is cut down to it.
 
-The device's own policy is not touched, and what it refuses is no matter of this module.
+The device's own policy is not changed, and its refusals are no concern of this module.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NAMED_MOST = 5
 
 
 def held_to(most: Profile, name: str, profile: Profile, offer: Offer) -> tuple[Profile, Offer, str]:
-    """Return profile and offer of a device within `most`, and a sentence about what was cut; "" for nothing."""
+    """Return profile and offer of a device within `most`, and a sentence about the cuts, "" if there are none."""
     if most is Profile.OPERATE:
         return profile, offer, ""
     grants = [grant for grant in offer.grants if _is_within(grant, most)]
@@ -36,7 +36,7 @@ def _is_within(grant: str, most: Profile) -> bool:
 
 
 def _fits(tool: ToolOffer, most: Profile) -> bool:
-    """A tool that its device does not offer anyway keeps its own reason."""
+    """Tell whether a tool is within `most`; one that its device does not offer keeps its own reason."""
     if tool.unavailable is not None:
         return True
     allowed = tool.grant is None or _is_within(tool.grant, most)

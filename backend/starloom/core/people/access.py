@@ -1,4 +1,4 @@
-"""Who may ask: principals, tokens, sign-in links. All are entities of `access`, so a revocation is an event."""
+"""Access: principals, tokens, sign-in links. All are entities of `access`, so a revocation is an event."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starloom_protocol.vocabulary import Code
 
 
 def on_principal(work: Work, item: PrincipalAdded) -> None:
-    """A new principal, with its first token if one is given."""
+    """Add a principal, with its first token if one is given."""
     if item.principal.id in work.shard.access.principals:
         raise Refusal(fault(Code.CONFLICT, f"a principal {item.principal.id} exists"))
     if any(known.name == item.principal.name for known in work.shard.access.principals.values()):
@@ -28,7 +28,7 @@ def on_principal(work: Work, item: PrincipalAdded) -> None:
 
 
 def on_token(work: Work, item: TokenAdded) -> None:
-    """A new token of an existing principal, once a key."""
+    """Add a token of an existing principal, once for each idempotency key."""
     before = made_before(work, item.caller or item.token.principal, "token", item.idempotency)
     if before is not None:
         raise Refusal(
@@ -51,7 +51,7 @@ def on_token(work: Work, item: TokenAdded) -> None:
 
 
 def on_token_revoked(work: Work, item: TokenRevoked) -> None:
-    """A token ends now, with all that come from it; sockets that they let in are cut once this is committed."""
+    """Revoke a token and its descendants; the sockets opened with them are cut once this is committed."""
     access = work.shard.access
     token = access.tokens.get(item.token)
     if token is None:
@@ -67,7 +67,7 @@ def on_token_revoked(work: Work, item: TokenRevoked) -> None:
 
 
 def _descendants(access: Access, token: str) -> list[Token]:
-    """Return the tokens that come from a token: its children, and theirs."""
+    """Return the descendants of a token: its children, and theirs."""
     children: dict[str, list[Token]] = {}
     for one in access.tokens.values():
         children.setdefault(one.parent, []).append(one)
@@ -81,13 +81,13 @@ def _descendants(access: Access, token: str) -> list[Token]:
 
 
 def on_signin(work: Work, item: SignInOpened) -> None:
-    """A one-time sign-in link was made."""
+    """Keep a one-time sign-in link."""
     work.emit(work.shard.access, EventKind.SIGNIN_OPENED, item.signin.id, [("signin", item.signin.id, item.signin)])
     work.answer({"id": item.signin.id})
 
 
 def on_signin_used(work: Work, item: SignInUsed) -> None:
-    """A link is exchanged for a session, once; two that race see one winner."""
+    """Exchange a sign-in link for a session, once; of two uses at the same time one wins."""
     signin = work.shard.access.signins.get(item.signin)
     parent = work.shard.access.tokens.get(signin.parent) if signin is not None and signin.parent else None
     if signin is not None and signin.parent and (parent is None or parent.revoked_ms):

@@ -1,8 +1,8 @@
-"""Approvals: what of a plan asks a person, what an answer does, and what the answer `always` leaves standing.
+"""Approvals: the calls of a plan that need one, the effect of an answer, and the allowances of the answer `always`.
 
-An approval is bound to the hash of what it allows: it is denied by time, void once its plan changes, and answered once.
-A standing allowance is one tool with one set of arguments on the devices of that day; wider asks again. Who may answer
-is the edge's matter; nothing but a person's own action ever does.
+An approval is bound to the hash of what it allows: it is denied after its time, void once its plan changes, and
+answered once. A standing allowance is one tool with one set of arguments on the devices of that day; a wider call asks
+again. The edge decides who may answer; only a person's own action answers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STATE = ConstellationState
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a plan asks; `calls` are what `always` would allow, `once_because` says why there is no such answer."""
+    """The need for an approval: `calls` are those that `always` would allow, `once_because` why it is not offered."""
 
     asks: bool
     calls: list[Call] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Verdict:
 
 
 def action_of(tool: str, args: str) -> str:
-    """Return the hash that a standing allowance is bound to; `args` is canonical text."""
+    """Return the hash to which a standing allowance is bound; `args` is canonical text."""
     return sha256(canonical({"args": parse(args), "tool": tool}).encode()).hexdigest()
 
 
@@ -61,18 +61,18 @@ def action_of(tool: str, args: str) -> str:
 
 
 def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
-    """Return what the tools of a plan, and of what its rules may add, may do to the world, as the devices declare."""
+    """Return the effects that devices declare for the tools of a plan and of the tasks that its rules may add."""
     return _effects(fleet, [*plan.specs, *specs_by_rules(plan.rules, plan.specs)])
 
 
 def _effects(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
     known = _Effects(fleet)
-    # Most calls of a plan have the same effects: these are put together once.
+    # Most calls of a plan have the same effects, so equal sets are merged once.
     return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in specs)))
 
 
 class _Effects:
-    """The effects of calls over all devices, looked up once a tool where nothing but the tool decides."""
+    """The effects of calls over all devices, looked up once for a tool where only the tool decides them."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._offers = offers_in(fleet)
@@ -103,10 +103,10 @@ def judge(
     hold: bool,
     by: str,
 ) -> Verdict:
-    """Say whether a plan waits for a person before its first task, and what that person could allow for good.
+    """Decide whether a plan waits for a person before its first task, and which calls that person could always allow.
 
-    `by` asked for it: where a model chose the words, no policy sets the question aside, and what is not known yet, or
-    is given a secret, is asked about.
+    `by` is its author: where a model chose the words, no policy waives the question, and calls with unknown arguments
+    or with secrets need approval.
     """
     guided = is_model(by)
     if policy.approval is Approval.NEVER and not hold and not guided:
@@ -142,7 +142,7 @@ def judge(
 
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, asked_in_words: bool, by: str) -> bool:
-    """Say whether a plan that `by` asks for waits for a person before its first task."""
+    """Tell whether a plan of the author `by` waits for a person before its first task."""
     return judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=asked_in_words, hold=False, by=by).asks
 
 
@@ -151,7 +151,7 @@ def _asks(effects: frozenset[Effect], *, asked_in_words: bool) -> bool:
 
 
 def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
-    """Return why a task is more than one call with arguments that are in the plan; empty if it is that."""
+    """Return why a task is not a single call with arguments from the plan; empty if it is."""
     root = by_id.get(spec.family or spec.id, spec)
     listed = spec.for_each is not None and (root.for_each is None or root.for_each.devices is None)
     if spec.inputs or listed:
@@ -182,7 +182,7 @@ def _by_action(fleet: Fleet) -> dict[str, list[Standing]]:
 
 
 def _covered(standing: dict[str, list[Standing]], call: Call) -> bool:
-    """Whether a person allowed exactly this, wherever it may go now; what nobody can run is not covered."""
+    """Tell whether a person allowed exactly this call on every device that can run it; without a device it is not."""
     return bool(call.devices) and any(
         set(call.devices) <= set(allowed.devices) and set(call.effects) <= set(allowed.effects)
         for allowed in standing.get(action_of(call.tool, call.args), ())
@@ -193,7 +193,7 @@ def _covered(standing: dict[str, list[Standing]], call: Call) -> bool:
 
 
 def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *, approved: bool, words: bool) -> None:
-    """A plan is installed: ask a person about it, or start it. `approved`: its preview was, by its hash."""
+    """Ask a person about an installed plan, or start it. `approved`: its preview was approved, by its hash."""
     fleet, head = work.shard.fleet, constellation.head
     verdict = judge(fleet, plan.specs, plan.rules, plan.policy, asked_in_words=words, hold=head.hold, by=head.author)
     effects = plan_effects(fleet, plan)
@@ -206,7 +206,7 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
 
 
 def plan_changed(work: Work, constellation: Constellation) -> None:
-    """A plan that waits for its approval was edited: what was asked is void, and the plan as it is now is asked."""
+    """Replace the open approval of a plan that was edited by one of the present plan."""
     head = constellation.head
     if head.state is not _STATE.AWAITING_APPROVAL:
         return
@@ -221,14 +221,14 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
     words = bool(head.request) and head.recipe is None
     verdict = judge(work.shard.fleet, specs, rules, head.policy, asked_in_words=words, hold=head.hold, by=head.author)
     if not verdict.asks:
-        # It was asked about once, so its change is, too, even if nothing in it would be asked about by itself.
+        # The plan needed approval once, so its change does too, even if the new plan alone would not.
         verdict = Verdict(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")
     effects = _effects(work.shard.fleet, [*specs, *specs_by_rules(rules, specs)])
     _ask(work, constellation, verdict, effects, action=hash_of(constellation), note=" The plan was changed since.")
 
 
 def hash_of(constellation: Constellation) -> str:
-    """Return the hash of a plan as it stands now, with all that decides what it does."""
+    """Return the hash of the present plan, with all that decides its work."""
     parts = (constellation.specs, constellation.deps, constellation.rules)
     told = sha256(encode_entity(constellation.head.policy))
     for records in parts:
@@ -261,7 +261,7 @@ def _ask(
 
 
 def _beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan, effects: list[Effect]) -> list[str]:
-    """Return what of a schedule's plan goes beyond what was approved with the schedule."""
+    """Return the parts of a schedule's plan that go beyond the consent given with the schedule."""
     fleet = work.shard.fleet
     schedule = fleet.schedules.get(constellation.head.schedule or "")
     if schedule is None or schedule.consent is None:
@@ -274,10 +274,10 @@ def _beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan,
 
 
 def decide(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
-    """A person answers an approval: allow, deny, or allow its calls from now on.
+    """Carry out a person's answer to an approval: allow, deny, or always allow its calls.
 
     Raises:
-        Refusal: no such answer, or nothing that could be allowed for good.
+        Refusal: the answer is unknown, or there is no call that could always be allowed.
     """
     if item.value not in (ALLOW, DENY, ALWAYS):
         reason = f"an approval is answered {ALLOW}, {DENY} or {ALWAYS}, not {item.value}"
@@ -344,7 +344,7 @@ def _leave_standing(work: Work, constellation: Constellation, question: Question
 
 
 def _consent_again(work: Work, constellation: Constellation, question: Question) -> None:
-    """What a person allows a firing to do is what the schedule's later firings may do."""
+    """Extend the consent of a schedule to the plan that a person has just allowed for one of its firings."""
     fleet = work.shard.fleet
     schedule = fleet.schedules.get(constellation.head.schedule or "")
     if schedule is None or question.action is None:
@@ -362,7 +362,7 @@ def _consent_again(work: Work, constellation: Constellation, question: Question)
 
 
 def on_standing_revoked(work: Work, item: StandingRevoked) -> None:
-    """A person takes an allowance back: from the next plan on, its call asks again."""
+    """Revoke a standing allowance: from the next plan on, its call needs approval again."""
     found = work.shard.fleet.standing.get(item.standing)
     if found is None:
         raise Refusal(fault(Code.NOT_FOUND, f"nothing that is called {item.standing} is allowed for good"))
@@ -379,7 +379,7 @@ def due_moment(constellation: Constellation, question: Question) -> ArmTimer:
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """Nobody answered an approval in its time, which is a no."""
+    """Deny an approval that was not answered in its time."""
     constellation = work.shard.constellations.get(item.constellation)
     question = constellation.questions.get(item.entity) if constellation else None
     if constellation is None or question is None or question.answer is not None or work.at_ms < question.expires_ms:

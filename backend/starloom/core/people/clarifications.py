@@ -1,4 +1,4 @@
-"""A planner that must know more before it can plan: its question to the person who asked, and the job that follows.
+"""Clarifications: the questions of a planner to the person who made the request, and the job after each answer.
 
 The constellation stays in `planning`; each answer opens the next job, which reads all questions and answers.
 """
@@ -20,11 +20,11 @@ PLAN_JOB = "plan"
 QUESTIONS_MOST = 3
 ANSWER_CHARS_MOST = 2_000
 _BARE = frozenset({"allow", "always", "answer"})
-"""Values that a button sends; the answer itself is the text beside them."""
+"""Values that a button sends; the answer is the text beside them."""
 
 
 def may_ask(constellation: Constellation) -> bool:
-    """Whether the planner has a question left; a person is not asked for ever."""
+    """Tell whether the planner may ask another question; their number is bounded."""
     return sum(1 for question in constellation.questions.values() if question.kind == KIND) < QUESTIONS_MOST
 
 
@@ -37,10 +37,10 @@ def ask_person(work: Work, constellation: Constellation, text: str) -> None:
 
 
 def on_answered(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
-    """Keep the answer and have it planned again.
+    """Keep the answer and open the next planning job.
 
     Raises:
-        Refusal: there is no text in it.
+        Refusal: the answer has no text.
     """
     text = item.reason.strip() or ("" if item.value in _BARE else item.value.strip())
     if not text or len(text) > ANSWER_CHARS_MOST:

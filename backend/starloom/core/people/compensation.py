@@ -1,7 +1,7 @@
-"""Undoing finished work: each task says by which call it is taken back; they go in reverse order of completion.
+"""Compensation: finished work is undone by the calls that its tasks declare, in reverse order of completion.
 
-Each is an ordinary task with its own attempt and ledger entry, on the device that did the work, and must be safe to
-repeat. One that fails stops the rest and asks for a person; nothing is tried behind it.
+Each undo is an ordinary task with its own attempt and ledger entry, on the device that did the work, and must be safe
+to repeat. A failed one stops the rest and asks for a person.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ UNDO_ID_MOST = 60
 
 
 def on_undo(work: Work, item: UndoRequested) -> None:
-    """Add the calls that take back what was done, in reverse order, as one version of the plan.
+    """Add the calls that undo finished work, in reverse order, as one version of the plan.
 
     Raises:
-        Refusal: nothing to undo, a named task that cannot be, or work that is still under way.
+        Refusal: there is nothing to undo, a named task cannot be undone, or work is still under way.
     """
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None:
@@ -124,7 +124,7 @@ def _can_be(constellation: Constellation, task: str) -> bool:
 
 
 def _why_not(constellation: Constellation, task: str) -> str:
-    """Return why a task cannot be undone now, empty if it can."""
+    """Return why a task cannot be undone now, "" if it can."""
     record, spec = constellation.tasks[task], constellation.specs[task]
     if spec.undo is None:
         return "does not say how it is undone"
@@ -143,7 +143,7 @@ def _why_not(constellation: Constellation, task: str) -> str:
 
 
 def _name(constellation: Constellation, task: str) -> str:
-    """Return what the task is called that undoes this round of another."""
+    """Return the name of the task that undoes this round of another."""
     of_round = constellation.tasks[task].round
     base = f"undo-{task.replace('.', '-')}"[:UNDO_ID_MOST]
     return base if of_round == 1 else f"{base}-{of_round}"[: UNDO_ID_MOST + 4]

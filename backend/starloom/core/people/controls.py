@@ -1,7 +1,7 @@
-"""Controls: actions on tasks and constellations that leave the plan alone, and the rounds they open.
+"""Controls: actions on tasks and constellations that leave the plan alone, and the rounds that they open.
 
-A round is opened for a task and every final task downstream of it, its group included, siblings not. Work that may
-not be repeated never runs again without a person's `confirm`.
+A round is opened for a task and every final task downstream of it, including its group but not its siblings. Work that
+may not be repeated never runs again without a person's `confirm`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _TRIGGERS = {
 
 
 def on_control(work: Work, item: ControlRequested) -> None:
-    """Carry out one control, whole or refused."""
+    """Carry out one control as a whole, or refuse it."""
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
@@ -103,7 +103,7 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     head = constellation.head
     active = replace(head, state=_STATE.ACTIVE, ended_ms=0, paused_since_ms=0)
     if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
-        # Opened again by a person after its time: the deadline is behind it.
+        # A person opened it again after its deadline, which no longer applies.
         active = replace(active, deadline_s=0)
     puts: list[Put] = [*timeouts.stood_still(constellation, work.at_ms), ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
@@ -111,7 +111,7 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     for task in constellation.tasks:
         requeue(work.shard, constellation, task)
         if constellation.specs[task].person is not None:
-            # Nothing was asked while the plan itself waited for an approval.
+            # Tasks of people opened no question while the plan waited for its approval.
             work.shard.touched[(constellation.name, task)] = None
     work.shard.settled[constellation.name] = None
 
@@ -128,7 +128,7 @@ def _cancel(work: Work, constellation: Constellation, item: ControlRequested) ->
 
 
 def at_deadline(work: Work, constellation: Constellation) -> None:
-    """The constellation's time is over: nothing starts any more, and what must not be cut goes on to its own end."""
+    """End a constellation at its deadline: no task starts any more, and work that must not be cut runs to its end."""
     head = constellation.head
     if head.state is _STATE.CANCELLING or constellation.name not in work.shard.live:
         work.ignore("the timer is stale")
@@ -142,7 +142,7 @@ def at_deadline(work: Work, constellation: Constellation) -> None:
 def stop_all(work: Work, constellation: Constellation, reason: str, *, cut: bool = True) -> None:
     """Close every question, end every group that has not begun, ask every task to stop.
 
-    Without `cut`, work that runs and may not be repeated is left to its end: to stop it halfway is no safe point.
+    Without `cut`, running work that may not be repeated runs to its end: halfway it has no safe point to stop.
     """
     close_questions(work, constellation)
     for group, record in list(constellation.groups.items()):
@@ -346,7 +346,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     again = [
         task for task in part if task in constellation.tasks and constellation.tasks[task].state in FINAL_TASK_STATES
     ]
-    # A marked task is not run, only what follows it.
+    # A marked task does not run, only its dependents do.
     runs = [task for task in again if item.action != "mark" or task not in starts]
     _need_confirm(work, constellation, [*runs, *(task for task in kept if _is_final(constellation, task))], item)
     confirmed = dict.fromkeys(item.confirm)
@@ -356,7 +356,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         change_task(work, constellation, task, EventKind.ROUND_OPENED, fresh, note=item.reason)
     for task in kept:
         if task in confirmed and _is_final(constellation, task):
-            # Whether it runs again is seen when its family's list is known; what the person allowed waits with it.
+            # Its family's new list decides whether it runs again; the person's confirmation is kept until then.
             allowed = replace(constellation.tasks[task], confirmed=True)
             change_task(work, constellation, task, EventKind.TASK_CONFIRMED, allowed, note=item.reason)
     for group in part:
@@ -377,7 +377,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         )
         work.emit(constellation, EventKind.ROUND_OPENED, group, [("group", group, opened)], note=item.reason)
     if head.state not in (_STATE.ACTIVE, _STATE.PAUSED, _STATE.PLANNING):
-        # One that is only being made from another is started by whoever makes it.
+        # A fork that is being made is started by the code that makes it.
         activate(work, constellation, EventKind.REOPENED, item.reason)
 
 
@@ -391,7 +391,7 @@ def _under_way(constellation: Constellation, task: str, starts: list[str]) -> bo
 
 
 def may_have_run(attempt: Attempt) -> bool:
-    """Whether an attempt may have had an effect that must not be had twice."""
+    """Tell whether an attempt may have had an effect that must not be repeated."""
     begun = attempt.end not in (AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
     return begun and attempt.repeatability not in REPEATABLE
 
@@ -400,7 +400,7 @@ def _need_confirm(work: Work, constellation: Constellation, tasks: list[str], it
     unsafe = []
     for task in tasks:
         record = constellation.tasks[task]
-        # Of any round: work that was marked or skipped since has still been begun.
+        # Attempts of any round: work that was marked or skipped since may still have begun.
         tried = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
         if task not in item.confirm and any(attempt is not None and may_have_run(attempt) for attempt in tried):
             unsafe.append(task)

@@ -1,8 +1,8 @@
-"""A reviewer's edit that goes beyond what was approved, put to a person: what is wider, allow and apply, or no.
+"""Escalations: a reviewer's edit that goes beyond the approved plan is put to a person, who allows or denies it.
 
-The question is bound to the edit, its version and what is wider about it; what it would do is worked out again when it
-is answered. Only a person's answer applies it, in that person's name. Silence is a no. What the review
-held stays held until then, because an edit that comes after its tasks have begun comes too late.
+The question is bound to the edit, its version and the ways in which it is wider; these are computed again when it is
+answered. Only a person's answer applies the edit, in that person's name. No answer in time is a denial. Tasks held by
+the review stay held until then, because an edit must come before they begin.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _decode = msgspec.json.Decoder(list[EditOperation]).decode
 
 
 def open_wishes(constellation: Constellation) -> list[Question]:
-    """Return the wishes that wait for a person."""
+    """Return the escalations (wishes of a reviewer) that wait for a person."""
     return [question for key in constellation.open_questions if (question := constellation.questions[key]).kind == KIND]
 
 
 def on_proposed(work: Work, item: ReviewProposed) -> None:
-    """The reviewer's edit; one that is wider than what was approved is put to a person where it says `ask`.
+    """Apply a reviewer's edit; one that is wider than the approved plan is put to a person if it says `ask`.
 
     Raises:
         Refusal: with every fault of the edit.
@@ -119,10 +119,10 @@ def _hash(version: int, operations: str, wider: list[str]) -> str:
 
 
 def decide(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
-    """A person answers: the edit is applied in their name, or nothing changes.
+    """Carry out a person's answer: the edit is applied in their name, or nothing changes.
 
     Raises:
-        Refusal: no such answer; the plan, or what the edit would do, is another one by now.
+        Refusal: the answer is unknown; the plan, or the edit's effect on it, has changed since.
     """
     if item.value not in (ALLOW, DENY):
         raise Refusal(fault(Code.BAD_REQUEST, f"a wish is answered {ALLOW} or {DENY}, not {item.value}", "value"))
@@ -159,13 +159,13 @@ def _let_go(work: Work, constellation: Constellation, question: Question, note: 
 
 
 def is_wish(constellation: Constellation | None, question: str) -> bool:
-    """Whether a question, open or not, is one of these."""
+    """Tell whether a question, open or not, is an escalation."""
     found = constellation.questions.get(question) if constellation is not None else None
     return found is not None and found.kind == KIND
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """Nobody answered in time, which is a no."""
+    """Deny an escalation that was not answered in its time."""
     constellation = work.shard.constellations[item.constellation]
     question = constellation.questions[item.entity]
     if question.answer is not None or work.at_ms < question.expires_ms:

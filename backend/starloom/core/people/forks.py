@@ -1,7 +1,7 @@
-"""Forks: a new constellation from a moment of another. What was finished then keeps its results, by reference.
+"""Forks: a new constellation from a moment of another. Tasks finished then keep their results, by reference.
 
-The records of that moment come with the input and stay as they were, byte for byte; what was under way is to be done
-anew, and so is the chosen task with all that follows it. The origin is read only: nothing of it changes.
+The records of that moment come with the input and stay unchanged, byte for byte; tasks under way are done again, and so
+is the chosen task with all that follows it. The origin is only read and never changed.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, TaskState
 
 _KEPT = ("rule", "version", "item", "spec", "attempt", "dep", "task", "group")
-"""What a fork takes over, in an order that the indexes can take; questions, jobs and drafts are the origin's own."""
+"""The kinds of records that a fork takes over, in the order of loading; questions, jobs and drafts stay behind."""
 
 
 def on_fork(work: Work, item: ForkRequested) -> None:
     """Make the fork, whole or not at all.
 
     Raises:
-        Refusal: no such origin or task, `needs_confirm`, or arguments of a task that keeps its result.
+        Refusal: no such origin or task, `needs_confirm`, or arguments for a task that keeps its result.
     """
     scope = f"fork/{item.origin}"
     before = made_before(work, item.caller, scope, item.idempotency)
@@ -84,7 +84,7 @@ def on_fork(work: Work, item: ForkRequested) -> None:
 
 
 def _puts(work: Work, item: ForkRequested) -> list[Put]:
-    """Return the records of that moment: finished work as it was, the rest as if it had not begun."""
+    """Return the records of that moment: finished work unchanged, the rest as if it had not begun."""
     found: dict[str, dict[str, Record]] = {kind: {} for kind in _KEPT}
     head: Head | None = None
     for full, raw in item.records.items():
@@ -112,7 +112,7 @@ def _puts(work: Work, item: ForkRequested) -> list[Put]:
 
 
 def _is_over(attempts: dict[str, Record], key: str) -> bool:
-    """Whether an attempt and all before it had ended: numbers must have no gap, and a hedge may end first."""
+    """Tell whether an attempt and all before it had ended: numbers must have no gap, and a hedge may end first."""
     task, _, last = key.rpartition("/")
     for number in range(1, int(last) + 1):
         attempt = attempts.get(f"{task}/{number}")
@@ -155,7 +155,7 @@ def _task(work: Work, item: ForkRequested, task: str, record: TaskRecord) -> Tas
 
 
 def _starts(fork: Constellation, item: ForkRequested) -> list[str]:
-    """Return what is finished and done anew all the same: the chosen task, and whatever had been cancelled."""
+    """Return the finished tasks that are done again: the chosen one, and those that were cancelled."""
     starts = [task for task, record in fork.tasks.items() if record.state is TaskState.CANCELLED]
     starts.extend(group for group, record in fork.groups.items() if record.state == TaskState.CANCELLED.value)
     if item.task is None:
@@ -171,7 +171,7 @@ def _starts(fork: Constellation, item: ForkRequested) -> list[str]:
 def _check_confirm(
     work: Work, origin: Constellation, fork: Constellation, starts: Iterable[str], item: ForkRequested
 ) -> None:
-    """Refuse what would repeat an effect that must not be repeated, unless a person names it."""
+    """Refuse to repeat an effect that must not be repeated, unless a person has named its task."""
     again, maybe = redone(fork, starts)
     again.update(maybe)
     runs = [task for task, record in fork.tasks.items() if task in again or record.state not in FINAL_TASK_STATES]
@@ -184,7 +184,7 @@ def _check_confirm(
 
 
 def _has_run(origin: Constellation, fork: Constellation, task: str) -> bool:
-    """Whether it may have had an effect that must not be repeated, up to this day."""
+    """Tell whether a task may have had, until now, an effect that must not be repeated."""
     for constellation in (origin, fork):
         record = constellation.tasks.get(task)
         for number in range(1, record.attempt + 1 if record is not None else 0):
@@ -195,7 +195,7 @@ def _has_run(origin: Constellation, fork: Constellation, task: str) -> bool:
 
 
 def _what_runs(fork: Constellation) -> LoweredPlan:
-    """Return what is left to do as a plan, for whoever allows it."""
+    """Return the remaining work as a plan, for its approval."""
     open_tasks = [
         spec
         for task, spec in fork.specs.items()
@@ -212,6 +212,6 @@ def _what_runs(fork: Constellation) -> LoweredPlan:
 
 
 def merged(args: str, given: dict[str, object]) -> dict[str, object]:
-    """Return a task's arguments with others in the place of those that are given."""
+    """Return a task's arguments with the given ones replaced."""
     found = parse(args)
     return {**found, **given} if isinstance(found, dict) else dict(given)

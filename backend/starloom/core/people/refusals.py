@@ -1,6 +1,6 @@
-"""Refusals at the doors as events of `access`, so that the log also tells who was not let in.
+"""Refusals at the doors as events of `access`, so that the log also records those who were not let in.
 
-Nothing but a number in the log changes. How many are noted is bounded where they are noticed.
+Only the stream's event number changes. Their rate is bounded where they are noticed (`access.denials`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from starloom_protocol.events import EventKind
 
 
 def on_refusal(work: Work, item: RefusalNoted) -> None:
-    """Somebody was refused; the event names the door, the address and the reason, never what was shown there."""
+    """Note a refusal; the event names the door, the address and the reason, never the presented credential."""
     often = f", {item.times} times" if item.times > 1 else ""
     whence = f" from {item.address}" if item.address else ""
     work.emit(work.shard.access, EventKind.REFUSED, item.door, [], note=f"{item.code}: {item.reason}{whence}{often}")

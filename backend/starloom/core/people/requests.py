@@ -45,7 +45,7 @@ def on_request(work: Work, item: RequestReceived) -> None:
 
 
 def open_request(work: Work, item: RequestReceived, *, author: str, schedule: str | None = None) -> Constellation:
-    """Open the constellation of a request, which `author` asked for; `schedule` names the clock that did it.
+    """Open the constellation of a request of `author`; `schedule` is the id of the schedule that fired it.
 
     Raises:
         Refusal: it exists, or its plan cannot be installed; nothing of it may be kept then.
@@ -118,7 +118,7 @@ def _install(
 
 
 def on_job_claimed(work: Work, item: JobClaimed) -> None:
-    """A worker takes a job, or renews its claim; one worker at a time, as long as it renews."""
+    """Let a worker claim a job or renew its claim; one worker at a time, as long as it renews."""
     constellation = work.shard.constellations.get(item.constellation)
     job = constellation.jobs.get(item.job) if constellation else None
     if constellation is None or job is None:
@@ -142,7 +142,7 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
 
 
 def on_plan_proposed(work: Work, item: PlanProposed) -> None:
-    """The planner's answer: a plan that becomes version 1, or the reason why there is none."""
+    """Take the planner's answer: a plan that becomes version 1, a question, or the reason why there is neither."""
     constellation = work.shard.constellations.get(item.constellation)
     job = constellation.jobs.get(item.job) if constellation else None
     if constellation is None or job is None:
@@ -194,7 +194,7 @@ def _planning_failed(work: Work, constellation: Constellation, why: Fault) -> No
 
 
 def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
-    """A `person:` task's gates are open: its question is asked, durably."""
+    """Ask, durably, the question of a `person:` task whose gates are open."""
     record = constellation.tasks[spec.id]
     question = Question(
         choices=spec.choices,
@@ -212,7 +212,7 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
 
 
 def on_answer(work: Work, item: QuestionAnswered) -> None:
-    """A person answers a question, once."""
+    """Carry out a person's answer to a question, once."""
     constellation = work.shard.constellations.get(item.constellation)
     question = constellation.questions.get(item.question) if constellation else None
     if constellation is None or question is None:
@@ -222,7 +222,7 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
     if question.answer is not None:
         if (question.answer, who(question.answered_by or "")) != (item.value, who(work.by)):
             raise Refusal(fault(Code.CONFLICT, _how_answered(constellation, question)))
-        # Said again by the same person, for example because the first reply was lost.
+        # The same person repeats the answer, for example because the first reply was lost.
         work.answer({"answer": item.value})
         return
     if question.kind == clarifications.KIND:
@@ -275,7 +275,7 @@ def _decide_person(work: Work, constellation: Constellation, question: Question,
 
 
 def on_fault_noted(work: Work, item: FaultNoted) -> None:
-    """The lab did something to the fleet while this constellation ran: noted where a reader will look."""
+    """Note a fault of the lab in a constellation that ran meanwhile, so that a reader of its log sees it."""
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))

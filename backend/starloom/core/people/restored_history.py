@@ -1,7 +1,8 @@
-"""A history that was put back from a backup: work that may have run since then waits for a person.
+"""A history restored from a backup: work that may have run since the backup waits for a person.
 
-Devices that connect say what they have begun (`remembered`); until then nobody knows. Constellations that could begin
-work a second time are paused, and go on when a person resumes them. Work that may be repeated alone is not stopped.
+Devices report the work that they have begun (`unknown_attempts`) when they connect. Until then constellations that
+could begin work a second time are paused, and continue when a person resumes them. Those with only repeatable work left
+are not stopped.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _UNBEGUN = frozenset({TaskState.WAITING, TaskState.READY})
 
 
 def on_restored(work: Work, _item: HistoryRestored) -> None:
-    """Stop what could begin a second time what may not be repeated; applied twice it changes nothing more."""
+    """Pause constellations that could run unrepeatable work a second time; idempotent."""
     for name in list(work.shard.live):
         constellation = work.shard.constellations[name]
         head = constellation.head
@@ -37,13 +38,13 @@ def on_restored(work: Work, _item: HistoryRestored) -> None:
 
 
 def let_go_on(work: Work, constellation: Constellation) -> None:
-    """A person lets a constellation go on."""
+    """Clear the attention about a restored history when a person lets a constellation continue."""
     if Attention.HISTORY_RESTORED in constellation.head.attention:
         unattend(work, constellation, Attention.HISTORY_RESTORED)
 
 
 def _could_repeat(fleet: Fleet, constellation: Constellation) -> bool:
-    """Whether anything that has not begun in this history may not be repeated; a tool that nobody offers counts."""
+    """Tell whether any task not begun in this history may not be repeated; a tool that no device offers counts."""
     unbegun = [name for name, record in constellation.tasks.items() if record.state in _UNBEGUN]
     unbegun += [name for name, record in constellation.groups.items() if record.state is GroupState.WAITING]
     return any(_unrepeatable(fleet, constellation.specs[name]) for name in unbegun)

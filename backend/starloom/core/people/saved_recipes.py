@@ -1,6 +1,6 @@
-"""The recipes that people save here: one entity a version, never changed, in the stream `fleet`. Running is elsewhere.
+"""Saved recipes: one entity a version, never changed, in the stream `fleet`. Does not run them.
 
-What a text means is checked at the door; here it is decided whether it may become the next version of its name.
+The edge checks a recipe's text; this module decides whether it may become the next version of its name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def versions_of(work: Work, name: str) -> list[RecipeVersion]:
 
 
 def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
-    """A recipe becomes the version after the one that its writer saw; two writers at once see one winner."""
+    """Save a recipe as the version after the one that its writer saw; of two writers at the same time one wins."""
     check_recipe(item.by, item.secrets, unapproved=item.unapproved, approves=item.approves)
     kept = versions_of(work, item.name)
     newest = kept[-1].number if kept else 0
@@ -48,7 +48,7 @@ def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
 
 
 def on_recipe_removed(work: Work, item: RecipeRemoved) -> None:
-    """All versions of a recipe go; what runs from it goes on, because a plan holds no recipe."""
+    """Remove all versions of a recipe; constellations made from it continue, because a plan holds no recipe."""
     kept = versions_of(work, item.name)
     if not kept:
         raise Refusal(fault(Code.UNKNOWN_RECIPE, f"nobody has saved a recipe {item.name[:64]} here", "name"))

@@ -1,7 +1,7 @@
-"""Stop everything: every live constellation is cancelled, and of every device that had work it is kept what it owes.
+"""Stop all: every live constellation is cancelled, and the attempts that each device has to confirm are kept.
 
-A device has confirmed when the last attempt that it was told to end is closed for sure: by its receipt, its result or
-its fence. One that is away stays named until then.
+A device has confirmed when the last attempt that it was asked to end is certainly closed: by its receipt, its result or
+its fence. A device that is away stays listed until then.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from starloom_protocol.vocabulary import ConstellationState
 
 
 def on_stop_all(work: Work, item: StopAllRequested) -> None:
-    """Cancel whatever is live; the answer names what was stopped and which devices have to confirm."""
+    """Cancel every live constellation; the answer names them and the devices that have to confirm."""
     shard = work.shard
     stopped: list[str] = []
     for name in list(shard.live):
@@ -43,7 +43,7 @@ def on_stop_all(work: Work, item: StopAllRequested) -> None:
 
 
 def _owed(shard: Shard, names: list[str]) -> dict[str, list[str]]:
-    """Return by device the open attempts of these constellations."""
+    """Return the open attempts of these constellations, by device."""
     owed: dict[str, list[str]] = {}
     for name in names:
         constellation = shard.constellations[name]
@@ -53,7 +53,7 @@ def _owed(shard: Shard, names: list[str]) -> dict[str, list[str]]:
 
 
 def note_ended(work: Work) -> None:
-    """Take the attempts that ended in this step off what their devices owe."""
+    """Remove the attempts that ended in this step from those that their devices have to confirm."""
     shard = work.shard
     ended, shard.ended_stops = shard.ended_stops, {}
     for attempt in ended:

@@ -1,13 +1,13 @@
-"""Which device takes a ready task, and why another does not. Begins nothing: `run` opens attempts.
+"""Placement: the choice of a device for a ready task, and the reasons against others. Opens no attempt: `run` does.
 
 selection           feasible, rank, pick: a device or a reason
 health              devices that fail more than their peers: suspect, set aside, restored
-battery             a device that is spared for its owner's sake
-disk_room           a device whose disk is full
-device_conditions   battery, owner, sleep and disk as a device tells them
+battery             devices that are spared for their owners
+disk_room           devices whose disk is full
+device_conditions   battery, owner, sleep and disk as a device reports them
 off_devices         groups that report a device that is off instead of waiting for it
 returning           groups over devices that wait for devices after a restart of the hub
-left_out            the devices that a group did not ask, and why
-waiting             ready tasks that nobody can take, and when a person hears of it
-queue_position      where a ready task stands among its like
+left_out            the devices that a group left out, and why
+waiting             ready tasks that no device can take, and the attention that they ask for
+queue_position      the position of a ready task in its queues
 """

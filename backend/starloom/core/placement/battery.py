@@ -1,4 +1,4 @@
-"""A device is spared for its owner's sake while the owner is at it, or while its battery is nearly empty."""
+"""Sparing: a device is used last while its owner is at it, or while its battery is nearly empty."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LOW_PERCENT = 20
 
 
 def spared(device: Device) -> bool:
-    """Whether a device is asked only where no other is free."""
+    """Tell whether a device is used only if no other is free."""
     facts = device.condition
     if facts.get(DeviceFact.OWNER_PRESENT) == "true":
         return True

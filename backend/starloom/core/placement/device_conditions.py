@@ -1,6 +1,6 @@
-"""What devices say of themselves while they are there: battery, their owner at them, falling asleep, a full disk.
+"""Conditions that connected devices report: battery, presence of the owner, sleep, a full disk.
 
-A device that sleeps is neither lost nor late: the clocks of what it has stand still until it wakes or is out of reach.
+A sleeping device is neither lost nor late: the clocks of its attempts stand still until it wakes or disconnects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starloom_protocol.vocabulary import DeviceFact, DeviceLink
 
 
 def on_condition(work: Work, item: ConditionReceived) -> None:
-    """Battery, owner present, suspending."""
+    """Take a device's report of its battery, its owner's presence, its sleep or its disk."""
     fleet = work.shard.fleet
     device = fleet.devices.get(item.device)
     if device is None or device.session != item.session:
@@ -40,7 +40,7 @@ def on_condition(work: Work, item: ConditionReceived) -> None:
 
 
 def woke(work: Work, device: Device) -> None:
-    """Count out the time that a device slept, for what it has; called while its record still says that it does."""
+    """Exclude the sleep of a device from the time of its tasks; call it while its record still says that it sleeps."""
     if device.link is not DeviceLink.SUSPENDED:
         return
     by_name: dict[str, list[Put]] = {}
@@ -55,7 +55,7 @@ def woke(work: Work, device: Device) -> None:
 
 
 def stood_asleep(record: TaskRecord, attempt: Attempt, device: Device | None, now_ms: int) -> TaskRecord:
-    """Return a task's record with the sleep of its device up to now counted out."""
+    """Return a task's record with the sleep of its device until now excluded."""
     if device is None or device.link is not DeviceLink.SUSPENDED:
         return record
     slept_ms = max(0, now_ms - max(device.link_since_ms, attempt.leased_ms))

@@ -1,4 +1,4 @@
-"""A device whose disk is full: its agent can write down nothing that begins, so it gets no work until there is room."""
+"""Devices with a full disk: the agent cannot record the start of work, so it gets none until there is room."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _OF_A_SESSION = frozenset({DeviceFact.DISK, DeviceFact.DISK_FOLDER, DeviceFact.O
 
 
 def is_full(device: Device) -> bool:
-    """Say whether the device has told that its disk is full, and not that it has room again."""
+    """Tell whether a device's last report about its disk says that it is full."""
     return device.condition.get(DeviceFact.DISK) == DISK_FULL
 
 
 def words(device: Device) -> str:
-    """Return what stands behind the name of such a device: `has a full disk (FOLDER)`."""
+    """Return the words that follow the name of such a device: `has a full disk (FOLDER)`."""
     folder = device.condition.get(DeviceFact.DISK_FOLDER)
     return "has a full disk" + (f" ({folder})" if folder else "")
 
 
 def untold(device: Device) -> Device:
-    """Return a device of a new session: what an earlier process of its agent said of disk and owner counts no more."""
+    """Return a device at a new session, without the reports on disk and owner of an earlier process of its agent."""
     if not _OF_A_SESSION & device.condition.keys():
         return device
     rest = {fact: value for fact, value in device.condition.items() if fact not in _OF_A_SESSION}

@@ -1,10 +1,9 @@
-"""Devices that fail more than their peers: suspect, then set aside with probes, then restored.
+"""Health of devices: one that fails more than its peers is suspect, then set aside with probes, then restored.
 
-A fault is an end that is the device's doing: interrupted, lost, timed out, or an error of class `device`. Each success
-takes one back, so only a device that keeps failing stands out; and only where its peers do not fail alike, because
-then it is the work or the network. A device that was set aside is tried with work that may be repeated; where nobody
-has any for it, it is asked last again, or what only it may do would wait for ever. Costs one look-up for a device
-without faults.
+A fault is an end caused by the device: interrupted, lost, timed out, or an error of class `device`. Each success
+removes one, so only a device that keeps failing stands out, and only if its peers do not fail too, which would point to
+the work or the network. A device that was set aside is probed with repeatable work. If there is none, it is ranked last
+again; otherwise work that only it can do would never run. Costs one look-up for a device without faults.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ SUSPECT, QUARANTINED = "suspect", "quarantined"
 GOOD_TO_RESTORE = 2
 OUTLIER_TIMES = 3
 _FAULTS = frozenset({AttemptEnd.INTERRUPTED, AttemptEnd.LOST, AttemptEnd.TIMEOUT})
-# What its owner decided or can mend by typing a line says nothing about the device.
+# A decision of its owner, or a state that the owner can mend with one command, says nothing about the device.
 _NOT_ITS_FAULT = frozenset({Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.NEEDS_APPROVAL, Code.FENCED})
 
 
 def is_fault(ended: Attempt) -> bool:
-    """Whether an end speaks against its device."""
+    """Tell whether an attempt's end counts as a fault of its device."""
     if ended.end in _FAULTS:
         return True
     if ended.end is not AttemptEnd.ERROR or ended.code is None or ended.code in _NOT_ITS_FAULT:
@@ -42,14 +41,14 @@ def is_fault(ended: Attempt) -> bool:
 
 
 def failed(work: Work, ended: Attempt) -> None:
-    """Count an end against its device if it was its doing; one that stands out is asked last, then set aside."""
+    """Count an end against its device if it is a fault; a device that stands out is ranked last, then set aside."""
     fleet = work.shard.fleet
     device = fleet.devices.get(ended.device)
     if device is None or device.revoked:
         return
     if not is_fault(ended):
         if ended.end is AttemptEnd.ERROR and fleet.health:
-            # The tool failed by itself, so the device does what it is told.
+            # The error is the tool's own, so the device works.
             succeeded(work, device.id)
         return
     before = fleet.health.get(device.id) or Health(device=device.id, since_ms=work.at_ms)
@@ -73,7 +72,7 @@ def failed(work: Work, ended: Attempt) -> None:
 
 
 def succeeded(work: Work, device: str) -> None:
-    """Take one fault back; two successes in a row restore a device that was set aside."""
+    """Remove one fault; two successes in a row restore a device that was set aside."""
     fleet = work.shard.fleet
     before = fleet.health.get(device)
     if before is None:
@@ -99,7 +98,7 @@ def succeeded(work: Work, device: str) -> None:
 
 
 def granted(work: Work, device: str) -> None:
-    """A device that is probed has its one task now; should nothing be heard of it, it is probed again in time."""
+    """Note that a probed device has its one task; if it does not report, it is probed again later."""
     fleet = work.shard.fleet
     health = fleet.health.get(device)
     if health is None or health.state != QUARANTINED:
@@ -111,7 +110,7 @@ def granted(work: Work, device: str) -> None:
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """A device that was set aside may have one task, to see whether it works again; after another pause it is over."""
+    """Probe a device that was set aside with one task, or end a probe that found no task after another pause."""
     device = work.shard.fleet.devices.get(item.entity)
     health = work.shard.fleet.health.get(item.entity)
     if device is None or health is None or not device.quarantined:
@@ -135,7 +134,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
 
 
 def due_moments(shard: Shard) -> Iterator[ArmTimer]:
-    """Yield the next probe of each device that was set aside, or the end of the one that is open."""
+    """Yield the timer of the next probe of each device that was set aside, or of the end of the open one."""
     for device in shard.fleet.devices.values():
         if device.quarantined and device.id in shard.fleet.health:
             yield _timer(shard.fleet.health[device.id])
@@ -146,7 +145,7 @@ def _timer(health: Health) -> ArmTimer:
 
 
 def _stands_out(fleet: Fleet, now: Health) -> bool:
-    """Whether a device has several times the faults of the mean of its peers; without a peer nothing can be told."""
+    """Tell whether a device has several times the mean faults of its peers; False without a peer."""
     before = fleet.health.get(now.device)
     peers = len(fleet.by_name) - 1
     others = fleet.faults - (before.faults if before is not None else 0)
@@ -162,7 +161,7 @@ def _set_aside(work: Work, health: Health, why: str) -> None:
 
 
 def _ask_last(work: Work, health: Health) -> None:
-    """Nobody had work that may be repeated: the next fault sets it aside again, for twice as long."""
+    """Rank a device last again, as no repeatable work could probe it; the next fault sets it aside twice as long."""
     fleet = work.shard.fleet
     faults = max(work.shard.settings.quarantine_at - 1, 1)
     suspect = replace(health, state=SUSPECT, since_ms=work.at_ms, faults=faults, good=0, trying=False)

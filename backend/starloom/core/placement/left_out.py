@@ -1,7 +1,7 @@
-"""Devices that a group over devices did not ask, with the reason: the first sentence of an answer names them.
+"""Devices that a group over devices left out, with the reason: the first sentence of an answer names them.
 
-Owns which devices count as left out: those that the group's selector means, were joined when it expanded, and are no
-item of it. A device that has none of the tools asked for is not meant. Never decides who is asked; `groups` does.
+A device is left out if the group's selector matches it, it had joined when the group expanded, and it is no item of the
+group. A device without any of the tools is not matched. Never decides which devices are items; `groups` does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMED_MOST: Final = 4
 
 
 def demonstration(fleet: Fleet, selector: Selector, asked: Collection[str]) -> list[Device]:
-    """Return the demonstration devices that fit as well, and were passed over because a real device fits."""
+    """Return the matching demonstration devices that were left out because a real device matches."""
     if not any(not fleet.devices[name].demo for name in asked if name in fleet.devices):
         return []
     return [
@@ -33,7 +33,7 @@ def demonstration(fleet: Fleet, selector: Selector, asked: Collection[str]) -> l
 
 
 def clause(constellation: Constellation, fleet: Fleet, now_ms: int) -> str:
-    """Return the end of an answer's first sentence that names what was not asked; empty where nothing was left out."""
+    """Return the end of an answer's first sentence, which names the devices left out; empty if there are none."""
     by_why: dict[str, dict[str, None]] = {}
     for name, why in _not_asked(constellation, fleet, now_ms):
         by_why.setdefault(why, {})[name] = None
@@ -77,7 +77,7 @@ def _items(constellation: Constellation, root: str) -> set[str]:
 
 
 def _meant(fleet: Fleet, selector: Selector, asked: Collection[str]) -> Iterable[Device]:
-    """Yield devices that the selector means and that were not asked, whether their tools can be used now or not."""
+    """Yield devices that the selector matches and that were not asked, even if their tools cannot be used now."""
     for device in sorted(fleet.devices.values(), key=lambda device: device.name):
         if device.id in asked or device.revoked:
             continue
@@ -92,7 +92,7 @@ def _all_usable(tools: Mapping[str, ToolOffer]) -> dict[str, ToolOffer]:
 def _why(
     fleet: Fleet, selector: Selector, asked: Collection[str], device: Device, expanded_ms: int, now_ms: int
 ) -> Iterator[tuple[str, str]]:
-    """Yield the device with its reason; a demonstration device only where that alone is the reason."""
+    """Yield the device with its reason; a demonstration device only if that is its only reason."""
     if device.demo and any(not fleet.devices[name].demo for name in asked if name in fleet.devices):
         if device in demonstration(fleet, selector, asked):
             yield device.name, DEMONSTRATION

@@ -1,7 +1,7 @@
-"""Groups over devices that only look (`when_off: report`): a device that is off is told of, not waited for.
+"""Groups over devices with `when_off: report`: a device that is off is reported, not waited for.
 
-Owns when a child of such a group ends because its device is off, what later tasks get of it (`off: true`), and the
-words. Whether a device is off is its link; a child that was begun is the business of leases, never of this module.
+Owns when a child of such a group ends because its device is off, its row for later tasks (`off: true`), and the words.
+The link of a device says whether it is off. Never ends a child that was begun; leases do.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _WEEK_MS: Final = 6 * 24 * 3600 * 1000
 
 
 def is_off(device: Device) -> bool:
-    """Whether a device cannot be asked now: gone or asleep."""
+    """Tell whether a device is unreachable now: disconnected or asleep."""
     return device.link is not DeviceLink.ONLINE
 
 
 def reporting(constellation: Constellation, spec: TaskSpec) -> ForEach | None:
-    """Return the list of a child that is told of when its device is off; None for every other task."""
+    """Return the list of a child that is reported when its device is off; None for every other task."""
     root = constellation.specs.get(spec.family or "")
     on_its_own = spec.device is not None and spec.device.id is not None and spec.device.id == spec.key
     for_each = root.for_each if root is not None and on_its_own else None
@@ -39,7 +39,7 @@ def reporting(constellation: Constellation, spec: TaskSpec) -> ForEach | None:
 
 
 def due(constellation: Constellation, fleet: Fleet, spec: TaskSpec, record: TaskRecord, now_ms: int) -> ArmTimer | None:
-    """Return when to look whether a ready child waits for a device that is off; None where nobody wants to know."""
+    """Return the timer that checks whether a ready child waits for a device that is off; None for other tasks."""
     for_each = reporting(constellation, spec)
     device = fleet.devices.get(spec.key or "")
     if for_each is None or device is None:
@@ -61,7 +61,7 @@ def _timer(constellation: Constellation, spec: TaskSpec, record: TaskRecord, due
 
 
 def on_due(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
-    """End a child whose device has been off for long enough; look again later where it has not."""
+    """End a child whose device has been off for long enough; otherwise check again later."""
     for_each = reporting(constellation, spec)
     device = work.shard.fleet.devices.get(spec.key or "")
     if for_each is None or device is None or record.state is not TaskState.READY:
@@ -94,7 +94,7 @@ def told_of(constellation: Constellation, group: str) -> list[Item]:
 
 
 def row(fleet: Fleet, item: Item) -> str:
-    """Return, as canonical text, what a later task gets of a device that is off."""
+    """Return the row of a device that is off, as canonical text, for later tasks."""
     device = fleet.devices.get(item.key)
     at = datetime.fromtimestamp(item.off_since_ms / 1000, UTC)
     return canonical(
@@ -109,7 +109,7 @@ def row(fleet: Fleet, item: Item) -> str:
 
 
 def since_words(since_ms: int, now_ms: int) -> str:
-    """Return `since 09:14 UTC`, `since Tuesday` or `since 3 November`, whichever is enough."""
+    """Return `since 09:14 UTC`, `since Tuesday` or `since 3 November`, the shortest that is clear."""
     since, now = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (since_ms, now_ms))
     if since.date() == now.date():
         return f"since {since:%H:%M} UTC"

@@ -1,4 +1,4 @@
-"""Where a ready task stands among those that want the same devices. Reads the shard and changes nothing."""
+"""The position of a ready task among those that want the same devices. Reads the shard and changes nothing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ NAMED_MOST = 2
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """`tasks` go before it, most of them of the constellations named in `plans`, which are other ones than its own.
+    """A position: `tasks` is the number before it, `plans` names the other constellations with most of them.
 
-    `running` names those that hold the slots it waits for; `used` has slots taken and slots in all, by device.
+    `running` names those that hold the slots for which it waits; `used` has the taken and all slots, by device.
     """
 
     tasks: int
@@ -26,7 +26,7 @@ class Position:
 
 
 def position(shard: Shard, name: str, task: str) -> Position | None:
-    """Return where a task stands; None if it waits in no queue or nothing can take it."""
+    """Return the position of a task; None if it is in no queue or no device can take it."""
     key = shard.queued.get((name, task))
     demand = shard.demands.get(key) if key is not None else None
     if demand is None:
@@ -46,7 +46,7 @@ def position(shard: Shard, name: str, task: str) -> Position | None:
 
 
 def _before(shard: Shard, mine: Constellation, task: str, demand: Demand, devices: set[str]) -> Counter[str]:
-    """Count, by constellation, the ready tasks that go before one."""
+    """Count the ready tasks before a task, by constellation."""
     found: Counter[str] = Counter()
     own = next((entry for entry in demand.lines.get(mine.name, ()) if entry[2] == task), None)
     if own is not None:

@@ -1,7 +1,7 @@
-"""Groups over devices after a hub has ended: its devices are waited for before the list is made.
+"""Groups over devices after the end of a hub: they wait for its devices before they make their list.
 
 Owns which devices are expected back, how long a group waits for them (`Settings.return_ms`: an agent's first tries to
-connect take less), and when it goes on. A device that was off before the hub ended is not waited for.
+connect take less), and when it continues. Never waits for a device that was off before the hub ended.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMED_MOST: Final = 3
 
 
 def defer(work: Work, constellation: Constellation, root: str, selector: Selector) -> bool:
-    """Let a family's root wait for fitting devices that are expected back; False where there are none."""
+    """Let a family's root wait for matching devices that are expected back; False if there are none."""
     record = constellation.groups[root]
     away = _expected(work.shard.fleet, selector, work.at_ms)
     if not away or record.state is not GroupState.WAITING:
@@ -39,7 +39,7 @@ def defer(work: Work, constellation: Constellation, root: str, selector: Selecto
 
 
 def came_back(work: Work) -> None:
-    """Look again at every group that waits for devices: one of them is connected."""
+    """Check every group that waits for devices again, after one has connected."""
     for name in work.shard.live:
         constellation = work.shard.constellations[name]
         for group in constellation.returning:
@@ -47,7 +47,7 @@ def came_back(work: Work) -> None:
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """Make the list of whoever is there by now."""
+    """Make a group's list of the devices that are connected by now."""
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None or item.entity not in constellation.returning:
         work.ignore("the timer is stale")

@@ -1,8 +1,7 @@
-"""Which device takes a ready task: feasible, rank, pick - each a pure function; a device or a reason.
+"""Selection of a device for a ready task: feasible, rank, pick - each a pure function with a device or a reason.
 
-Ready tasks wait in queues by demand (same tool, same selector). A task that becomes ready asks the free devices
-of its demand; a slot that becomes free lets the queues be asked again, in the order of `fair_share`. Nothing scans a
-graph.
+Ready tasks wait in queues by demand (same tool, same selector). A task that becomes ready tries the free devices of its
+demand; a slot that becomes free goes to the queues, in the order of `fair_share`. Never scans a graph.
 """
 
 from __future__ import annotations
@@ -34,21 +33,21 @@ from starloom_protocol.vocabulary import (
 )
 
 _NEAREST = (None, Reason.BUSY, Reason.DEVICE_AWAY, Reason.DEVICE_ASIDE, Reason.MISSING_SECRET, Reason.MISSING_GRANT)
-"""What may stand between a task and a device, from the least on; what is not among it is that it cannot do it."""
+"""The obstacles between a task and a device, least first; any other reason means that the device cannot do it."""
 
 _ACTIVE = ConstellationState.ACTIVE
 _WHOLE = 1000
-"""The load of a device whose every slot is taken; one whose owner is to be spared ranks behind all loads."""
+"""The load of a device without a free slot; a device that is spared ranks behind all loads."""
 _FAILED, _SILENT = 1, 2
-"""How a device is avoided for a task: one that said that it failed answers at least, one that was lost may not."""
+"""Why a device is avoided for a task: one that reported a failure still answers, one that was lost may not."""
 _Ranked = tuple[int, int, int, int, int]
-"""Avoided, trust, less its inputs there, load, place among the feasible, which are in order of name."""
+"""Avoided, trust, minus its inputs there, load, index among the feasible, which are in order of name."""
 _BY_LOAD: _Ranked = (0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One device looked at for a task: fits or not, and the reason in words."""
+    """One device considered for a task: whether it fits, and the reason in words."""
 
     device: str
     fits: bool
@@ -57,7 +56,7 @@ class Candidate:
 
 
 class Choice(msgspec.Struct, frozen=True, gc=False):
-    """The device picked, up to two others that would have done, and the sentence of why."""
+    """The chosen device, up to two alternatives, and the sentence that says why."""
 
     device: str
     others: list[str]
@@ -66,7 +65,7 @@ class Choice(msgspec.Struct, frozen=True, gc=False):
 
 
 def selects(selector: Selector, device: Device, tools: Mapping[str, ToolOffer]) -> bool:
-    """Whether a device meets a selector, apart from being there and free; a tool counts if it can be used now."""
+    """Tell whether a device matches a selector, connected and free or not; a tool counts if it can be used now."""
     if selector.id is not None and device.id != selector.id:
         return False
     if selector.name is not None and device.name != selector.name:
@@ -81,7 +80,7 @@ def selects(selector: Selector, device: Device, tools: Mapping[str, ToolOffer]) 
 
 
 def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None = None) -> Candidate:
-    """Say whether a device could do this work at all, now or once it is back or free; `needs` are its secrets."""
+    """Tell whether a device could do this work, now or once it is back or free; `needs` are the work's secrets."""
     offered = fleet.tools.get(device.id, {})
     if device.revoked:
         return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, "was revoked")
@@ -90,7 +89,7 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
     offer = offered.get(tool)
     if offer is None:
         return Candidate(device.id, False, Reason.NO_CAPABLE_DEVICE, f"does not offer {tool}")
-    # A grant that is missing makes a tool unavailable too: the way out is the line to type, so it is said first.
+    # A missing grant makes a tool unavailable too; it is reported first, because a command line mends it.
     if offer.grant is not None and offer.grant not in fleet.offers[device.id].grants:
         words = offer.unavailable or f"{offer.grant} is not granted; on the device: starloom-agent grant {offer.grant}"
         return Candidate(device.id, False, Reason.MISSING_GRANT, words)
@@ -118,17 +117,17 @@ def judge(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Ne
 
 
 def nearest(reasons: Collection[Reason | None]) -> Reason | None:
-    """Return what stands between a task and the device nearest to taking it; None if one is free."""
+    """Return the least obstacle between a task and a device; None if one is free."""
     return next((reason for reason in _NEAREST if reason in reasons), Reason.NO_CAPABLE_DEVICE)
 
 
 def able(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[str]:
-    """Return the devices that could do this work when free; demonstration devices only where no real one can."""
+    """Return the devices that could do this work when free; demonstration devices only if no real one can."""
     tools = fleet.tools
     fits = [
         device
         for device in fleet.devices.values()
-        # Most of a large fleet may not offer it, and that is quickly seen.
+        # Most of a large fleet may not offer the tool, which is a cheap test.
         if tool in tools.get(device.id, ())
         and judge(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
     ]
@@ -145,7 +144,7 @@ def elsewhere(shard: Shard, constellation: Constellation, spec: TaskSpec, device
 def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool, int]]:
     """Return the devices that could take this demand when free (see `Demand`), cached until the fleet changes."""
     needs = demand.needs
-    # Both only rise, so their sum says whether either has.
+    # Both only rise, so their sum shows whether either has changed.
     revision = fleet.revision if needs is None else fleet.revision + needs.access.secrets_revision
     if demand.revision != revision:
         found = [fleet.devices[device] for device in able(fleet, demand.tool, demand.selector, needs)]
@@ -161,7 +160,7 @@ def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool, int]]:
 
 
 def avoided(constellation: Constellation, task: str, record: TaskRecord) -> dict[str, int]:
-    """Return devices that failed this task in this round for a reason of theirs, with how the last time was."""
+    """Return the devices that failed this task in this round by a fault of theirs, with the kind of the last one."""
     devices: dict[str, int] = {}
     for number in range(record.attempt, 0, -1):
         attempt = constellation.attempts.get(f"{task}/{number}")
@@ -177,10 +176,10 @@ def avoided(constellation: Constellation, task: str, record: TaskRecord) -> dict
 def pick(
     shard: Shard, constellation: Constellation, spec: TaskSpec, record: TaskRecord, demand: Demand
 ) -> Choice | None:
-    """Choose among the free capable devices; None where none is free.
+    """Choose among the free capable devices; None if none is free.
 
-    Ranked by: not one that failed this task before and least one that was silent over it, how reliable it is (one that
-    is probed first), not at its owner's cost, where its inputs lie, least loaded, name.
+    Ranked by: has not failed this task (one that was silent over it comes last), reliability (a probed one first), not
+    spared for its owner, location of the inputs, least load, name.
     """
     fleet = shard.fleet
     known = capable(fleet, demand)
@@ -218,7 +217,7 @@ def pick(
 def _may_probe(
     fleet: Fleet, constellation: Constellation, device: str, spec: TaskSpec, record: TaskRecord, demand: Demand
 ) -> bool:
-    """Whether a task may show if a device works again: it may be repeated, and is not what the device broke over."""
+    """Tell whether a task may probe a device: it may be repeated, and is not one that failed there."""
     if (spec.repeatability or fleet.tools[device][demand.tool].repeatability) not in REPEATABLE:
         return False
     for number in range(record.attempt, 0, -1):
@@ -231,7 +230,7 @@ def _may_probe(
 
 
 def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: TaskSpec, demand: Demand) -> Choice | None:
-    """Choose where only owners, loads and names tell devices apart: as `pick` does, by one number a device."""
+    """Choose as `pick` does, by one number a device, where devices differ only in owner, load and name."""
     used, count = fleet.used.get, len(known)
     best = [
         busy * _WHOLE // slots * count + idle
@@ -248,7 +247,7 @@ def _least_busy(fleet: Fleet, known: list[tuple[str, int, bool, int]], spec: Tas
 
 
 def _trust(health: Health | None) -> int:
-    """Return where a device ranks by its faults: one that is probed first, one that is suspect last."""
+    """Return the rank of a device by its faults: probed first, suspect last."""
     if health is None or health.state == "ok":
         return 0
     return -2 if health.state == "quarantined" else 2
@@ -267,7 +266,7 @@ def _why(chosen: _Ranked, free: int, selector: Selector) -> str:
 
 
 def full(constellation: Constellation, spec: TaskSpec) -> bool:
-    """Whether the group of a child runs as many at once as it may."""
+    """Tell whether the group of a child runs as many children at once as it may."""
     if spec.group is None:
         return False
     for_each = constellation.specs[spec.group].for_each
@@ -289,7 +288,7 @@ def _any_free(fleet: Fleet, demand: Demand) -> bool:
 
 
 def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
-    """Take the next task that can be placed now out of its queue, with its device; None if there is none."""
+    """Remove the next placeable task from its queue and return it with its device; None if there is none."""
     if not shard.queued:
         return None
     by_owner = _open_demands(shard)
@@ -316,7 +315,7 @@ def next_lease(shard: Shard) -> tuple[Constellation, TaskSpec, TaskRecord, Choic
 
 
 def _open_demands(shard: Shard) -> dict[str, list[Demand]]:
-    """Return the demands that a free device could take, by owner; those in which nothing waits are dropped."""
+    """Return the demands that a free device could take, by owner; empty demands are dropped."""
     found: dict[str, list[Demand]] = {}
     for key, demand in list(shard.demands.items()):
         if not demand.lines:
@@ -329,7 +328,7 @@ def _open_demands(shard: Shard) -> dict[str, list[Demand]]:
 def _placeable(
     shard: Shard, constellation: Constellation, demands: list[Demand]
 ) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
-    """Take a constellation's next task that can be placed out of these demands, the one of the highest rank first."""
+    """Remove a constellation's next placeable task from these demands, highest rank first, and return it."""
     name = constellation.name
     if len(demands) > 1:
         for demand in demands:
@@ -366,7 +365,7 @@ def _from_line(
             continue
         record, spec = constellation.tasks[task], constellation.specs[task]
         if constellation.head.state is not _ACTIVE:
-            # Kept out of the queue until the constellation is active again (`requeue`).
+            # It stays out of the queue until the constellation is active again (`requeue`).
             del queued[at]
             continue
         if spec.group is not None and full(constellation, spec):
@@ -386,7 +385,7 @@ def _from_line(
 
 
 def requeue(shard: Shard, constellation: Constellation, task: str) -> None:
-    """Put a ready task back into its queue: its constellation is active again, or its group has room."""
+    """Put a ready task back into its queue, after its constellation became active or its group has room."""
     record = constellation.tasks.get(task)
     if record is None or not queueable(record):
         return

@@ -1,7 +1,7 @@
-"""Ready tasks that nobody can take: when a person should know, and when that is over.
+"""Ready tasks that no device can take: when they ask for a person's attention, and when that ends.
 
-Waiting for a busy device is normal and says nothing. No capable device or a missing grant asks for attention at once;
-a device that is away is waited for until `schedule_to_start_s` has passed.
+Waiting for a busy device is normal and asks for none. No capable device or a missing grant asks for attention at once,
+a device that is away after `schedule_to_start_s`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from starloom.core.state.work import Work, attend, unattend
 from starloom_protocol.entities import TaskRecord, TaskSpec
 from starloom_protocol.vocabulary import Attention, ConstellationState, DeviceLink, Reason, TaskState
 
-# A browser tab sleeps until a person opens it, so that person is told.
+# A browser tab sleeps until a person opens it, so it asks for attention.
 TAB_OS = "browser"
 _ABOUT_DEVICES = (Attention.NO_CAPABLE_DEVICE, Attention.WAITS_LONG, Attention.MISSING_GRANT, Attention.MISSING_SECRET)
 
 
 def watch(work: Work) -> None:
-    """Look at tasks that joined a queue in this step and found no device in it: a timer each, perhaps attention."""
+    """Check the tasks that were queued in this step and found no device: arm a timer, and perhaps ask for attention."""
     shard = work.shard
     judged: dict[tuple[str, tuple[str, bytes]], None] = {}
     for name, task in shard.queued_now:
@@ -57,7 +57,7 @@ def _attend(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
 
 
 def best_reason(work: Work, constellation: Constellation, spec: TaskSpec) -> Reason | None:
-    """Return what stands between a task and the device nearest to taking it; None if one is free."""
+    """Return the least obstacle between a task and a device; None if one is free."""
     selector = spec.device or ANY
     fleet = work.shard.fleet
     needs = needs_of(work.shard.access, spec, constellation.head.recipe)
@@ -77,7 +77,7 @@ def too_long(constellation: Constellation, spec: TaskSpec, record: TaskRecord, f
 
 
 def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
-    """A task was ready for `schedule_to_start_s`: attention, unless the time stood still."""
+    """Ask for attention for a task that was ready for `schedule_to_start_s`, unless its time stood still."""
     if record.state is not TaskState.READY:
         work.ignore("the timer is stale")
         return
@@ -90,7 +90,7 @@ def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record
 
 
 def _asleep(work: Work, spec: TaskSpec) -> bool:
-    """Whether a device that could do it sleeps: the time that a task may wait stands still meanwhile."""
+    """Tell whether a device that could do a task sleeps; the task's time to wait stands still meanwhile."""
     fleet, selector = work.shard.fleet, spec.device or ANY
     return any(
         device.link is DeviceLink.SUSPENDED
@@ -101,7 +101,7 @@ def _asleep(work: Work, spec: TaskSpec) -> bool:
 
 
 def granted(work: Work, constellation: Constellation) -> None:
-    """A task was leased: attention about devices ends once no task of this constellation waits for one."""
+    """End the attention about devices after a lease, once no task of this constellation waits for one."""
     attention = constellation.head.attention
     if not attention or not any(reason in attention for reason in _ABOUT_DEVICES):
         return
@@ -117,7 +117,7 @@ def granted(work: Work, constellation: Constellation) -> None:
 
 
 def secrets_set(work: Work) -> None:
-    """A secret was set: where nothing waits for one any more, nobody needs to be asked for it."""
+    """End the attention about missing secrets after one was set, where no task waits for one any more."""
     for name in list(work.shard.live):
         constellation = work.shard.constellations[name]
         if Attention.MISSING_SECRET not in constellation.head.attention:
