@@ -1,6 +1,6 @@
-"""Who did what, when and why: the record of activity for owners, the audit chain and copies of it, deciding again.
+"""Routes of activity: the record for owners, the audit chain and copies of it, and replays of decisions.
 
-Reads the durable log only. What is checked is checked in `store.chain` and `engine.redeciding`; this translates.
+Reads the durable log only. Decides nothing: `store.chain` and `engine.redeciding` do the checks.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class Activity:
         cursor: Annotated[str | None, Query(max_length=100)] = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> Response:
-        """List what happened, newest first, by person, device, subject (`kind`), constellation or words.
+        """List events, newest first, by person, device, subject (`kind`), constellation or words.
 
-        `person` is a name, or an author as events have it: `program:NAME`, `person:NAME#TOKEN`.
+        `person` is a name, or an author as in events: `program:NAME`, `person:NAME#TOKEN`.
         """
         hub = self._hub
         known = hub.fleet.device(device) if device else None
@@ -93,7 +93,7 @@ class Activity:
     async def verify(
         self, anchor: Annotated[list[str] | None, Query(max_length=20, description="POS:LINK kept elsewhere")] = None
     ) -> Response:
-        """Walk the whole chain and say whether every row is what was written; `anchor` is a link kept elsewhere."""
+        """Verify the whole chain: is every row as it was written? `anchor` is a link that was kept elsewhere."""
         anchors = [_anchor(text) for text in anchor or []]
         for _ in range(WALKS_MOST):
             prunings = await self._prunings()

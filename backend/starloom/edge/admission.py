@@ -1,6 +1,6 @@
-"""Lets callers in by the guard table, before a body is read: who asks, by which means, with which role and scope.
+"""Admission of callers by the guard table, before a body is read: identity, means, role and scope.
 
-`guarded_route` makes the route class of the application, so that no route can be registered around it.
+`guarded_route` makes the route class of the application, so that no route can bypass it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from starloom_protocol.vocabulary import Code, PrincipalKind
 
 CSRF_HEADER = "x-starloom-csrf"
 ACTING_HEADER = "x-starloom-acting"
-"""Says that a caller acts for an assistant, which narrows its rights; nothing in a message widens them."""
+"""The header of a caller that acts for an assistant, which narrows its rights; nothing in a message widens them."""
 _SAFE = frozenset({"GET", "HEAD"})
 
 
@@ -55,7 +55,7 @@ class Admission:
         self._rows = ROUTES if rows is None else rows
 
     def row(self, method: str, path: str) -> Row:
-        """Return the row of a route; a route without one is nobody's.
+        """Return the row of a route; a route without one is open to nobody.
 
         Raises:
             Problem: `forbidden`, if there is none.

@@ -1,4 +1,4 @@
-"""Whether an agent should be told that there is a newer one: the hub hands out the agent of its own version."""
+"""Comparison of an agent's version with the hub's: the hub hands out the agent of its own version."""
 
 from __future__ import annotations
 

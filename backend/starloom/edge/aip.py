@@ -1,7 +1,7 @@
 """The AIP socket: moves frames between a proved device and the engine. Decides nothing about tasks.
 
-Who a frame comes from is the device that this connection proved, never a field of the frame. Reports become inputs,
-`alive` is answered at once from memory, logs and progress travel beside the log.
+The sender of a frame is the device that proved itself on this connection, never a field of the frame. Reports become
+inputs, `alive` is answered at once from memory, logs and progress travel beside the log.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class AipTimings:
 
 @dataclass(frozen=True, slots=True)
 class AipParts:
-    """What the endpoint works with."""
+    """The parts that the endpoint works with."""
 
     fanout: Fanout
     given: Given
@@ -237,14 +237,14 @@ class Connection:
             await asyncio.gather(ended, reader, writer, return_exceptions=True)
 
     async def _read(self, ended: asyncio.Future[None]) -> None:
-        """Take what the server could not give at once."""
+        """Read the messages that the server could not give at once."""
         while True:
             self._take(await self._socket.read(), ended)
 
     def _take(self, message: str | bytes, ended: asyncio.Future[None]) -> None:
-        """Hear a message in its turn; what it ends the connection with is raised where the connection is served.
+        """Handle a message in its turn; an error that ends the connection is raised where the connection is served.
 
-        What comes behind such a message is not heard.
+        Messages after such an error are ignored.
         """
         if ended.done():
             return
@@ -399,7 +399,7 @@ class Connection:
         self._link.push([f.Pong(at_ms=frame.at_ms)])
 
     def _latency_question(self) -> list[f.Ping]:
-        """Now and then, travelling with a renewal: how long an answer takes."""
+        """Return a ping every `ASK_EVERY_S`, sent with a renewal, to measure the latency."""
         now_s = self._parts.monotonic_s()
         if now_s < self._ask_at:
             return []
@@ -408,7 +408,7 @@ class Connection:
         return [f.Ping(at_ms=self._asked[0])]
 
     def _pong(self, frame: f.Pong) -> None:
-        """Only the line of its latency depends on it: whether a device is there is told by `alive`."""
+        """Take the answer to a ping for the chart of latency; the presence of a device depends on `alive` alone."""
         asked, self._asked = self._asked, None
         if asked is not None and frame.at_ms == asked[0]:
             self._parts.vitals.answered(self._device, self._parts.monotonic_s() - asked[1])
@@ -440,4 +440,4 @@ class Connection:
         f.Pong: _pong,
         f.ErrorFrame: _error,
     }
-    """What a connection does with each frame; one table for all of them, for there are thousands."""
+    """The handler of each frame; one table for all connections, because there are thousands of them."""

@@ -1,4 +1,4 @@
-"""Puts the edge together: one FastAPI application whose every route is guarded, and the two sockets beside it."""
+"""The assembly of the edge: one FastAPI application whose every route is guarded, and the two sockets beside it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from starloom.edge.why import WhyRoute
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What the edge serves from disk; None where it is not there."""
+    """The files that the edge serves from disk; None for a missing one."""
 
     join_script: Path | None
     page: Path | None
@@ -69,7 +69,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The application, the socket endpoint that must drain before the process ends, and what passes requests on."""
+    """The application, the socket endpoint that must drain before the process ends, and the relay to other hubs."""
 
     app: FastAPI
     aip: AipEndpoint
@@ -80,9 +80,9 @@ AIP = "/aip/v1"
 
 
 class _Devices:
-    """Hands the socket of a device to its endpoint past the routing, whose layers would stay around it while it lasts.
+    """Passes the socket of a device to its endpoint around the routing, whose layers would stay for its whole lifetime.
 
-    They are several kilobytes for each of thousands of devices, and a call for each message.
+    They would cost several kilobytes for each of thousands of devices, and a call for each message.
     """
 
     def __init__(self, app: ASGIApp, aip: AipEndpoint) -> None:
@@ -119,7 +119,7 @@ def build(
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
-        # Nothing here listens to it, and looking whether something does is done again for every request.
+        # Nothing here uses it, and it is checked again for every request.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         responses={
             "4XX": {"description": "Refused, with code, reason, hint and errors[]", "content": {problems.MEDIA: {}}}
@@ -143,7 +143,7 @@ def build(
     repeats = Repeats(hub.monotonic_s)
     wheels = Wheels(files.wheels, files.wheel_sources)
     constellations, submit = Constellations(hub), Submit(hub)
-    # Routes are asked in this order: first what is asked most, last what takes every path.
+    # Routes are matched in this order: the most frequent ones first, the one that takes every path last.
     for part in (
         Service(hub, app, aip, dict(gauges or {})),
         submit,

@@ -1,6 +1,6 @@
-"""What waits for a person's answer, who answered what, and what is allowed from now on.
+"""Routes of approvals: open questions to people, answered ones, and standing approvals.
 
-Translates and passes on: whether an answer counts is the core's matter.
+Translates and passes on: the core decides whether an answer counts.
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ class Approvals:
         return matching[0]
 
     async def standing(self) -> Response:
-        """List what is allowed from now on, the newest first."""
+        """List the standing approvals, the newest first."""
         found = sorted(self._hub.fleet.standing.values(), key=lambda item: (-item.at_ms, item.id))
         return json_reply({"items": [self._standing_shape(item) for item in found], "next": None})
 
     async def revoke(self, request: Request, standing: str) -> Response:
-        """Take one back: its call asks again from the next plan on."""
+        """Revoke a standing approval: its call asks again from the next plan on."""
         revoked = inputs.StandingRevoked(by=caller_of(request).by, id=new_id(), standing=standing)
         return json_reply(accepted(await self._hub.inbox.ask(revoked)))
 

@@ -1,4 +1,4 @@
-"""Which artifacts a device may fetch: those that its attempts name, and those whose bytes it has shown.
+"""The rights of devices to artifacts: a device may fetch those that its attempts name, and those it has shown to have.
 
 Kept in memory and bounded. After a start of the hub the attempts of a resume plan are looked up in the log when their
 device first asks for bytes. Decides nothing about tasks and moves no bytes.
@@ -41,7 +41,7 @@ class Entities(Protocol):
 
 
 class _Known:
-    """What is remembered of one device. `lists` are inputs that may name others, `unread` attempts to be looked up."""
+    """The rights of one device. `lists` are inputs that may name others, `unread` attempts that are to be looked up."""
 
     def __init__(self) -> None:
         self.named: OrderedDict[str, None] = OrderedDict()

@@ -1,6 +1,6 @@
 """Artifacts over HTTP: devices move them in resumable chunks, people upload and download them. Named by hash only.
 
-The store verifies the hash before an artifact counts. What a person downloads can never run as the hub's own page.
+The store verifies the hash before an artifact counts. A downloaded file can never run as the hub's own page.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ class Artifacts:
     # -- devices
 
     async def device_head(self, request: Request, sha256: str) -> Response:
-        """Say whether the artifact is complete; else 404 with where an upload goes on.
+        """Say whether the artifact is complete; else 404 with the offset at which an upload continues.
 
-        For a device that no attempt has told of it, it is not there: the device sends the bytes, and nothing is learnt.
+        A device without an attempt that names the artifact gets 404, too: it sends the bytes, and learns nothing.
         """
         device, store = request.state.device, self._hub.artifacts
         if not await self._may_fetch(device, _hash(sha256)) and await asyncio.to_thread(store.has, sha256):
@@ -99,7 +99,7 @@ class Artifacts:
         return Response(None, 204, {"Upload-Offset": str(after)})
 
     async def _compare(self, device: str, sha256: str, offset: int, total: int, chunk: bytes) -> Response:
-        """Take bytes that are here already from a device that has to show that it has them, too."""
+        """Compare bytes that are here already with those of a device that has to show that it has them, too."""
         rights = self._hub.links.rights
         stands = rights.shown(device, sha256)
         if offset != stands:

@@ -1,4 +1,4 @@
-"""What requests may carry: one strict model per body; an unknown field is an error with its place."""
+"""The bodies of requests: one strict model per body; an unknown field is an error with its place."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CODE_LIFE_MOST_S = 7 * 86_400
 
 
 class Body(BaseModel):
-    """What every body is."""
+    """The base of every body: unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,7 +46,7 @@ def _clean(name: str) -> str:
 
 
 class Asked(Body):
-    """What is asked for: words, a plan (a document, or its text), or a recipe; exactly one of them."""
+    """A request: words, a plan (a document, or its text), or a recipe; exactly one of them."""
 
     request: Annotated[str, StringConstraints(max_length=WORDS_MAX)] | None = None
     plan: dict[str, Any] | str | None = None
@@ -55,9 +55,9 @@ class Asked(Body):
 
 
 class Create(Asked):
-    """A new constellation. `budget` bounds what a language model may cost, in dollars; `attempts` what devices do.
+    """A new constellation. `budget` bounds the cost of a language model, in dollars; `attempts` the work of devices.
 
-    `priority` goes before the one of the plan.
+    `priority` takes precedence over that of the plan.
     """
 
     plan_hash: Annotated[str, StringConstraints(max_length=128)] | None = None
@@ -79,7 +79,7 @@ class Edit(Body):
 
     @property
     def undone_version(self) -> int | None:
-        """The version that is to be taken back, if that is what this is."""
+        """The version to take back, if this batch is such an `undo`; else None."""
         if len(self.operations) != 1 or not isinstance(self.operations[0], dict):
             return None
         match self.operations[0]:
@@ -89,7 +89,7 @@ class Edit(Body):
 
 
 class Fork(Body):
-    """From a version or a task; `inputs` are other arguments by task and name, `confirm` what may run again."""
+    """A fork from a version or a task; `inputs`: new arguments by task and name; `confirm`: work that may run again."""
 
     from_version: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
     from_task: Name | None = None
@@ -100,14 +100,14 @@ class Fork(Body):
 
 
 class UndoWork(Body):
-    """The tasks whose work is taken back; none named, all that say how."""
+    """The tasks whose work is taken back; without names, all tasks that declare how."""
 
     tasks: Annotated[list[Name], Field(max_length=1_000)] = []
     reason: Reason = ""
 
 
 class DraftOf(Body):
-    """The tasks that a person is editing; a page says so again before `ttl_s` is over."""
+    """The tasks that a person is editing; a page repeats this before `ttl_s` is over."""
 
     tasks: Annotated[list[Name], Field(min_length=1, max_length=200)]
     ttl_s: Annotated[int, Field(ge=1, le=120)] = 120
@@ -139,7 +139,7 @@ class Reasoned(Body):
 
 
 class Judged(Body):
-    """`action` is the asking that the caller saw; another one is refused."""
+    """`action` identifies the question that the caller saw; an answer to another one is refused."""
 
     action: Annotated[str, Field(max_length=200)] = ""
     reason: Reason = ""
@@ -183,16 +183,16 @@ class PatchDevice(Body):
 
 
 class DeviceControl(Reasoned):
-    """`deadline_s` belongs to a drain: when what may be repeated is moved away; 0 is at once, absent never."""
+    """`deadline_s` belongs to a drain: repeatable work is moved away after it; 0 is at once, absent never."""
 
     deadline_s: Annotated[int, Field(ge=0, le=7 * 86_400)] | None = None
 
 
 class Enroll(Body):
-    """`preapproved` lets the device in without comparing words: for devices of this very machine, or reached by ssh.
+    """`preapproved` lets the device in without comparing words: for devices of this machine, or reached by ssh.
 
-    `installs` says that it will want the agent's wheels all the same; `replaces` is the device whose name it takes.
-    `devices` of them may use the code, until `ends_in_s` is over (0: as the hub's settings say).
+    `installs`: a preapproved device needs the agent's wheels, too; `replaces` is the device whose name it takes.
+    `devices` of them may use the code, until `ends_in_s` is over (0: as in the hub's settings).
     """
 
     label: Name = ""
@@ -209,7 +209,7 @@ class Enroll(Body):
 class Join(Body):
     """A device redeems a join code with its own public key (base64 of 32 bytes).
 
-    `labels` are a wish: the person who approves the device sees them and gives them to it.
+    `labels` are a request: the person who approves the device sees them and grants them.
     """
 
     code: Annotated[str, StringConstraints(max_length=64)]
@@ -248,7 +248,7 @@ class NewToken(Body):
 
 
 class LabNote(Body):
-    """What a program of the lab did to something that is no device of this hub, for the log of a constellation."""
+    """A note for the log of a constellation: the lab's action on something that is not a device of this hub."""
 
     constellation: Name
     note: Reason
@@ -258,7 +258,7 @@ Seconds = Annotated[float, Field(gt=0, le=FAULT_MAX_S)]
 
 
 class NewFault(Body):
-    """Something to break: of which device (name or id), in which way, for how long. `by_s`: a delay, a wrong clock."""
+    """A fault to inject: its device (name or id), kind and duration. `by_s` is the size of a delay or clock error."""
 
     target: Literal["device", "link"]
     device: Name
@@ -268,14 +268,14 @@ class NewFault(Body):
 
 
 class FaultReport(Body):
-    """What the lab's program says of a fault: what was done, or why it was not (`failed`)."""
+    """The report of the lab's program on a fault: what was done, or why it was not (`failed`)."""
 
     note: Reason = ""
     failed: bool = False
 
 
 class LabHold(Body):
-    """The devices that a program of the lab runs, what it can do to each, and the orders that it has seen."""
+    """The devices that a program of the lab runs, the faults possible for each, and the orders that it has seen."""
 
     devices: Annotated[
         dict[Name, Annotated[dict[FaultTarget, Annotated[list[FaultKind], Field(max_length=10)]], Field(max_length=5)]],
@@ -285,7 +285,7 @@ class LabHold(Body):
 
 
 class NewRun(Body):
-    """A run of a scenario, by its own seed or another."""
+    """A run of a scenario, with its own seed or another."""
 
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
 
@@ -294,7 +294,7 @@ Cron = Annotated[str, StringConstraints(max_length=128, strip_whitespace=True)]
 
 
 class ClockAsked(Asked):
-    """What is to run on a clock, and when. `from_constellation` repeats what was asked for there."""
+    """Scheduled work and its clock. `from_constellation` repeats the request of that constellation."""
 
     from_constellation: Name | None = None
     cron: Cron = ""
@@ -302,7 +302,7 @@ class ClockAsked(Asked):
 
 
 class NewSchedule(ClockAsked):
-    """`plan_hash` approves what the preview showed, for every firing that reaches no further."""
+    """`plan_hash` approves the plan of the preview, for every firing that reaches no further."""
 
     plan_hash: Annotated[str, StringConstraints(max_length=128)] | None = None
     name: Name = ""
@@ -319,7 +319,7 @@ class NewSchedule(ClockAsked):
 
 
 class PatchSchedule(Body):
-    """What is given changes; giving `request`, `plan` or `recipe` changes what runs."""
+    """The fields that are given change; `request`, `plan` or `recipe` change the work of the schedule."""
 
     request: Annotated[str, StringConstraints(max_length=WORDS_MAX)] | None = None
     plan: dict[str, Any] | str | None = None

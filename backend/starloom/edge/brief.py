@@ -1,6 +1,6 @@
 """A request as a text for somebody's own assistant, and the plan that comes back from it.
 
-Starts nothing: a plan without faults comes back with its preview, and who wants it submits it like any other.
+Starts nothing: a plan without faults comes back with its preview, and a caller submits it like any other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from starloom.planner.pasted import PASTED_CHARS_MAX, Pasted, find_plan, reply_t
 
 
 class AnswerOf(Body):
-    """All that the assistant wrote; prose and fences around the plan are passed over."""
+    """The whole text of the assistant; prose and fences around the plan are ignored."""
 
     answer: Annotated[str, StringConstraints(min_length=1, max_length=PASTED_CHARS_MAX)]
 

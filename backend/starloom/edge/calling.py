@@ -1,6 +1,6 @@
-"""Calls an endpoint directly where a request is as it should be; FastAPI reads all others, and says what is wrong.
+"""Direct calls of endpoints for valid requests; FastAPI reads all others, and reports their errors.
 
-FastAPI's own way to an endpoint is long, since it is made for every kind of parameter. Most routes here take the
+FastAPI's own way to an endpoint is long, because it supports every kind of parameter. Most routes here take the
 request, parts of the path, and one body of JSON.
 """
 
@@ -18,9 +18,9 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 def directly(route: APIRoute, handle: Handler) -> Handler:
-    """Return `handle`, or what does the same faster, for a route whose parameters are simple enough.
+    """Return `handle`, or a faster equivalent, for a route whose parameters are simple enough.
 
-    Whatever `handle` would refuse, it is given to refuse.
+    `handle` itself refuses every request that it would refuse without this.
     """
     takes, body = route.dependant, route.body_field
     names = {param.name for param in takes.path_params if param.field_info.annotation is str}

@@ -1,4 +1,4 @@
-"""Threads for large documents: few at a time, one for each caller, so that nobody's plans take the whole processor."""
+"""Threads for large documents: few at a time, one for each caller, so that no caller takes the whole processor."""
 
 from __future__ import annotations
 

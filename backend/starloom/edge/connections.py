@@ -22,11 +22,11 @@ from starloom.edge.problems import Problem
 from starloom_protocol.vocabulary import Code
 
 HEAD_BYTES_MAX: Final = 64 * 1024
-"""More than this is refused as soon as it is read; the last piece read may bring a head above it to its end."""
+"""A longer head is refused as soon as it is read; the last piece read may complete a head above this bound."""
 LOCAL_MAX: Final = 64
 PING_AFTER_S: Final = 20.0
 PINGS_S: Final = 30
-"""How many sockets are asked a second whether they are there, at the most; a device of a large fleet speaks before."""
+"""The most sockets that are pinged a second; the devices of a large fleet send something before they are pinged."""
 FULL_AGAIN_AFTER_S: Final = 60.0
 _log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Reading constellations: the list, a snapshot at any version, the answer, versions and what changed between them."""
+"""Routes that read constellations: the list, a snapshot at any version, the answer, versions and their differences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE_EVENTS = 5_000
 EVENTS_MAX = 2_000_000
 THREAD_ABOVE_ENTITIES = 500
 TRY_LABEL = "try"
-"""On constellations that only try one row of a plan; they are listed when they are asked for."""
+"""The label of constellations that only try one row of a plan; they are listed on request alone."""
 _C = V1 + "/constellations"
 
 

@@ -1,6 +1,6 @@
-"""Stepping in: edits of the plan, controls of constellations and tasks, stop-all.
+"""Routes of controls: edits of the plan, controls of constellations and tasks, stop-all.
 
-Translates and passes on; what is possible in which state is the core's matter, and a refusal carries its reasons.
+Translates and passes on; the core decides what is possible in which state, and a refusal carries its reasons.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Controls:
         return json_reply(reply.value)
 
     async def draft(self, request: Request, constellation: str, body: DraftOf) -> Response:
-        """Say which tasks you are editing: for that long nobody else edits them. Sent again, it goes on."""
+        """Reserve the tasks that you are editing: until `ttl_s` is over nobody else edits them. Repeat it to extend."""
         caller = caller_of(request)
         opened = inputs.DraftOpened(
             by=caller.by,
@@ -136,15 +136,15 @@ class Controls:
     # -- controls
 
     async def pause(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
-        """Start nothing more; what runs goes on to its end."""
+        """Pause a constellation: no further task starts; running tasks go on to their end."""
         return await self._control(request, constellation, "pause", body)
 
     async def resume(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
-        """Go on."""
+        """Resume a paused constellation."""
         return await self._control(request, constellation, "resume", body)
 
     async def cancel(self, request: Request, constellation: str, body: Reasoned | None = None) -> Response:
-        """Stop it; it is cancelled only when every device has confirmed."""
+        """Cancel a constellation; it counts as cancelled only when every device has confirmed."""
         return await self._control(request, constellation, "cancel", body, status=202)
 
     async def _control(
@@ -192,7 +192,7 @@ class Controls:
     # -- everything
 
     async def stop_all(self, request: Request, body: Reasoned | None = None) -> Response:
-        """Cancel everything that is live; the devices named have to confirm (GET tells which have)."""
+        """Cancel everything that is live; the named devices have to confirm (GET lists those that have)."""
         hub, caller = self._hub, caller_of(request)
         reason = (body.reason if body else "") or "stop-all"
         asked = inputs.StopAllRequested(by=caller.by, id=new_id(), reason=reason, scope=caller.role)
@@ -201,7 +201,7 @@ class Controls:
         return json_reply({"constellations": sorted(value["constellations"]), **told}, 202)
 
     async def stopped(self) -> Response:
-        """Tell which devices confirmed the last stop-all, and which have not."""
+        """List the devices that confirmed the last stop-all, and those that have not."""
         return json_reply(self._confirmations())
 
     def _confirmations(self) -> dict[str, Any]:

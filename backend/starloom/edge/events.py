@@ -56,7 +56,7 @@ class EventRoutes:
     ) -> Response:
         """Return events with a higher number than `after`; wait for one, or stream them (`text/event-stream`).
 
-        A stream goes on for ever, or with `until=final` until the constellation has come to its end.
+        A stream stays open until the client closes it, or with `until=final` until the constellation ends.
         """
         await self._known(constellation)
         if "text/event-stream" in request.headers.get("accept", ""):

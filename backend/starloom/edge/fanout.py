@@ -1,7 +1,7 @@
-"""Gives committed events to whoever looks on: read models, waiting requests, live sockets. Each is encoded once.
+"""The fan-out of committed events to read models, waiting requests and live sockets. Each event is encoded once.
 
-It is the engine's `LiveSink`: never blocks, never raises, keeps nothing but its lists of listeners. What a slow
-viewer has not taken is bounded by the viewer itself.
+It is the engine's `LiveSink`: never blocks, never raises, keeps nothing but its lists of listeners. Each viewer bounds
+its own queue.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Fanout:
                     flag.set()
 
     def begin_anew(self, reason: str) -> None:
-        """Cut every viewer, for the log is another one than it was."""
+        """Cut every viewer, because the log has been replaced by another one."""
         self.begun += 1
         for viewer in self.viewers():
             viewer.cut("overloaded", reason)
@@ -85,7 +85,7 @@ class Fanout:
     # -- beside the log
 
     def beside(self, item: Beside) -> None:
-        """Pass on what is not an event: progress, log lines."""
+        """Pass on a message that is not an event: progress, log lines."""
         viewers = self._viewers.get(item.stream)
         if not viewers and self.carry is None:
             return

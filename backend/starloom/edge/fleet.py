@@ -92,9 +92,9 @@ class FleetRoutes:
     async def control(
         self, request: Request, device: str, action: Action, body: DeviceControl | None = None
     ) -> Response:
-        """Drain a device (with a deadline, what may move is moved), let it work again, or revoke it.
+        """Drain a device (with a deadline, movable work is moved), let it work again, or revoke it.
 
-        `seen` takes note of what it remembers that this history does not have.
+        `seen` acknowledges the work that the device remembers and this history lacks.
         """
         found, given = self._find(device), body or DeviceControl()
         if given.deadline_s is not None and action != "drain":
@@ -121,7 +121,7 @@ class FleetRoutes:
         accepted(await self._hub.inbox.ask(controlled))
 
     async def capabilities(self) -> Response:
-        """List tools x devices: who offers what, with which effects there, and why one cannot now.
+        """List tools by device: the offers of each device, their effects there, and why one is unavailable now.
 
         The effects of a tool are those it has on any device; a browser's may differ from a computer's.
         """
@@ -206,17 +206,17 @@ class FleetRoutes:
         return found
 
     async def enrollment(self, enrollment: str) -> Response:
-        """Show where a pairing stands, the words to compare, and which devices were refused with its code, and why."""
+        """Show the state of a pairing, the words to compare, and the devices refused with its code, with reasons."""
         found = self._find_enrollment(enrollment)
         refused = [refused_shape(item) for item in self._hub.refusals.latest(found.id)]
         return json_reply({**self._shape(found), "refused": refused})
 
     async def approve(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Response:
-        """Let a device in: the words on both screens are the same."""
+        """Approve a device, after you have seen that the words on both screens are the same."""
         return await self._decide(request, enrollment, allow=True, reason=body.reason if body else "")
 
     async def deny(self, request: Request, enrollment: str, body: Reasoned | None = None) -> Response:
-        """Keep a device out; it is told why."""
+        """Deny a device; it receives the reason."""
         return await self._decide(request, enrollment, allow=False, reason=body.reason if body else "")
 
     async def _decide(self, request: Request, enrollment: str, *, allow: bool, reason: str) -> Response:

@@ -1,4 +1,4 @@
-"""Folds a constellation's log to its plan at a version, and compares two of them. Pure over encoded events."""
+"""The fold of a constellation's log to its plan at a version, and the comparison of two. Pure over encoded events."""
 
 from __future__ import annotations
 

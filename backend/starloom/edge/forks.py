@@ -1,6 +1,6 @@
-"""Going back: a fork from a moment of a constellation, its finished work undone, an edit taken back, and who put what.
+"""Routes of forks and undo: a fork from a moment, undone work, edits taken back, and the authors of a plan (blame).
 
-Folds the log to the moment that is meant and passes it on; what may begin anew or be undone is the core's matter.
+Folds the log to the given moment and passes it on; the core decides which work may be repeated or undone.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Forks:
         return found
 
     async def undo(self, request: Request, constellation: str, body: UndoWork) -> Response:
-        """Take back what finished tasks have done, by the calls that they declare, in reverse order."""
+        """Undo the work of finished tasks, by the calls that they declare, in reverse order."""
 
         async def make() -> Response:
             caller = caller_of(request)
@@ -109,7 +109,7 @@ class Forks:
         return await self._repeats.once(request, make)
 
     async def blame(self, constellation: str, task: str | None = None) -> Response:
-        """Say of each task and dependency which versions put it so: who, when, why; of one task with `task`."""
+        """List the versions that made each task and dependency as it is: who, when, why; `task` asks for one task."""
         _, entities = await self._constellations.entities(constellation)
         return json_reply({"items": await asyncio.to_thread(_blame, entities, task), "next": None})
 

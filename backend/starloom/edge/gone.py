@@ -1,4 +1,4 @@
-"""Constellations that were pruned from the history: each route over one answers so, and not that there is none."""
+"""Answers about constellations that were pruned from the history: `pruned`, and not `not_found`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The first seconds of an AIP connection: hello, challenge, proof. Finds out which device this is, or why it is not.
+"""The handshake of an AIP connection: hello, challenge, proof. Finds out which device this is, or refuses it.
 
-The hub proves its own key first, by its signature over what both sides have said; from there on messages are sealed.
+The hub proves its own key first, by its signature over the messages of both sides; from there on messages are sealed.
 
-Identity is the key that was proved; whether the device belongs here is looked up only after that, so that nobody can
-ask about devices without having their key.
+Identity is the proved key; the device is looked up only after the proof, so that nobody can ask about devices without
+their key.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _F = TypeVar("_F", bound=f.Frame)
 
 
 class Refused(Exception):
-    """The hub refuses this agent for now; the frame says why and when to try again."""
+    """The hub refuses this agent for now; the frame has the reason and the time of the next try."""
 
     def __init__(self, frame: f.Refuse) -> None:
         super().__init__(f"{frame.code}: {frame.reason}")

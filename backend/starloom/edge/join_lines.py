@@ -1,6 +1,6 @@
-"""What a person pastes or scans to add a device: lines for a terminal, and the phone's address as a QR code. Pure.
+"""Join lines, which a person pastes or scans to add a device: for a terminal, and for a phone as a QR code. Pure.
 
-A code stands in a phone's address only after the `#`, which no browser sends and no server logs.
+In a phone's address the code comes only after the `#`, which no browser sends and no server logs.
 """
 
 from __future__ import annotations

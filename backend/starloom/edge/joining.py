@@ -1,4 +1,4 @@
-"""The way in for devices, before they have any right: join.py, its packages, and redeeming a join code.
+"""Joining of devices, before they have any right: join.py, its packages, and the redeeming of a join code.
 
 Everything here is anonymous and limited by address. A wrong code never reaches the engine; every refusal says why.
 """
@@ -151,7 +151,7 @@ class Joining:
         return owner.name if owner else ""
 
     async def state(self, request: Request, enrollment: str) -> Response:
-        """Say where a pairing stands; its id is a secret of the device that asked."""
+        """Show the state of a pairing; its id is a secret of the device that asked."""
         found = self._hub.fleet.enrollments.get(enrollment)
         if found is None or found.device is None:
             raise self._unknown(request, "join_poll", Problem(Code.NOT_FOUND, "there is no such pairing"))

@@ -1,7 +1,8 @@
-"""Routes of the lab, there only with `--lab`: what is being broken, breaking and healing, scenarios and their runs.
+"""Routes of the lab, available only with `--lab`: faults, their start and end, scenarios and their runs.
 
-The hub breaks nothing. A program of the lab that runs simulated devices asks for orders here by long poll, does them
-by real means, and says when each began and ended. Who has asked lately holds its devices; that is not kept.
+The hub breaks nothing. A program of the lab that runs simulated devices asks for orders here by long poll, carries
+them out by real means, and reports when each began and ended. A program holds its devices while it keeps asking; this
+is not stored.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Holders:
             self._held[device] = _Held(can, until_s)
 
     def can(self, device: str) -> Can | None:
-        """Return what may happen to a device, None if nobody runs it now."""
+        """Return the faults possible for a device, None if no program runs it now."""
         held = self._held.get(device)
         if held is None:
             return None
@@ -142,14 +143,14 @@ class LabRoutes:
         return await self._repeats.once(request, make)
 
     async def fault(self, fault: str) -> Response:
-        """Show one fault, and what became of the work that it met: the story, and how often each task was begun."""
+        """Show one fault and the work that it affected: the events, and how often each task was begun."""
         found = self._find(fault)
         names = {device.id: device.name for device in self._hub.fleet.devices.values()}
         report = await self._desk().report(found, names, self._hub.now_ms())
         return json_reply({**self._shape(found), "report": report})
 
     async def heal(self, request: Request, fault: str) -> Response:
-        """Take a fault back before its time; the lab says when it is over."""
+        """End a fault early; the lab reports when it is over."""
         caller, found = caller_of(request), self._find(fault)
         healed = inputs.LabFaultHealAsked(by=caller.by, fault=found.id, id=new_id(), scope=caller.role)
         accepted(await self._hub.inbox.ask(healed))
@@ -184,7 +185,7 @@ class LabRoutes:
     # -- the lab's own programs
 
     async def orders(self, body: LabHold, wait_s: Annotated[float, Query(ge=0, le=WAIT_MAX_S)] = 0) -> Response:
-        """Hold simulated devices, and wait for what is to be broken or healed of them: orders not among `seen`."""
+        """Hold simulated devices, and wait for orders to break or heal them that are not among `seen`."""
         self._holders.hold(body.devices, wait_s + ABSENT_AFTER_S)
         seen = frozenset(body.seen)
         found = self._orders(body, seen)
@@ -215,7 +216,7 @@ class LabRoutes:
     async def reported(
         self, request: Request, fault: str, report: Literal["began", "ended"], body: FaultReport
     ) -> Response:
-        """Say that a fault began, or that it ended or could not be done."""
+        """Report that a fault began, ended or failed."""
         caller, found = caller_of(request), self._find(fault)
         if body.failed and report == "began":
             raise Problem(Code.BAD_REQUEST, "what began has not failed; say that it ended")
@@ -281,7 +282,7 @@ class LabRoutes:
 
 
 def _timed(run: dict[str, Any]) -> dict[str, Any]:
-    """Return a run with its moments as the API tells them: `began_at` for `began_ms`."""
+    """Return a run with its times as the API gives them: `began_at` for `began_ms`."""
     return {
         f"{name.removesuffix('_ms')}_at" if name.endswith("_ms") else name: shapes.iso(value)
         if name.endswith("_ms")

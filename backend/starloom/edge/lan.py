@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LanState:
-    """How the listener is. Without a `leaf` it is closed; `fault` says why it could not be opened or moved."""
+    """The state of the listener. Without a `leaf` it is closed; `fault` says why it could not be opened or moved."""
 
     wanted: bool = False
     url: str = ""
@@ -46,7 +46,7 @@ class LanState:
 
 
 class Lan(Protocol):
-    """What routes see of it."""
+    """The interface of the listener for routes."""
 
     @property
     def state(self) -> LanState: ...
@@ -63,7 +63,7 @@ class Lan(Protocol):
         ...
 
     async def close(self) -> LanState:
-        """Close it and cut what is connected through it."""
+        """Close it and cut its connections."""
         ...
 
 

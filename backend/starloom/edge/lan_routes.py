@@ -1,4 +1,4 @@
-"""*Allow phones*: how the listener of the local network is, opening and closing it, and the authority's certificate."""
+"""Routes of *Allow phones*: the state of the local network's listener, its opening and closing, and the certificate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LanRoutes:
         router.add_api_route("/agent/authority.crt", self.authority, methods=["GET"], include_in_schema=False)
 
     async def show(self) -> Response:
-        """Say whether the local network's listener is open, at which address, with which key."""
+        """Show whether the local network's listener is open, at which address, with which key."""
         return json_reply(shape(self._hub.lan.state))
 
     async def open(self, request: Request) -> Response:
@@ -37,7 +37,7 @@ class LanRoutes:
         return json_reply(shape(await self._hub.lan.open()))
 
     async def close(self, request: Request) -> Response:
-        """Close it; what is connected through it is cut. Refused to a page that came through it."""
+        """Close it and cut its connections. Refused to a page that came through it."""
         here = self._hub.lan.state.url
         if here and f"https://{request.headers.get('host', '')}" == here:
             raise Problem(

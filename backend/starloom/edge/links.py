@@ -1,7 +1,7 @@
 """The open connections of devices: the pump's `DeviceSender`, and who holds which session's HTTP token.
 
-A link's queue is bounded; all that is queued in one turn leaves as one message, in that turn if the line is free. Which
-frames may be sent when is the session's matter, what they mean the engine's.
+A link's queue is bounded; all frames queued in one turn leave as one message, in that turn if the line is free. The
+session decides which frames may be sent when; the engine gives them their meaning.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Link:
         self._wake.set()
 
     def take_queue(self) -> list[Frame]:
-        """Return what was queued before the welcome, when there will be none."""
+        """Return the frames queued before the welcome, if there will be no welcome."""
         frames = [frame for frame, _ in self._queue]
         self._queue.clear()
         self._bytes = 0

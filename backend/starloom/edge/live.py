@@ -1,8 +1,8 @@
-"""The live socket of the page: a ticket, then subscriptions; snapshots, events in order, and what travels beside.
+"""The live socket of the page: a ticket, then subscriptions; snapshots, events in order, and messages beside the log.
 
-An event is encoded once for all viewers and only joined into messages here: the first at once, then what came within
-a frame of the screen together. What a client has not taken is bounded; above the bound it is told to resync, and a
-client that does not even take that is cut.
+An event is encoded once for all viewers and only joined into messages here: the first at once, then together those of
+one screen frame. The queue of a client is bounded; above the bound the client gets a resync message, and a client that
+does not take even that is cut.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SOCKETS_PER_TOKEN_MAX = 256
 Each costs about 40 KiB while it stands still, and at most `BYTES_MAX` while its page does not read."""
 THREAD_ABOVE_ENTITIES = 2_000
 FRAME_S = 0.016
-"""No screen shows more than one picture within it (dashboard.md)."""
+"""The shortest time between two pictures of a screen (dashboard.md)."""
 _log = logging.getLogger(__name__)
 _requests = msgspec.json.Decoder(feed.LiveRequest)
 _encode = msgspec.json.Encoder().encode
@@ -57,7 +57,7 @@ async def next_frame() -> None:
 
 @dataclass(frozen=True, slots=True)
 class LiveParts:
-    """What the endpoint works with; `drawn` returns when a page has drawn what it was sent."""
+    """The parts that the endpoint works with; `drawn` returns when a page has drawn the last message."""
 
     access: AccessView
     drawn: Callable[[], Awaitable[None]]
@@ -159,7 +159,7 @@ class LiveEndpoint:
 
 
 class Refused(Exception):
-    """The client is refused or cut; it is told why."""
+    """The client is refused or cut; it receives the reason."""
 
     def __init__(self, code: Code, reason: str) -> None:
         super().__init__(reason)
@@ -271,7 +271,7 @@ class LiveClient:
             self.cut(Code.INTERNAL, "the subscription failed; see the hub's log")
 
     async def _load(self, name: str, stream: _Stream, after_seq: int) -> None:
-        """Queue where the client stands: the events it lacks, or a snapshot, or that it must resync."""
+        """Queue the events that the client lacks, or a snapshot, or a resync message."""
         try:
             if after_seq >= 0:
                 missed = await self._parts.reads.events(name, after_seq, CATCH_UP_MAX + 1)

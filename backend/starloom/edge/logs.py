@@ -1,4 +1,4 @@
-"""Takes log chunks of attempts from sockets and writes them in batches, in one thread, in order.
+"""The writer of attempt logs: takes chunks from sockets and writes them in batches, in one thread, in order.
 
 The queue is bounded: when the disk cannot follow, the newest chunks are left out; their offsets show the loss.
 """
@@ -45,7 +45,7 @@ class LogWriter:
         self._wake.set()
 
     async def run(self) -> None:
-        """Write batches for ever."""
+        """Write batches until cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()

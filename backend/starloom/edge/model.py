@@ -1,7 +1,7 @@
-"""Settings > Model: what is set, what it was used for, exactly what would leave this machine, and a test call.
+"""Routes of Settings > Model: the settings, the usage, the exact text that would leave this machine, and a test call.
 
-Shows no key. What the owner sets here is kept beside the hub's data and counts at the next use; the hub's own settings
-win, and are only shown.
+Shows no key. Settings made here are kept beside the hub's data and apply from the next use; the hub's own settings take
+precedence, and are only shown.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _wanted(body: SetModel) -> Kept:
 
 
 def model_is_set(settings: Settings) -> bool:
-    """Whether there is an endpoint to plan with, in the hub's settings or by the page."""
+    """Whether an endpoint for planning is set, in the hub's settings or on the page."""
     return settings.llm_url is not None or (settings.model_folder / KEPT_FILE).exists()
 
 

@@ -1,6 +1,6 @@
-"""The other hubs of the shard: where the owner is reached, and what travels beside the log between them.
+"""The other hubs of the shard: the address of the owner, and the messages beside the log between the hubs.
 
-Answers `Standing` for the edge. Says this hub's own card again and again; follows whoever the log's owner is.
+Answers `Standing` for the edge. Announces this hub's own card every `CARD_EVERY_MS`; follows the owner of the log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _beside = msgspec.json.Decoder(list[Beside])
 
 
 class Neighbours:
-    """`Standing`, kept up to date by `run`; `changed` is told at once when this hub begins or ceases to own."""
+    """`Standing`, kept up to date by `run`; `changed` is called at once when this hub begins or ceases to own."""
 
     def __init__(
         self, hubs: HubsPort, succession: Succession, peers: Peers, fanout: Fanout, clock: Clock, own_url: str
@@ -74,7 +74,7 @@ class Neighbours:
     # -- keeping up
 
     async def run(self) -> None:
-        """Say where this hub is, learn where the owner is, for ever."""
+        """Announce the address of this hub and learn that of the owner, until cancelled."""
         while True:
             try:
                 await self._hubs.announce(self._peers.hub, self._peers.card(self._own_url), CARD_TTL_MS)
@@ -103,7 +103,7 @@ class Neighbours:
                 tell()
 
     async def changed(self) -> None:
-        """This hub has begun or ceased to own the shard."""
+        """Note that this hub has begun or ceased to own the shard."""
         self._owner, self._owner_url = "", None
         for tell in self.moved:
             tell()
@@ -117,7 +117,7 @@ class Neighbours:
     # -- beside the log
 
     async def carry(self) -> None:
-        """Give what is beside the log to the hubs that follow, for ever; alone, ask now and then if there are any."""
+        """Send messages beside the log to the following hubs, until cancelled; without any, retry every `ALONE_MS`."""
         while True:
             if not self.owns:
                 self._fanout.carry = None

@@ -28,7 +28,7 @@ HUB_SOCKET = "hub.sock"
 TUNNEL_SOCKET = "tunnel.sock"
 RENEW_EVERY_S = 24 * 3600.0
 TUNNEL_NAME = "127.0.0.1"
-"""For whom the certificate of tunnels is made out: agents dial the end of a tunnel, and pin the key."""
+"""The subject of the certificate of tunnels: agents dial the end of a tunnel, and pin the key."""
 _log = logging.getLogger(__name__)
 
 

@@ -1,6 +1,6 @@
-"""What devices ask their owners before a call, and a person's answer to it.
+"""Routes of the questions that devices ask their owners before a call, and of a person's answers.
 
-Translates and passes on: whether an answer counts is the core's matter, and the device's own policy's.
+Translates and passes on: the core and the device's own policy decide whether an answer counts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OwnerAsks:
         router.add_api_route(V1 + "/asks/{ask}/deny", self.deny, methods=["POST"])
 
     async def list(self) -> Response:
-        """List what devices ask their owners now, the oldest first; `answers` says where an answer counts."""
+        """List the open questions of devices to their owners, the oldest first; `answers`: where an answer counts."""
         items = []
         for asks in self._hub.fleet.asks.values():
             items += [(ask.asked_ms, ask.id, await self._shape(asks, ask)) for ask in asks.open]
@@ -48,7 +48,7 @@ class OwnerAsks:
         return await self._answer(request, ask, body, allow=True)
 
     async def deny(self, request: Request, ask: str, body: Judged | None = None) -> Response:
-        """Answer no; the reason goes to the device and from there to who asked."""
+        """Answer no; the reason goes to the device and from there to the author of the request."""
         return await self._answer(request, ask, body, allow=False)
 
     async def _answer(self, request: Request, name: str, body: Judged | None, *, allow: bool) -> Response:

@@ -1,7 +1,7 @@
-"""Serves the built page: files with a hash in their name for ever, all else fresh, unknown paths the page itself.
+"""The built page: hashed files are cached for a year, all others revalidated; unknown paths get the page itself.
 
-The build has compressed each text file beside itself; a caller gets the smallest form that it accepts. Nothing is
-compressed here. Where the page was not built, a plain one says how. Nothing outside the folder can be named.
+The build puts a compressed form beside each text file; a caller gets the smallest form that it accepts. Nothing is
+compressed here. If the page was not built, a plain page says how. No path can lead outside the folder.
 """
 
 from __future__ import annotations

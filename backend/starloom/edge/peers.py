@@ -1,4 +1,4 @@
-"""How hubs of one shard know each other: a card that says where a hub is reached, and a seal on what is passed on.
+"""Trust between the hubs of one shard: a card with the address of a hub, and a seal on passed requests.
 
 Both are made with a secret that only hubs have: it comes from the hub key, which all hubs of a shard share. A seal
 says whose request is passed on - client, scheme, host - and that Host and Origin were judged; it gives nobody a
@@ -30,7 +30,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Passed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a hub says of a request that it passes on."""
+    """The statement of a hub about a request that it passes on."""
 
     client: str
     due_ms: int
@@ -72,7 +72,7 @@ class Peers:
         return f"{self._sign(b'relay', body + what)} {body.decode()}"
 
     def unseal(self, value: str, what: bytes) -> Passed | None:
-        """Return what another hub says of a request, or None if no hub of this shard wrote it for this request."""
+        """Return another hub's statement about a request, or None if no hub of this shard wrote it for this request."""
         mac, _, body = value.partition(" ")
         if not hmac.compare_digest(mac.encode(), self._sign(b"relay", body.encode() + what).encode()):
             return None

@@ -190,7 +190,7 @@ def translate(error: Exception) -> Problem:
 
 def _blob(error: BlobRefused) -> Problem:
     fault = error.fault
-    # An uploader that stands elsewhere than the store is told where to go on.
+    # An uploader at another offset than the store gets the offset at which to continue.
     headers = {"Upload-Offset": str(error.offset)} if fault.code is Code.CONFLICT else None
     status = 507 if fault.code is Code.NO_SPACE else 0
     return Problem(fault.code, fault.reason, hint=fault.hint, errors=[fault], status=status, headers=headers)
@@ -201,7 +201,7 @@ def _canary(text: str) -> str:
 
 
 def answer_to(request: Request, error: Exception) -> Response:
-    """Return the answer that stands for an exception; what is our own fault is logged with its story."""
+    """Return the answer for an exception; a fault of the hub is logged with its traceback."""
     problem = translate(error)
     if problem.status >= 500:
         unexpected = problem.code is Code.INTERNAL

@@ -1,6 +1,6 @@
-"""Recipes: list, look, check, save, versions, remove. Saving runs nothing; every fault of a text is told at once.
+"""Routes of recipes: list, show, check, save, versions, remove. Saving runs nothing; all faults are reported at once.
 
-Translates and passes on: what a text means is the plan language's, whether it may be saved is the core's.
+Translates and passes on: the plan language gives a text its meaning, and the core decides whether it may be saved.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Checked(Body):
 
 
 class Saved(Checked):
-    """`base_version` is the version that was looked at; without it the name must be new here."""
+    """`base_version` is the version that the caller saw; without it the name must be new here."""
 
     base_version: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     reason: Reason = ""
@@ -97,7 +97,7 @@ class Recipes:
         return json_reply({"items": items, "next": None})
 
     async def check(self, request: Request, body: Checked) -> Response:
-        """Say every fault of a recipe, or what it would be; nothing is kept and nothing runs."""
+        """Check a recipe: list every fault, or show the recipe it would become; nothing is kept and nothing runs."""
         recipe, _ = await self._read(request, body.recipe)
         return json_reply(listed(recipe, built_in=False))
 
@@ -136,7 +136,7 @@ class Recipes:
         return await self._repeats.once(request, make)
 
     async def remove(self, request: Request, name: str) -> Response:
-        """Forget a saved recipe with all its versions; what runs from it goes on."""
+        """Remove a saved recipe with all its versions; constellations made from it go on."""
         if not self._versions(name) and self._hub.planner.recipe(name) is not None:
             raise Problem(Code.CONFLICT, f"{name} is built in; only recipes that were saved here can be removed")
         caller = caller_of(request)

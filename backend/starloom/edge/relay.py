@@ -1,9 +1,9 @@
-"""What a hub that does not own the shard passes on: commands, agents' sockets and artifact bytes go to the owner.
+"""The relay of a hub that does not own the shard: commands, agents' sockets and artifact bytes go to the owner.
 
-Reads and live streams are served here from the log; of devices and pairings the owner knows a little more than the log,
-so it is asked first, for a moment. Nothing is decided or kept: a command is sent once, and if the owner goes while it
-has it, the asker is told so and asks again with the same key. Every passed connection ends when
-another hub becomes the owner, so that a device speaks to the new one at once.
+Reads and live streams are served here from the log; the owner knows a little more than the log about devices and
+pairings, so it is asked first, for at most `READ_WITHIN_S`. Nothing is decided or kept: a command is sent once, and if
+the owner is lost meanwhile, the caller gets an error and repeats the command with the same key. Every passed
+connection ends when another hub becomes the owner, so that a device connects to the new one at once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PASSED_MOST = 2_000
 CONNECT_WITHIN_S = 2.0
 CAUGHT_UP_WITHIN_S = 2.0
 READ_WITHIN_S = 1.0
-"""How long the owner is waited for where the log here can answer instead."""
+"""The longest wait for the owner when the log here can answer instead."""
 SOCKETS_MOST = 20_000
 _log = logging.getLogger(__name__)
 _HOP = frozenset(
@@ -65,7 +65,7 @@ _HANDSHAKE = frozenset(
 _SAID_HERE = frozenset({b"x-request-id", b"strict-transport-security", POSITION_HEADER.encode(), b"date", b"server"})
 _HERE = frozenset({("POST", V1 + "/live/tickets"), ("POST", V1 + "/lan/open"), ("POST", V1 + "/lan/close")})
 _KNOWN_BETTER = (V1 + "/enrollments", V1 + "/devices", V1 + "/vitals")
-"""The owner holds in memory how much runs on a device, its figures, and who was refused; the rest is in the log."""
+"""The owner alone holds in memory the load of a device, its figures, and refused callers; the rest is in the log."""
 _AT_OWNER = ("/aip/", V1 + "/lab/", *_KNOWN_BETTER)
 _STALE = Problem(Code.STORE_UNAVAILABLE, "this hub has not heard from the log lately", retry_after_s=1)
 _PLAIN = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -228,7 +228,7 @@ class Relay:
         return await self._client.send(request, stream=True)
 
     async def _catch_up(self, pos: str | None) -> None:
-        """Wait until what the owner has done is to be seen here: who asked may read it next."""
+        """Wait until the owner's commit is visible here, because the caller may read it next."""
         if pos is None or not pos.isdecimal():
             return
         try:

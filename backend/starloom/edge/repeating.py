@@ -1,4 +1,4 @@
-"""The plan of a constellation as it was first made, so that it can be asked again. Pure over entities."""
+"""The first plan of a constellation, so that it can be submitted again. Pure over entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of routes: JSON made by msgspec, and memory of `Idempotency-Key`s for what only this process creates.
+"""Answers of routes: JSON made by msgspec, and `Idempotency-Key`s of objects that only this process creates.
 
 Constellations, edits and tokens keep their keys in the log. A key belongs to the token or session that sent it. An
 answer with a secret (a token, a sign-in link, a join code) is given once: its repeat says that it was made.

@@ -1,4 +1,4 @@
-"""What still names artifacts, read from committed state: the fleet, access, and every constellation that is kept.
+"""The entities that still name artifacts, from committed state: the fleet, access, and every kept constellation.
 
 A constellation is kept while it is not final, while the engine holds it, and `keep_s` after its end. Reads only.
 """

@@ -1,4 +1,4 @@
-"""How schedules and clocks look in the REST API: the next firings in the zone's own time. Pure; reads no store."""
+"""The shapes of schedules and clocks in the REST API: the next firings in the zone's own time. Pure; reads no store."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Routes of schedules: what runs on which clock, its next firings, and what people do to it. Decides nothing.
+"""Routes of schedules: list, show, preview, create, change and control. Decides nothing.
 
-A preview shows the next five firings and the plan; saving with its `plan_hash` is the approval of every firing that
-reaches no further.
+A preview shows the next five firings and the plan; saving with its `plan_hash` approves every firing that reaches no
+further.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _plan_decoder = msgspec.json.Decoder(LoweredPlan)
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What a schedule runs; `keep` says that it is this very plan."""
+    """The work of a schedule; `keep`: it runs exactly this plan."""
 
     plan: LoweredPlan
     keep: bool
@@ -117,7 +117,7 @@ class Schedules:
     # -- writing
 
     async def create(self, request: Request, body: NewSchedule) -> Response:
-        """Put work on a clock. The same body with the same Idempotency-Key makes one schedule."""
+        """Create a schedule. The same body with the same Idempotency-Key makes one schedule."""
 
         async def make() -> Response:
             hub, caller = self._hub, caller_of(request)
@@ -159,7 +159,7 @@ class Schedules:
         return await self._repeats.once(request, make)
 
     async def patch(self, request: Request, schedule: str, body: PatchSchedule) -> Response:
-        """Change a schedule; what is not given stays. Whoever changes it owns it from then on."""
+        """Change a schedule; fields that are not given stay. The author of the change owns it from then on."""
         caller, found = caller_of(request), self._find(schedule)
         given = body.model_dump(exclude_unset=True, exclude={"request", "plan", "recipe", "params", "plan_hash"})
         work = await self._changed_work(request, found, body, len(await request.body()))
@@ -193,19 +193,19 @@ class Schedules:
     async def _save(self, saved: inputs.ScheduleSaved) -> None:
         reply = await self._hub.inbox.ask(saved)
         if any(fault.code is Code.NEEDS_APPROVAL for fault in reply.faults):
-            # What would be approved comes with the refusal, so that one look and one more request do.
+            # The refusal carries the plan to approve, so that one look and one more request suffice.
             shown = self._hub.planner.preview(saved.plan, words=bool(saved.schedule.request), by=saved.by)
             raise _refused(reply.faults, {"plan_hash": saved.plan.hash, "preview": shown})
         accepted(reply)
 
     async def control(self, request: Request, schedule: str, action: Action, body: Reasoned | None = None) -> Response:
-        """Pause, resume, run once now, or mark what it told as seen."""
+        """Pause a schedule, resume it, run it once now, or mark its notice as seen."""
         found = self._find(schedule)
         await self._control(request, found.id, action, body.reason if body else "")
         return json_reply(self._shape(self._hub.fleet.schedules.get(found.id, found)))
 
     async def remove(self, request: Request, schedule: str) -> Response:
-        """Remove a schedule; a firing that goes on is named and goes on."""
+        """Remove a schedule; a firing that is still running is named in the answer and goes on."""
         found = self._find(schedule)
         value = await self._control(request, found.id, "remove", "")
         running = value.get("running", []) if isinstance(value, dict) else []

@@ -1,6 +1,6 @@
-"""Secrets: what is known of them, setting and removing. No route here or anywhere answers a value.
+"""Routes of secrets: their metadata, setting and removing. No route here or anywhere returns a value.
 
-The ciphertext is stored first, then an event names it; what loses that race, or is replaced, is forgotten again.
+The ciphertext is stored first, then an event names it; a ciphertext that loses a race, or is replaced, is deleted.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Secrets:
         return json_reply({"items": [self._shape(record) for record in kept], "next": None})
 
     async def put(self, request: Request, name: SecretName, body: NewValue) -> Response:
-        """Set a secret, or replace its value. The answer says what is known of it, not the value."""
+        """Set a secret, or replace its value. The answer has its metadata, never the value."""
 
         async def make() -> Response:
             hub, caller = self._hub, caller_of(request)

@@ -33,12 +33,12 @@ class Service:
         router.add_api_route(V1 + "/openapi.json", self.openapi, methods=["GET"], include_in_schema=False)
 
     async def healthz(self) -> Response:
-        """Say that the process answers, and whether this hub owns the shard or stands by."""
+        """Show that the process answers, and whether this hub owns the shard or stands by."""
         standing = self._hub.standing
         return json_reply({"status": "ok", "role": "owner" if standing is None or standing.owns else "standby"})
 
     async def readyz(self) -> Response:
-        """Say whether the hub is able to do work, and if not, what it waits for."""
+        """Show whether the hub is ready for work, and if not, the part that it waits for."""
         waiting = self._hub.ready()
         if waiting:
             return json_reply({"status": "not ready", "waits_for": waiting}, 503, {"Retry-After": "1"})

@@ -1,4 +1,4 @@
-"""How the application is served: the same server and settings for every listener, with TLS where there is a key."""
+"""The serving of the application: the same server and settings for every listener, with TLS where there is a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How entities look in the REST API: plain JSON values with RFC 3339 times. Pure; reads no store.
+"""The shapes of entities in the REST API: plain JSON values with RFC 3339 times. Pure; reads no store.
 
 Entities themselves keep hub time in milliseconds; only the log and the live stream show them raw.
 """
@@ -246,7 +246,7 @@ def dependency_shape(dependency: Dependency) -> dict[str, Any]:
 
 
 def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> dict[str, Any]:
-    """Return what a constellation gives back; an absent answer is of state none."""
+    """Return the answer of a constellation; an absent answer is of state none."""
     if answer is None:
         return {"state": "none", "sentence": "", "items": []}
     items = [
@@ -368,7 +368,7 @@ def device_shape(device: Device, offer: Offer | None, running: int = 0, health: 
 
 
 def stop_shape(row: Stopping, device: Device | None) -> dict[str, Any]:
-    """Return what one device was told to end by the last stop-all, and whether it confirmed."""
+    """Return the part of one device in the last stop-all, and whether it confirmed."""
     return {
         "id": row.device,
         "name": device.name if device else row.device,

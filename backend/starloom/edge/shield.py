@@ -92,7 +92,7 @@ class Shield:
     def _judge_passed(
         self, scope: MutableMapping[str, Any], headers: list[tuple[bytes, bytes]], sealed: list[bytes]
     ) -> Problem | None:
-        """Take over what another hub of this shard has judged and seen; a seal of nobody's is refused."""
+        """Take over the judgement of another hub of this shard; a seal that no hub made is refused."""
         method = scope.get("method", "GET")
         what = essence(method, target_of(scope["raw_path"], scope["query_string"]), headers)
         passed = self._peers.unseal(sealed[0].decode("latin-1"), what) if self._peers and len(sealed) == 1 else None

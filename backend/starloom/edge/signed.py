@@ -1,6 +1,6 @@
-"""Requests that a device signs with its own key, beside a connection: to leave this hub, to be upgraded.
+"""Requests that a device signs with its own key, outside a connection: to leave this hub, to be upgraded.
 
-A device speaks for itself only: its id is made from its key, and the signature covers this hub and the device's nonce.
+A device acts for itself only: its id is made from its key, and the signature covers this hub and the device's nonce.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Signed:
         router.add_api_route("/agent/upgrade", self.upgrade, methods=["POST"])
 
     async def leave(self, request: Request, body: SignedBody) -> Response:
-        """Let a device go that says so with its key; a second time it is told the same."""
+        """Remove a device that asks for it with its key; a repeated request gets the same answer."""
         device = self._device(request, LEAVE, body)
         left = inputs.DeviceControlled(
             action="leave", by=f"device:{device.id}", device=device.id, id=new_id(), scope="device"
@@ -51,7 +51,7 @@ class Signed:
         return self._answer(LEAVE, body, {"left": True, "name": device.name})
 
     async def upgrade(self, request: Request, body: SignedBody) -> Response:
-        """Name the agent that this hub hands out, with the hash of each file, for the device to install by itself."""
+        """Name the agent that this hub hands out, with the hash of each file, for the device to install on its own."""
         device = self._device(request, UPGRADE, body)
         if device.revoked:
             raise Problem(
@@ -73,7 +73,7 @@ class Signed:
         """Return the device that signed the request.
 
         Raises:
-            Problem: nobody of this fleet did; one reason for all, so that it tells nobody which ids there are.
+            Problem: no device of this fleet did; one reason for all cases, so that it does not reveal which ids exist.
         """
         hub = self._hub
         found = hub.fleet.devices.get(body.device)

@@ -1,4 +1,4 @@
-"""What the edge knows of this hub's place among the hubs of a shard: who owns it, and how far this one has seen."""
+"""The standing of this hub among the hubs of a shard, for the edge: the owner, and how much of the log it has seen."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Protocol
 
 
 class Standing(Protocol):
-    """Which hub owns the shard, as this one knows it."""
+    """The owner of the shard, as this hub knows it."""
 
     @property
     def owns(self) -> bool:
-        """Whether this hub does."""
+        """Whether this hub owns the shard."""
         ...
 
     @property
     def owner_url(self) -> str | None:
-        """Where the owner is reached, if that is another hub and it is known."""
+        """The address of the owner, if that is another hub and it is known."""
         ...
 
     @property
     def stale(self) -> bool:
-        """Whether what this hub has seen of the log is too old to judge by."""
+        """Whether this hub's view of the log is too old to judge by."""
         ...
 
     @property

@@ -1,6 +1,6 @@
-"""What a hub that is stopping answers to the requests that are still at work when its time is over.
+"""The answer of a stopping hub to requests that are still running when its time is over.
 
-The server cancels them, and would log each as a fault of the hub. Decides nothing about how long they have.
+The server cancels them, and would log each as a fault of the hub. Decides nothing about their time limit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class CutShort:
         except asyncio.CancelledError:
             if not self._ending():
                 raise
-            # Of an answer that has begun, the connection's end tells that it is not whole.
+            # If an answer has begun, the end of the connection shows that it is incomplete.
             if not begun:
                 problem = Problem(
                     Code.OVERLOADED,

@@ -1,4 +1,4 @@
-"""Bodies of requests as JSON, held to what a plan's text is held to: no key twice in one map, no endless number."""
+"""Bodies of requests as strict JSON, with the rules of a plan's text: no key twice in one map, no infinite number."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class StrictRequest(Request):
         """Return the body.
 
         Raises:
-            Problem: `bad_request` for a repeated key, and for what no JSON text may be.
-            json.JSONDecodeError: it is not JSON; its place is told by the caller.
+            Problem: `bad_request` for a repeated key, and for constants or nesting that JSON does not allow.
+            json.JSONDecodeError: it is not JSON; the caller reports the place.
         """
         if not hasattr(self, "_strict_body"):
             try:

@@ -1,6 +1,6 @@
-"""Asking for something: a new constellation by words, plan or recipe, and the preview of what would run.
+"""Submission of requests: a new constellation by words, plan or recipe, and the preview of its plan.
 
-Checks everything that can be checked at the door, all faults at once; large documents in a thread. A near match of
+Checks everything that can be checked on arrival, all faults at once; large documents in a thread. A near match of
 words never starts anything.
 """
 
@@ -37,7 +37,7 @@ WaitS = Annotated[float, Query(ge=0, le=WAIT_MAX_S)]
 
 
 def known_devices(hub: Hub) -> Sequence[str]:
-    """Return names and ids that a plan may name."""
+    """Return the names and ids of devices that a plan may use."""
     devices = [device for device in hub.fleet.devices.values() if not device.revoked]
     return [name for device in devices for name in (device.name, device.id)]
 
@@ -135,7 +135,7 @@ class Submit:
         return json_reply({**shown, **understood})
 
     def _understood(self, found: Matched) -> dict[str, Any]:
-        """Return how words were taken; for those that fit nothing exactly, what to say and who plans them."""
+        """Return the match of the words; without an exact match also the sentence to show and the planner."""
         shown: dict[str, Any] = {
             "outcome": found.outcome,
             "candidates": [candidate.plain() for candidate in found.candidates],
@@ -152,7 +152,7 @@ class Submit:
         return shown
 
     async def lowered(self, request: Request, body: Asked, size: int) -> LoweredPlan:
-        """Return the plan that this would run now, by whatever it is asked for.
+        """Return the plan that a request would run now: words, plan or recipe.
 
         Raises:
             Problem: with every fault; words that fit no recipe exactly are one.

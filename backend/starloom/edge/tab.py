@@ -1,4 +1,4 @@
-"""Serves the browser agent (`device_agents/browser`): one page, its assets, and Python for its worker.
+"""The browser agent (`device_agents/browser`) as files: one page, its assets, and Python for its worker.
 
 The hub's own page may not run WebAssembly; the tab's Python worker may, and nothing else there: it has no network at
 all, because a worker is held by the policy of its own script. Where the tab was not built, a plain page says how.
@@ -71,7 +71,7 @@ class Tab:
         router.add_api_route("/tab/{path:path}", self.get, methods=["GET", "HEAD"], include_in_schema=False)
 
     async def to_page(self) -> Response:
-        """Lead to the page's own address; a browser keeps the fragment with the code."""
+        """Redirect to the page's own address; a browser keeps the fragment with the code."""
         return RedirectResponse("tab/", 308, {"Cache-Control": "no-cache"})
 
     async def get(self, request: Request, path: str) -> Response:

@@ -1,4 +1,4 @@
-"""How the hub's own program is typed, for those who are not signed in: told on the hub's own computer only.
+"""The command line of the hub's own program, for callers who are not signed in: shown on the hub's own computer only.
 
 A path names a folder and often a person; a stranger in the network sees the name that documents use.
 """

@@ -1,6 +1,6 @@
 """Read models of the edge: the fleet, open questions, and a headline of each constellation. Fed by events only.
 
-They hold committed state for quick answers; what is not here is read through the store's `ReadPort`.
+They hold committed state for quick answers; everything else is read through the store's `ReadPort`.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class FleetView:
     def tools(self) -> Mapping[str, Mapping[str, ToolOffer]]:
         """Return the offered tools: tool -> device -> offer, for devices that still belong here.
 
-        Every plan and edit asks for it; it is made anew only when a device or what it offers has changed.
+        Every plan and edit asks for it; it is rebuilt only when a device or its offer has changed.
         """
         if self._tools is None:
             self._tools = self._table_of_tools()
@@ -178,7 +178,7 @@ class FleetView:
         return self._repeatabilities
 
     def signatures(self) -> Mapping[str, Signature]:
-        """Return what every offered tool takes and gives; kept like `tools`."""
+        """Return the signature of every offered tool; kept like `tools`."""
         if self._signatures is None:
             self._signatures = {tool: signature_of(offers) for tool, offers in self._different().items()}
         return self._signatures
@@ -287,7 +287,7 @@ class Headlines:
         known = self._known.get(event.stream)
         head, answer = event.puts.get("head"), event.puts.get("answer")
         if known is None and event.seq > 1 and (head is None or "answer" not in event.puts):
-            # The other of the two is unknown here: who asks reads both.
+            # The other of the two is unknown here, so the reader loads both.
             self._passed += 1
         elif head is not None:
             made = _headline(bytes(head), bytes(answer) if answer is not None else None)
@@ -372,9 +372,9 @@ class Others:
 
 
 async def fill_views(reads: ReadPort, fanout: Fanout, access: AccessView, fleet: FleetView, others: Others) -> None:
-    """Load the read models from committed state and let them follow; nothing that happens meanwhile is missed.
+    """Load the read models from committed state and subscribe them; no event in between is missed.
 
-    It may be called again where the log went back: then they begin anew.
+    It may be called again after the log went back: then the models are reset.
     """
     hear = (access.apply, fleet.apply, others.questions.apply, others.headlines.apply)
     for apply in hear:

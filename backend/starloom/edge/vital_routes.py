@@ -1,4 +1,4 @@
-"""Routes that show devices alive: their lines of the last hour, and how much they worked at since a moment."""
+"""Routes of vital figures: the lines of devices over the last hour, and the work of devices since a moment."""
 
 from __future__ import annotations
 

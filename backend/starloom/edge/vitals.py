@@ -1,8 +1,8 @@
 """The figures of devices over the last hour, in the memory of the hub that hears them.
 
-Owns the lines that the page draws: load, memory, disk, battery, and the latency that this hub measures itself. Nothing
-is decided by them, nothing of them is written down, and a device adds to its own lines alone. A moment at which nothing
-was heard stays empty: it is never filled in from its neighbours.
+Owns the lines that the page draws: load, memory, disk, battery, and the latency that this hub measures. No decision
+depends on them, none is stored, and a device adds to its own lines alone. A moment without a figure stays empty: it is
+never filled in from its neighbours.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Kept:
 
 
 class VitalLines:
-    """What this hub has heard of devices lately."""
+    """The recent figures of devices that this hub has received."""
 
     def __init__(self, now_ms: Callable[[], int], hub: str = "", devices_max: int = DEVICES_MAX) -> None:
         self._now_ms = now_ms
@@ -81,7 +81,7 @@ class VitalLines:
         return len(self._kept)
 
     def take(self, device: str, frame: VitalsFrame) -> int:
-        """Take what a device says of itself; return how many of its figures cannot be and were left out."""
+        """Take a device's figures; return the number of impossible ones, which are left out."""
         said = [
             (Vital.BATTERY_PERCENT, frame.battery_percent),
             (Vital.DISK_PERCENT, frame.disk_percent),

@@ -46,13 +46,13 @@ class Wheels:
         try:
             await asyncio.to_thread(build, stale, self._folder)
         except (RuntimeError, OSError) as error:
-            # Whoever asks for the wheels is told that they are not there; the reason stands here.
+            # A request for the wheels is answered that there are none; the reason is in this log.
             _log.warning("the agent's wheels could not be built: %s", error)
 
     async def listing(self) -> list[dict[str, Any]]:
         """Return `{name, version, file, sha256, bytes}` of each wheel; in a checkout, build stale ones first.
 
-        Of the hub's own two, the newest version alone. Other packages may lie there in a file for each platform.
+        The hub's own two have their newest version alone. Other packages may have one file for each platform.
 
         Raises:
             Problem: if the hub has none to give.
@@ -131,7 +131,7 @@ def build(sources: Sequence[Path], folder: Path) -> None:
     """Build wheels of these source folders into `folder`, with the build tools of this environment; blocks.
 
     Raises:
-        RuntimeError: with what the build backend said, if it did not work.
+        RuntimeError: with the output of the build backend, if it failed.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for source in sources:

@@ -26,7 +26,7 @@ from starloom_protocol.vocabulary import FINAL_TASK_STATES, Attention, Code, Gro
 
 ITEMS_MAX = 100
 QUEUED_MAX = 10
-"""Of so many ready tasks it is told what goes before them."""
+"""The most ready tasks for which the answer lists the work ahead of them in the queue."""
 _OPEN = {str(state) for state in TaskState if state not in FINAL_TASK_STATES}
 _ATTENTION = {
     Attention.QUESTION_OPEN: "A question to a person is open.",
@@ -58,7 +58,7 @@ class WhyRoute:
         router.add_api_route(V1 + "/constellations/{constellation}/why", self.why, methods=["GET"])
 
     async def why(self, constellation: str, task_id: Annotated[str | None, Query(max_length=200)] = None) -> Response:
-        """Say why a task, or everything that is not done, stands where it stands."""
+        """Explain why a task, or each task that is not done, does not move."""
         _, entities = await self._constellations.entities(constellation)
         fleet = await self._hub.reads.entities(FLEET)
         secrets = dict(self._hub.access.secrets)
@@ -92,7 +92,7 @@ def _explain(
     head = found.head
     names = [name for name, record in found.tasks.items() if record.state not in FINAL_TASK_STATES]
     names += [name for name, record in found.groups.items() if record.state is GroupState.WAITING]
-    # What is ready or running explains the rest; tasks that only wait for others come last.
+    # Ready and running tasks explain the rest; tasks that only wait for others come last.
     names.sort(key=lambda name: (str(found.record(name).state) == "waiting", name))
     items = [_item(shard, explain(shard, constellation, name, queued.get(name))) for name in names[:ITEMS_MAX]]
     if not items:
