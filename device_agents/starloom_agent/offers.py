@@ -12,8 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType, UnionType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from types import MappingProxyType
 
 import msgspec
 
@@ -22,7 +21,7 @@ from starloom_agent.platforms import processes
 from starloom_agent.policy import Policy, cage_for, why_not_offered
 from starloom_agent.sandbox.levels import NOT_TRIED, UNCONFINED, Sandbox
 from starloom_agent.tools.interface import Tool
-from starloom_agent.tools.results import OPEN_ENDED
+from starloom_agent.tools.result_schemas import schema_of_result
 from starloom_protocol.entities import Offer, ToolOffer
 from starloom_protocol.frames import OfferFrame
 from starloom_protocol.tool_results import name_of
@@ -34,39 +33,6 @@ from starloom_protocol.vocabulary import Effect
 def schema_of(kind: type[msgspec.Struct]) -> str:
     """Return the canonical text of the JSON schema of a tool's arguments."""
     return canonical(msgspec.json.schema(kind))
-
-
-@functools.cache
-def result_schema(kind: Any) -> str:
-    """Return the canonical text of the JSON schema of a result type; no other fields than those of the type exist."""
-    open_ended = get_origin(kind) is Annotated and OPEN_ENDED in kind.__metadata__
-    plain = get_args(kind)[0] if open_ended else kind
-    # msgspec makes no schema of a union of such types.
-    forms = get_args(plain) if isinstance(plain, UnionType) else (plain,)
-    parts, found = msgspec.json.schema_components(forms, ref_template="#/$defs/{name}")
-    definitions = {name: _closed(part) for name, part in found.items()}
-    if open_ended:
-        definitions[plain.__name__]["additionalProperties"] = True
-    whole = {"$defs": definitions, **(parts[0] if len(parts) == 1 else {"anyOf": list(parts)})}
-    return canonical(whole)
-
-
-def returned_by(tool: Tool) -> str:
-    """Return the text of the schema of a tool's result: its own, else that of the type that its function returns."""
-    return tool.returns if tool.told else result_schema(get_type_hints(tool.run, include_extras=True)["return"])
-
-
-def _closed(node: Any) -> Any:
-    """Return a schema without what is there for people alone, and without room for unnamed fields."""
-    if isinstance(node, list):
-        return [_closed(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    kept = {name: _closed(item) for name, item in node.items() if name not in ("title", "description", "default")}
-    if isinstance(node.get("properties"), dict):
-        kept["properties"] = {name: _closed(item) for name, item in node["properties"].items()}
-        kept.setdefault("additionalProperties", False)
-    return kept
 
 
 def no_runner() -> str | None:
@@ -131,7 +97,7 @@ def make_offer(
             grant=tool.grant,
             name=tool.name,
             repeatability=tool.repeatability,
-            returns=tool.returns if tool.told else name_of(returned_by(tool)),
+            returns=tool.returns if tool.told else name_of(schema_of_result(tool)),
             self_verified=tool.self_verified,
             title=tool.title,
             unavailable=probe(tool) or why_not_offered(policy, tool, sandbox),

@@ -10,8 +10,9 @@ from starloom.planner.catalogue import RecipeBroken, built_in_folder, load_catal
 from starloom.planner.fleet import FleetView
 from starloom.planner.library import newest, versions_in, with_saved
 from starloom.planner.planning import plan_recipe
-from starloom_agent.offers import returned_by, schema_of
+from starloom_agent.offers import schema_of
 from starloom_agent.tools.registry import all_tools
+from starloom_agent.tools.result_schemas import schema_of_result
 from starloom_protocol.entities import RecipeVersion, ToolOffer, encode_entity
 from starloom_protocol.plan import read_recipe, signatures_of
 
@@ -53,7 +54,7 @@ def test_what_this_hub_cannot_read_any_more_is_left_out() -> None:
 
 
 def test_built_in_recipes_point_at_what_is_there_and_give_what_is_taken() -> None:
-    offers = [ToolOffer(args=schema_of(t.args), name=t.name, returns=returned_by(t)) for t in all_tools()]
+    offers = [ToolOffer(args=schema_of(t.args), name=t.name, returns=schema_of_result(t)) for t in all_tools()]
     known = signatures_of(offers)
     for path in sorted(built_in_folder().glob("*.yaml")):
         assert read_recipe(path.read_bytes(), known_signatures=known).faults == [], path.name

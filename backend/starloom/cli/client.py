@@ -11,6 +11,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import msgspec
 from starloom.cli.discovery import HubAddress
 from starloom.cli.exits import Exit
 from starloom.cli.own_socket import OwnSocket
-from starloom.cli.problems import Problem, problem_of, unreachable
+from starloom.cli.problems import Problem, problem_of, unreachable, usage
 from starloom_protocol.feed import Event, decode_event
 
 API = "/api/v1"
@@ -158,6 +159,17 @@ class Client:
             return response.status_code, response.json()
         except ValueError:
             return response.status_code, response.text
+
+    def require_agent_wheels(self) -> None:
+        """Check that the hub has the agent that a join line installs.
+
+        Raises:
+            Problem: it has none, so a line from it would fail on the device.
+        """
+        status, said = self.outside("/agent/wheels.json")
+        if status != HTTPStatus.OK:
+            told = said if isinstance(said, dict) else {}
+            raise usage(str(told.get("reason") or "this hub has no agent to hand out"), str(told.get("hint") or ""))
 
     def events(self, constellation: str, after: int, *, wait_s: float = 0, limit: int = 500) -> list[Event]:
         """Return events with a number above `after`, in order; with `wait_s` wait for the first that long."""

@@ -22,7 +22,6 @@ import msgspec
 
 from starloom.cli import remote, ssh, tunnels
 from starloom.cli.client import Client
-from starloom.cli.pairing import require_agent_wheels
 from starloom.cli.problems import usage
 from starloom_protocol.vocabulary import Profile
 
@@ -65,7 +64,7 @@ async def enroll(client: Client, wanted: Wanted, say: Callable[[str], None], sto
     """
     hub = _hub_of(client)
     ssh.find_program()
-    await asyncio.to_thread(require_agent_wheels, client)
+    await asyncio.to_thread(client.require_agent_wheels)
     with _step(say, f"look at {wanted.target.destination}"):
         server = await look(wanted.target, wanted.remote_home, wanted.remote_port or hub.port)
     judge(wanted, server)

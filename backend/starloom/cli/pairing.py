@@ -6,13 +6,11 @@ import asyncio
 import signal
 import sys
 import time
-from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from starloom.cli.client import Client
 from starloom.cli.exits import Exit
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.problems import usage
@@ -118,7 +116,7 @@ def enroll(
 
         body["replaces"] = resolve(run, replace)["id"]
     if not qr:
-        require_agent_wheels(run.client)
+        run.client.require_agent_wheels()
     if devices > 1:
         body["devices"] = devices
     if ends_in:
@@ -140,18 +138,6 @@ def enroll(
     if wait is False or (wait is None and not (sys.stdin.isatty() and sys.stdout.isatty())):
         return
     _wait_for_device(run, str(made["id"]))
-
-
-def require_agent_wheels(client: Client) -> None:
-    """Check that the hub has the agent that a join line installs.
-
-    Raises:
-        Problem: it has none, so a line from it would fail on the device.
-    """
-    status, said = client.outside("/agent/wheels.json")
-    if status != HTTPStatus.OK:
-        told = said if isinstance(said, dict) else {}
-        raise usage(str(told.get("reason") or "this hub has no agent to hand out"), str(told.get("hint") or ""))
 
 
 def _refuse_with_ssh(*, qr: bool, replace: str) -> None:

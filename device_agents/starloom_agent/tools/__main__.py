@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from starloom_agent.offers import returned_by
 from starloom_agent.tools.interface import Tool
 from starloom_agent.tools.registry import all_tools
+from starloom_agent.tools.result_schemas import schema_of_result
 from starloom_protocol.tool_results import fields_of
 from starloom_protocol.values import canonical
 
@@ -60,12 +60,14 @@ def table() -> str:
 
 def _fields(tool: Tool) -> str:
     """Return the fields of a tool's result, those of the entries of its lists in brackets behind them."""
-    return " ".join(field.replace("|", "\\|") for field in fields_of(returned_by(tool)))
+    return " ".join(field.replace("|", "\\|") for field in fields_of(schema_of_result(tool)))
 
 
 def results() -> str:
     """Return the schemas of all results as one JSON document, ending in one line end."""
-    lines = [f"{canonical(tool.name)}: {returned_by(tool)}" for tool in sorted(all_tools(), key=lambda tool: tool.name)]
+    lines = [
+        f"{canonical(tool.name)}: {schema_of_result(tool)}" for tool in sorted(all_tools(), key=lambda tool: tool.name)
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from jsonschema_rs import Draft202012Validator
 
-from starloom_agent.offers import returned_by
 from starloom_agent.tools.registry import all_tools
+from starloom_agent.tools.result_schemas import schema_of_result
 from starloom_protocol.values import parse
 
 
 @cache
 def _validators() -> dict[str, Draft202012Validator]:
-    return {tool.name: Draft202012Validator(parse(returned_by(tool))) for tool in all_tools()}
+    return {tool.name: Draft202012Validator(parse(schema_of_result(tool))) for tool in all_tools()}
 
 
 def faults(tool: str, value: Any) -> list[str]:

@@ -13,10 +13,11 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from starloom_agent.offers import make_offer, returned_by
+from starloom_agent.offers import make_offer
 from starloom_agent.policy import Policy
 from starloom_agent.tools.__main__ import results
 from starloom_agent.tools.registry import all_tools
+from starloom_agent.tools.result_schemas import schema_of_result
 from starloom_protocol.tool_results import SCHEMAS, built_in
 from starloom_protocol.tool_results import returned_by as known_of
 from starloom_protocol.values import canonical, parse, point
@@ -79,7 +80,7 @@ def example(schema: Any, root: Any) -> Any:
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_result_that_a_tool_does_not_declare_is_a_fault(name: str) -> None:
-    schema = parse(returned_by(TOOLS[name]))
+    schema = parse(schema_of_result(TOOLS[name]))
     value = example(schema, schema)
     assert faults(name, value) == []
     assert all(faults(name, {key: item for key, item in value.items() if key != lost}) for lost in value)
@@ -110,5 +111,5 @@ def test_a_schema_that_this_side_does_not_know_is_open(tmp_path: Path) -> None:
 def test_the_types_of_results_are_named_once() -> None:
     defined: dict[str, str] = {}
     for tool in TOOLS.values():
-        for name, schema in parse(returned_by(tool))["$defs"].items():
+        for name, schema in parse(schema_of_result(tool))["$defs"].items():
             assert defined.setdefault(name, canonical(schema)) == canonical(schema), name
