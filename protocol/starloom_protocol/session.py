@@ -89,6 +89,20 @@ _STEADY: Final[Mapping[Side, frozenset[type[Frame]]]] = {
 class Session:
     """One connection as one side sees it. Not thread-safe; a new connection needs a new session."""
 
+    __slots__ = (
+        "_farewell_sent",
+        "_received",
+        "_seal_by",
+        "_sent",
+        "_unseal_by",
+        "_versions",
+        "_welcomed",
+        "closed_because",
+        "side",
+        "state",
+        "version",
+    )
+
     def __init__(self, side: Side, *, versions: Sequence[int] = PROTOCOL_VERSIONS) -> None:
         self.side = side
         self.state = State.AWAIT_HELLO

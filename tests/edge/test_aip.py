@@ -430,11 +430,11 @@ async def test_a_device_that_talks_without_naming_its_work_stays_online(world: W
     assert world.hub.fleet.devices[agent.id].link == "online"
 
 
-@pytest.mark.parametrize("takes", [True, False], ids=["taken in its turn", "read"])
+@pytest.mark.parametrize("holds", [True, False], ids=["held", "read"])
 async def test_what_comes_behind_the_end_of_a_connection_is_not_heard(
-    world: World, monkeypatch: pytest.MonkeyPatch, takes: bool
+    world: World, monkeypatch: pytest.MonkeyPatch, holds: bool
 ) -> None:
-    monkeypatch.setattr(Ws, "takes", takes)
+    monkeypatch.setattr(Ws, "holds", holds)
     agent = await world.join("one")
     await agent.connect(world)
     made = await world.submit(chain("t.one"))
@@ -448,11 +448,11 @@ async def test_what_comes_behind_the_end_of_a_connection_is_not_heard(
         assert (await http.get(f"/api/v1/constellations/{made['id']}")).json()["state"] == "active"
 
 
-@pytest.mark.parametrize("takes", [True, False], ids=["taken in its turn", "read"])
+@pytest.mark.parametrize("holds", [True, False], ids=["held", "read"])
 async def test_messages_are_heard_in_order_whether_or_not_the_server_gives_them_at_once(
-    world: World, monkeypatch: pytest.MonkeyPatch, takes: bool
+    world: World, monkeypatch: pytest.MonkeyPatch, holds: bool
 ) -> None:
-    monkeypatch.setattr(Ws, "takes", takes)
+    monkeypatch.setattr(Ws, "holds", holds)
     agent = await world.join("one")
     await agent.connect(world)
     for at_ms in range(20):

@@ -39,7 +39,14 @@ class Line:
 def on_line(line: Line, device: str = "d-1") -> Link:
     aip = Session(Side.HUB)
     aip.state = State.OPEN
-    return Link(device, aip, line.write, line.write_now)
+    return Link(device, aip, line)
+
+
+def served(link: Link) -> list[Exception | None]:
+    """Have a link write; return what it says at its end."""
+    ends: list[Exception | None] = []
+    link.serve(ends.append)
+    return ends
 
 
 def a_link(device: str = "d-1") -> tuple[Link, list[str]]:
@@ -54,13 +61,12 @@ def tasks_of(sent: list[str]) -> list[str]:
 async def test_what_queued_goes_out_as_one_message_in_order() -> None:
     link, sent = a_link()
     link.open([])
-    pump = asyncio.create_task(link.pump())
+    served(link)
     await settle()
     link.push([dispatch(number) for number in range(100)])
     await settle()
     assert len(sent) == 1
     assert tasks_of(sent) == [f"t{number}" for number in range(100)]
-    pump.cancel()
 
 
 async def test_messages_stay_within_the_limit_even_with_many_escapes() -> None:
@@ -68,12 +74,11 @@ async def test_messages_stay_within_the_limit_even_with_many_escapes() -> None:
     args = json.dumps({"text": '"' * 50_000})
     link.push([dispatch(number, args) for number in range(20)])
     link.open([])
-    pump = asyncio.create_task(link.pump())
+    served(link)
     await settle(200)
     assert tasks_of(sent) == [f"t{number}" for number in range(20)]
     assert max(len(text.encode()) for text in sent) <= MESSAGE_BYTES_MAX
     assert len(sent) > 1
-    pump.cancel()
 
 
 async def test_a_device_that_takes_nothing_is_cut() -> None:
@@ -115,7 +120,7 @@ async def test_what_the_line_does_not_take_now_leaves_first_and_once() -> None:
     link = on_line(line)
     links.add(link)
     link.open([])
-    pump = asyncio.create_task(link.pump())
+    served(link)
     line.free.clear()
     for number in range(3):
         links.send("d-1", [dispatch(number)])
@@ -130,7 +135,6 @@ async def test_what_the_line_does_not_take_now_leaves_first_and_once() -> None:
     links.flush()
     assert tasks_of(line.sent) == [f"t{number}" for number in range(5)]
     assert [json.loads(text)["n"] for text in line.sent] == list(range(1, len(line.sent) + 1))
-    pump.cancel()
 
 
 async def test_much_at_once_is_the_writers() -> None:
@@ -138,13 +142,12 @@ async def test_much_at_once_is_the_writers() -> None:
     link, sent = a_link()
     links.add(link)
     link.open([])
-    pump = asyncio.create_task(link.pump())
+    served(link)
     links.send("d-1", [dispatch(1, json.dumps("x" * links_module.NOW_BYTES_MAX))])
     links.flush()
     assert sent == []
     await settle()
     assert tasks_of(sent) == ["t1"]
-    pump.cancel()
 
 
 async def test_what_cannot_be_sent_ends_the_connection_and_not_who_sends() -> None:
@@ -152,12 +155,12 @@ async def test_what_cannot_be_sent_ends_the_connection_and_not_who_sends() -> No
     link, sent = a_link()
     links.add(link)
     link.open([])
-    pump = asyncio.create_task(link.pump())
+    ends = served(link)
     link.aip.state = State.AWAIT_PROVE
     assert links.send("d-1", [dispatch(1)])
     links.flush()
     await settle()
-    assert isinstance(pump.exception(), ProtocolFault)
+    assert [type(end) for end in ends] == [ProtocolFault]
     assert sent == []
 
 
@@ -175,7 +178,7 @@ async def test_before_the_welcome_frames_wait_and_come_after_the_resume_plan() -
     link, sent = a_link()
     links.add(link)
     assert links.send("d-1", [dispatch(1)])
-    pump = asyncio.create_task(link.pump())
+    served(link)
     await settle()
     assert sent == []
     assert links.of_token(link.http_token) is None
@@ -183,7 +186,6 @@ async def test_before_the_welcome_frames_wait_and_come_after_the_resume_plan() -
     await settle()
     assert [frame["t"] for frame in json.loads(sent[0])["f"]] == ["resume_plan", "dispatch"]
     assert links.of_token(link.http_token) is link
-    pump.cancel()
 
 
 async def test_a_connection_that_is_never_welcomed_hands_its_frames_to_the_older_one() -> None:
@@ -191,7 +193,7 @@ async def test_a_connection_that_is_never_welcomed_hands_its_frames_to_the_older
     (old, sent), (new, _) = a_link(), a_link()
     links.add(old)
     old.open([])
-    pump = asyncio.create_task(old.pump())
+    served(old)
     links.add(new)
     links.send("d-1", [dispatch(7)])
     await settle()
@@ -201,7 +203,6 @@ async def test_a_connection_that_is_never_welcomed_hands_its_frames_to_the_older
     assert tasks_of(sent) == ["t7"]
     links.remove(old)
     assert not links.send("d-1", [dispatch(8)])
-    pump.cancel()
 
 
 async def test_closing_one_session_leaves_the_other() -> None:
@@ -211,7 +212,7 @@ async def test_closing_one_session_leaves_the_other() -> None:
         links.add(link)
         link.session = session
         link.open([])
-    pumps = [asyncio.create_task(link.pump()) for link in (old, new)]
+    ends = [served(link) for link in (old, new)]
     links.close("d-1", 1, "taken_over", "a newer connection took over")
     await settle()
     assert json.loads(old_sent[-1])["f"][-1] == {
@@ -220,8 +221,7 @@ async def test_closing_one_session_leaves_the_other() -> None:
         "reason": "a newer connection took over",
     }
     assert new_sent == []
-    assert pumps[0].done()
-    pumps[1].cancel()
+    assert ends == [[None], []]
 
 
 def test_a_log_belongs_to_whom_the_attempt_was_given() -> None:

@@ -27,7 +27,7 @@ from starloom.blobs.logs import AttemptLogs
 from starloom.edge import first_run, keys
 from starloom.edge.app import Edge, Files, build
 from starloom.edge.fanout import Fanout
-from starloom.edge.handshake import TAKE, Taker
+from starloom.edge.handshake import HOLD, Ended, Taker
 from starloom.edge.hub import Hub, Planner
 from starloom.edge.links import Links
 from starloom.edge.logs import LogWriter
@@ -325,12 +325,12 @@ class _Proving(httpx.Auth):
 
 
 class Ws:
-    """The client's half of an in-memory websocket; whole texts are taken in their turn, as the real server has it.
+    """The client's half of an in-memory websocket that the application may hold, as with the real server.
 
-    With `takes` false the server does not know the extension for it.
+    With `holds` false the server does not know the extension for it.
     """
 
-    takes = True
+    holds = True
 
     def __init__(self, app: Any, path: str, headers: dict[str, str] | None = None) -> None:
         given = headers or {}
@@ -349,9 +349,10 @@ class Ws:
             "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
             "subprotocols": [],
             "state": {},
-            "extensions": {"websocket.http.response": {}, **({TAKE: self._offer} if self.takes else {})},
+            "extensions": {"websocket.http.response": {}, **({HOLD: self._hold} if self.holds else {})},
         }
         self._taker: Taker | None = None
+        self._ended: Ended | None = None
         self._to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._from_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.task: asyncio.Task[None] | None = None
@@ -378,11 +379,17 @@ class Ws:
             raise RuntimeError("the socket is closed")
         await self._from_app.put(message)
 
-    def _offer(self, taker: Taker | None) -> None:
-        self._taker = taker
+    def _hold(self, taker: Taker, ended: Ended) -> None:
+        self._taker, self._ended = taker, ended
+        while not self._to_app.empty():
+            message = self._to_app.get_nowait()
+            if message["type"] == "websocket.disconnect":
+                ended("")
+            else:
+                taker(message["text"])
 
     async def send(self, text: str) -> None:
-        if self._taker is not None and self._to_app.empty():
+        if self._taker is not None:
             self._taker(text)
         else:
             self._to_app.put_nowait({"type": "websocket.receive", "text": text})
@@ -417,6 +424,8 @@ class Ws:
 
     async def leave(self) -> None:
         """Go away without a word and wait until the hub has noticed."""
+        if self._ended is not None:
+            self._ended("")
         self._to_app.put_nowait({"type": "websocket.disconnect", "code": 1006})
         if self.task is not None:
             await asyncio.wait_for(self.task, PATIENCE_S)

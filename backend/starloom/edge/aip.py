@@ -21,7 +21,7 @@ from starloom.access.refusals import Refused as Turned
 from starloom.core.state import inputs
 from starloom.edge.agent_version import VERSION, is_older
 from starloom.edge.fanout import Fanout
-from starloom.edge.handshake import TAKE, Alarm, Gone, Handshake, Proved, Proving, Refused, Socket
+from starloom.edge.handshake import HOLD, Alarm, Gone, Handshake, Proved, Proving, Refused, Socket
 from starloom.edge.links import Link, Links
 from starloom.edge.logs import LogWriter
 from starloom.edge.problems import Problem
@@ -31,6 +31,7 @@ from starloom.engine.giving import Given
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.store.port import Unavailable
 from starloom_protocol import frames as f
+from starloom_protocol.channel import ChannelKeys
 from starloom_protocol.feed import Beside
 from starloom_protocol.session import ProtocolFault, Session, Side, State
 from starloom_protocol.vocabulary import CODES, Code
@@ -76,12 +77,25 @@ class AipParts:
         self.faults[what] = self.faults.get(what, 0) + 1
 
 
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The other end of a connection; a device once it is proved."""
+
+    address: str
+    device: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.device})" if self.device else "unproved"
+
+
 class AipEndpoint:
     """The ASGI application behind `/aip/v1`."""
 
     def __init__(self, parts: AipParts) -> None:
         self._parts = parts
         self._proving = Proving()
+        self._parting: set[asyncio.Task[None]] = set()
         self.draining = False
         self.faults = parts.faults
 
@@ -92,43 +106,63 @@ class AipEndpoint:
             await refuse_socket(scope, send, Problem(Code.OVERLOADED, "the hub is stopping", retry_after_s=2))
             return
         await send({"type": "websocket.accept"})
-        socket, aip = Socket(receive, send, scope.get("extensions", {}).get(TAKE)), Session(Side.HUB)
-        code, reason = 1000, ""
-        proved: Proved | None = None
+        socket, aip = Socket(receive, send, scope.get("extensions", {}).get(HOLD)), Session(Side.HUB)
+        who: Peer = Peer(address)
         try:
             proved = await self._prove(socket, aip, address)
-            await Connection(self._parts, socket, aip, proved).serve(proved.hello)
-        except Gone as gone:
-            reason = str(gone)
-        except TimeoutError:
-            code, reason = (
-                1008,
-                f"no proof within {self._parts.timings.handshake_s:g} s, or before too many others came",
-            )
-            self._failed("handshake_timeout", address)
-        except Refused as refusal:
-            self._failed(refusal.frame.code, address, refusal.frame.reason, proved)
-            code, reason = 1008, refusal.frame.reason
-            await self._last_word(socket, aip, refusal.frame)
-        except ProtocolFault as fault:
-            if self._failed(fault.code, address, fault.reason, proved):
-                if isinstance(fault, Alarm):
-                    _log.error("alarm: a device at %s: %s", address, fault)
-                else:
-                    _log.warning("event=aip_refused from=%s who=%s reason=%r", address, _who(proved), str(fault)[:300])
-            code, reason = 1008, fault.reason
-            await self._last_word(socket, aip, fault)
+            who = Peer(address, proved.device.id, proved.device.name)
+            await Connection(self, self._parts, socket, aip, who, proved.channel).serve(proved.hello)
+        except (Gone, TimeoutError, Refused, ProtocolFault) as error:
+            await self._part(socket, aip, who, error)
+
+    def end(self, socket: Socket, aip: Session, who: Peer, error: Exception | None) -> None:
+        """End a connection that has no call any more; None: it was to end, and the peer knows."""
+        if isinstance(error, Gone) and socket.closed:
+            return
+        parting = asyncio.get_running_loop().create_task(self._part(socket, aip, who, error))
+        self._parting.add(parting)
+        parting.add_done_callback(self._parting.discard)
+
+    async def _part(self, socket: Socket, aip: Session, who: Peer, error: Exception | None) -> None:
+        """Count why a connection ends, let its peer know, and close it."""
+        code, reason = 1000, ""
+        match error:
+            case None:
+                pass
+            case Gone():
+                reason = str(error)
+            case TimeoutError():
+                within_s = self._parts.timings.handshake_s
+                code, reason = 1008, f"no proof within {within_s:g} s, or before too many others came"
+                self._failed("handshake_timeout", who)
+            case Refused():
+                self._failed(error.frame.code, who, error.frame.reason)
+                code, reason = 1008, error.frame.reason
+                await self._last_word(socket, aip, error.frame)
+            case ProtocolFault():
+                if self._failed(error.code, who, error.reason):
+                    if isinstance(error, Alarm):
+                        _log.error("alarm: a device at %s: %s", who.address, error)
+                    else:
+                        text = str(error)[:300]
+                        _log.warning("event=aip_refused from=%s who=%s reason=%r", who.address, who, text)
+                code, reason = 1008, error.reason
+                await self._last_word(socket, aip, error)
+            case _:
+                _log.error("the connection of %s failed", who, exc_info=error)
+                code, reason = 1011, "the hub failed"
         await socket.close(code, reason)
 
-    def _failed(self, code: str, address: str, reason: str = "", proved: Proved | None = None) -> bool:
+    def _failed(self, code: str, who: Peer, reason: str = "") -> bool:
         """Count a failure; return whether it was noted, which those of a flood are not."""
         self._parts.count(str(code))
-        if self._parts.limits.failed("handshake", address):
+        if self._parts.limits.failed("handshake", who.address):
             return False
         if reason:
-            device = proved.device.id if proved is not None else ""
-            who = proved.device.name if proved is not None else reason[:100]
-            turned = Turned(self._parts.now_ms(), "connect", address, str(code), reason, who=who, device=device)
+            name = who.name if who.device else reason[:100]
+            turned = Turned(
+                self._parts.now_ms(), "connect", who.address, str(code), reason, who=name, device=who.device
+            )
             self._parts.refusals.note(turned)
         return True
 
@@ -147,41 +181,53 @@ class AipEndpoint:
             _log.debug("the peer could not be told why: %s", error)
 
 
-def _who(proved: Proved | None) -> str:
-    return f"{proved.device.name} ({proved.device.id})" if proved is not None else "unproved"
-
-
 class Connection:
     """One proved connection from its welcome to its end."""
 
-    def __init__(self, parts: AipParts, socket: Socket, aip: Session, proved: Proved) -> None:
+    __slots__ = ("_aip", "_ask_at", "_asked", "_count", "_endpoint", "_link", "_over", "_parts", "_socket", "_who")
+
+    def __init__(
+        self,
+        endpoint: AipEndpoint,
+        parts: AipParts,
+        socket: Socket,
+        aip: Session,
+        who: Peer,
+        channel: ChannelKeys | None,
+    ) -> None:
+        self._endpoint = endpoint
         self._parts = parts
         self._socket = socket
         self._aip = aip
-        self._device = proved.device.id
-        self._by = f"device:{self._device}"
-        self._link = Link(self._device, aip, socket.write, socket.write_now, proved.channel)
-        self._name = f"{self._device}/{self._link.http_token[:8]}/"
-        self._post = parts.inbox.post
+        self._who = who
+        self._link = Link(who.device, aip, socket, channel)
+        self._over = False
         self._count = 0
         self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
         self._ask_at = 0.0
 
+    @property
+    def _device(self) -> str:
+        return self._who.device
+
+    @property
+    def _by(self) -> str:
+        return f"device:{self._who.device}"
+
     async def serve(self, hello: f.Hello) -> None:
-        """Welcome the device and talk until either side ends.
+        """Welcome the device and talk until either side ends, or until the server holds the socket by itself.
 
         Raises:
-            Gone, Refused, ProtocolFault: as the reasons to end it.
+            Gone, Refused, ProtocolFault: as the reasons why it is not welcomed.
         """
-        link, links = self._link, self._parts.links
-        links.add(link)
         try:
+            self._parts.links.add(self._link)
             await self._welcome(hello)
-            await self._talk()
-        finally:
-            links.remove(link)
-            if link.session:
-                self._disconnected()
+            self._link.serve(self._end)
+            await self._socket.hand_over(self._take, self._gone)
+        except BaseException:
+            self._leave()
+            raise
 
     async def _welcome(self, hello: f.Hello) -> None:
         link, timings = self._link, self._parts.timings
@@ -221,37 +267,32 @@ class Connection:
         link.open([f.ResumePlan(entries=entries), *newer])
         _log.info("device %s (%s) connected, session %d", value["name"], self._device, link.session)
 
-    async def _talk(self) -> None:
-        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._socket.take(lambda text: self._take(text, ended))
-        reader = asyncio.create_task(self._read(ended), name=f"aip-read-{self._device}")
-        writer = asyncio.create_task(self._link.pump(), name=f"aip-write-{self._device}")
-        try:
-            done, _ = await asyncio.wait((ended, reader, writer), return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            self._socket.take(None)
-            for task in (ended, reader, writer):
-                task.cancel()
-            await asyncio.gather(ended, reader, writer, return_exceptions=True)
-
-    async def _read(self, ended: asyncio.Future[None]) -> None:
-        """Read the messages that the server could not give at once."""
-        while True:
-            self._take(await self._socket.read(), ended)
-
-    def _take(self, message: str | bytes, ended: asyncio.Future[None]) -> None:
-        """Handle a message in its turn; an error that ends the connection is raised where the connection is served.
-
-        Messages after such an error are ignored.
-        """
-        if ended.done():
+    def _take(self, message: str | bytes) -> None:
+        """Handle a message in its turn; messages after one that ended the connection are ignored."""
+        if self._over:
             return
         try:
             self._hear(message)
         except Exception as error:
-            ended.set_exception(error)
+            self._end(error)
+
+    def _gone(self, reason: str) -> None:
+        self._end(Gone(reason))
+
+    def _end(self, error: Exception | None) -> None:
+        if not self._over:
+            self._leave()
+            self._endpoint.end(self._socket, self._aip, self._who, error)
+
+    def _leave(self) -> None:
+        """Be a link no more, once."""
+        if self._over:
+            return
+        self._over = True
+        self._link.stop()
+        self._parts.links.remove(self._link)
+        if self._link.session:
+            self._disconnected()
 
     def _hear(self, message: str | bytes) -> None:
         for frame in self._aip.receive(message):
@@ -261,7 +302,7 @@ class Connection:
         link = self._link
         reason = link.closed_because or self._aip.closed_because or "the connection ended"
         _log.info("device %s disconnected, session %d: %s", self._device, link.session, reason)
-        self._post(
+        self._parts.inbox.post(
             inputs.DeviceDisconnected(
                 by=self._by,
                 device=self._device,
@@ -274,24 +315,30 @@ class Connection:
 
     def _id(self, what: str = "") -> str:
         self._count += 1
-        return f"{self._name}{self._count}{what}"
+        return f"{self._who.device}/{self._link.http_token[:8]}/{self._count}{what}"
 
     # -- reports
 
     def _started(self, frame: f.Started) -> None:
-        self._post(inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+        self._parts.inbox.post(
+            inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
+        )
 
     def _result(self, frame: f.ResultFrame) -> None:
         frame = self._parts.given.result(frame)
-        self._post(inputs.ResultReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+        self._parts.inbox.post(
+            inputs.ResultReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
+        )
 
     def _receipt(self, frame: f.Receipt) -> None:
-        self._post(inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+        self._parts.inbox.post(
+            inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
+        )
 
     # -- what the device says of itself
 
     def _offer(self, frame: f.OfferFrame) -> None:
-        self._post(
+        self._parts.inbox.post(
             inputs.OfferReceived(
                 by=self._by,
                 device=self._device,
@@ -305,7 +352,7 @@ class Connection:
         )
 
     def _condition(self, frame: f.ConditionFrame) -> None:
-        self._post(
+        self._parts.inbox.post(
             inputs.ConditionReceived(
                 by=self._by,
                 device=self._device,
@@ -317,7 +364,7 @@ class Connection:
         )
 
     def _asks(self, frame: f.AsksFrame) -> None:
-        self._post(
+        self._parts.inbox.post(
             inputs.AsksReceived(
                 answers=frame.answers,
                 by=self._by,
@@ -331,7 +378,7 @@ class Connection:
 
     def _ledger(self, frame: f.LedgerReport) -> None:
         for entry in frame.entries:
-            self._post(
+            self._parts.inbox.post(
                 inputs.LedgerReported(
                     at=entry.at, by=self._by, device=self._device, id=self._id(), scope=SCOPE, state=entry.state
                 )
@@ -339,7 +386,9 @@ class Connection:
 
     def _facts(self, frame: f.FactsFrame) -> None:
         frame = self._parts.given.facts(frame)
-        self._post(inputs.FactsReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+        self._parts.inbox.post(
+            inputs.FactsReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
+        )
 
     def _alive(self, frame: f.Alive) -> None:
         self._link.running = len(frame.running)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -25,6 +26,9 @@ HEAD_BYTES_MAX: Final = 64 * 1024
 """A longer head is refused as soon as it is read; the last piece read may complete a head above this bound."""
 LOCAL_MAX: Final = 64
 PING_AFTER_S: Final = 20.0
+PONG_WITHIN_S: Final = 20.0
+"""How long a peer that was asked may say nothing."""
+LOOK_EVERY_S: Final = 2.0
 PINGS_S: Final = 30
 """The most sockets that are pinged a second; the devices of a large fleet send something before they are pinged."""
 FULL_AGAIN_AFTER_S: Final = 60.0
@@ -67,6 +71,53 @@ class Held(Protocol):
         """End at once: a newer connection needs the place."""
 
 
+class Watched(Protocol):
+    """A socket whose peer is asked, when it has been silent, whether it is there."""
+
+    heard_s: float
+    """When the peer said something last; kept by the socket."""
+    asked_s: float
+    """When it was asked last; 0 if never."""
+
+    def ask(self, now_s: float) -> None:
+        """Have the peer answer, and note when it was asked."""
+
+    def give_up(self) -> None:
+        """End the connection: the peer has not answered."""
+
+
+class Keepalive:
+    """Finds peers that are gone without a word. One timer for all sockets: each needs a look every few minutes."""
+
+    def __init__(self, after_s: Callable[[], float]) -> None:
+        self._after_s = after_s
+        self._sockets: set[Watched] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self, socket: Watched) -> None:
+        self._sockets.add(socket)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self.look)
+
+    def leave(self, socket: Watched) -> None:
+        self._sockets.discard(socket)
+        if not self._sockets and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def look(self) -> None:
+        """Ask those that have been silent, and give up those that have not answered."""
+        loop = asyncio.get_running_loop()
+        now_s = loop.time()
+        silent_since_s, unanswered_since_s = now_s - self._after_s(), now_s - PONG_WITHIN_S
+        for watched in [watched for watched in self._sockets if watched.heard_s <= silent_since_s]:
+            if watched.asked_s <= watched.heard_s:
+                watched.ask(now_s)
+            elif watched.asked_s <= unanswered_since_s:
+                watched.give_up()
+        self._timer = loop.call_later(LOOK_EVERY_S, self.look)
+
+
 class Connections:
     """The open connections of all listeners of one kind.
 
@@ -82,6 +133,7 @@ class Connections:
         self._descriptors = 0
         self._waiting: dict[str, dict[Held, None]] = {}
         self._said_s = float("-inf")
+        self.keepalive = Keepalive(lambda: self.ping_after_s)
 
     @property
     def ping_after_s(self) -> float:

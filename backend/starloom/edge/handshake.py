@@ -27,9 +27,13 @@ from starloom_protocol.session import ProtocolFault, Session, device_id, proof_b
 from starloom_protocol.version import HUB_PROVES_SINCE
 from starloom_protocol.vocabulary import Code
 
-TAKE = "starloom.take"
-"""The ASGI extension by which a server gives whole text messages in the turn in which they came."""
-Taker = Callable[[str], object]
+HOLD = "starloom.hold"
+"""The ASGI extension by which an application holds its socket beyond its call: a `Hold`."""
+Taker = Callable[[str | bytes], object]
+"""Takes whole messages in the turn in which they come."""
+Ended = Callable[[str], object]
+"""Hears why the peer is gone; not called where the application closes the socket."""
+Hold = Callable[[Taker, Ended], object]
 _log = logging.getLogger(__name__)
 _F = TypeVar("_F", bound=f.Frame)
 
@@ -51,18 +55,38 @@ class Gone(Exception):
 
 
 class Socket:
-    """An accepted websocket as a stream of text messages; `offer` is the server's extension `TAKE`, if it has it."""
+    """An accepted websocket as a stream of text messages; `hold` is the server's extension `HOLD`, if it has it."""
 
-    def __init__(self, receive: Receive, send: Send, offer: Callable[[Taker | None], object] | None = None) -> None:
+    __slots__ = ("_ended", "_hold", "_receive", "_send", "closed")
+
+    def __init__(self, receive: Receive, send: Send, hold: Hold | None = None) -> None:
         self._receive = receive
         self._send = send
-        self._offer = offer
-        self._closed = False
+        self._hold = hold
+        self._ended: Ended | None = None
+        self.closed = False
 
-    def take(self, taker: Taker | None) -> None:
-        """Have each message taken in the turn in which it came, if the server can; `read` returns all others."""
-        if self._offer is not None:
-            self._offer(taker)
+    async def hand_over(self, taker: Taker, ended: Ended) -> None:
+        """Have each message given to `taker`, and the reason to `ended` when the peer is gone; neither may raise.
+
+        Returns at once where the server holds the socket by itself, and otherwise when the socket has ended.
+        """
+        self._ended = ended
+        if self._hold is not None:
+            hold, self._hold = self._hold, None
+            hold(taker, self._gone)
+            return
+        try:
+            while not self.closed:
+                taker(await self.read())
+        except Gone as gone:
+            self._gone(str(gone))
+
+    def _gone(self, reason: str) -> None:
+        self.closed = True
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            ended(reason or "the connection ended")
 
     async def read(self) -> str | bytes:
         """Return the next message.
@@ -72,7 +96,7 @@ class Socket:
         """
         message = await self._receive()
         if message["type"] != "websocket.receive":
-            self._closed = True
+            self.closed = True
             raise Gone(str(message.get("reason") or "the connection ended"))
         text: str | None = message.get("text")
         data: str | bytes = message["bytes"] if text is None else text
@@ -87,7 +111,7 @@ class Socket:
         try:
             await self._send({"type": "websocket.send", "text": text})
         except (OSError, RuntimeError) as error:
-            self._closed = True
+            self.closed = True
             raise Gone(str(error) or "the connection ended") from error
 
     def write_now(self, text: str) -> bool:
@@ -95,7 +119,7 @@ class Socket:
 
         A write waits for the transport before it sends, and for nothing after: one that waits has not begun.
         """
-        if self._closed:
+        if self.closed:
             return False
         writing = self.write(text)
         try:
@@ -109,9 +133,9 @@ class Socket:
 
     async def close(self, code: int, reason: str) -> None:
         """End the connection; nothing to do if the peer did so first."""
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         try:
             await self._send(
                 {"type": "websocket.close", "code": code, "reason": reason.encode()[:120].decode("utf-8", "ignore")}

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from starloom.edge.artifact_rights import ArtifactRights
 from starloom_protocol.channel import ChannelKeys
@@ -42,17 +43,44 @@ def weight(frame: Frame) -> int:
     return _FRAME_BYTES
 
 
-class Link:
-    """One connection of one device. Until it is `welcomed` what is pushed waits."""
+class Line(Protocol):
+    """The socket of a link."""
 
-    def __init__(
-        self,
-        device: str,
-        aip: Session,
-        write: Callable[[str], Awaitable[None]],
-        write_now: Callable[[str], bool],
-        channel: ChannelKeys | None = None,
-    ) -> None:
+    async def write(self, text: str) -> None:
+        """Send one message, when the line takes one."""
+
+    def write_now(self, text: str) -> bool:
+        """Send one message in this turn; False, and nothing was sent, if the line takes none now."""
+
+
+class Link:
+    """One connection of one device. Until it is `welcomed` what is pushed waits.
+
+    Most links are idle, so a task writes only while the line takes nothing in the turn itself.
+    """
+
+    __slots__ = (
+        "_bytes",
+        "_ended",
+        "_last",
+        "_line",
+        "_queue",
+        "_unsent",
+        "_writer",
+        "_writing",
+        "aip",
+        "channel",
+        "closed_because",
+        "device",
+        "http_token",
+        "running",
+        "sent_frames",
+        "sent_messages",
+        "session",
+        "welcomed",
+    )
+
+    def __init__(self, device: str, aip: Session, line: Line, channel: ChannelKeys | None = None) -> None:
         self.device = device
         self.channel = channel
         self.aip = aip
@@ -61,13 +89,13 @@ class Link:
         self.http_token = secrets.token_urlsafe(32)
         self.closed_because = ""
         self.running = 0
-        self._write = write
-        self._write_now = write_now
+        self._line = line
         self._queue: list[tuple[Frame, int]] = []
         self._bytes = 0
         self._unsent: str | None = None  # a message that the session has counted and the line has not taken yet
         self._writing = False
-        self._wake = asyncio.Event()
+        self._writer: asyncio.Task[None] | None = None
+        self._ended: Callable[[Exception | None], object] | None = None
         self._last: Frame | None = None
         self.sent_messages = 0
         self.sent_frames = 0
@@ -80,7 +108,7 @@ class Link:
         """Queue frames for the writer; False if the link is closing or its queue is full, which closes it."""
         taken = self.hold(frames)
         if taken and self.welcomed:
-            self._wake.set()
+            self._write_on()
         return taken
 
     def say(self, frames: Sequence[Frame]) -> bool:
@@ -112,7 +140,7 @@ class Link:
         if not self._queue or not self.welcomed:
             return
         if self._writing or self._unsent is not None or self._last is not None or self._bytes > NOW_BYTES_MAX:
-            self._wake.set()
+            self._write_on()
             return
         frames = self._batch()
         try:
@@ -120,24 +148,24 @@ class Link:
         except ProtocolFault:
             # What cannot be sent ends the connection, and not whoever wanted to send it: the writer meets it again.
             self._put_first(frames)
-            self._wake.set()
+            self._write_on()
             return
-        if not self._write_now(text):
+        if not self._line.write_now(text):
             self._unsent = text
-            self._wake.set()
+            self._write_on()
 
     def open(self, first: Sequence[Frame]) -> None:
         """Let the writer send `first` and then what is queued: the welcome is out."""
         self._put_first(first)
         self.welcomed = True
-        self._wake.set()
+        self._write_on()
 
     def close(self, last: Frame, because: str) -> None:
         """Send a last frame after what is queued, then end the connection."""
         if self._last is None:
             self._last = last
             self.closed_because = because
-        self._wake.set()
+        self._write_on()
 
     def take_queue(self) -> list[Frame]:
         """Return the frames queued before the welcome, if there will be no welcome."""
@@ -146,25 +174,42 @@ class Link:
         self._bytes = 0
         return frames
 
-    async def pump(self) -> None:
-        """Send until the link is closed; returns when the last frame is out.
+    def serve(self, ended: Callable[[Exception | None], object]) -> None:
+        """Begin to write; `ended` hears that the last frame is out (None), or why no more can be written."""
+        self._ended = ended
+        if self._last is not None or self._unsent is not None or (self.welcomed and self._queue):
+            self._write_on()
 
-        Raises:
-            ProtocolFault: if the session cannot send a frame; the connection must end.
-        """
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            self._writing = True
+    def stop(self) -> None:
+        """Write no more."""
+        self._ended = None
+        if self._writer is not None:
+            self._writer.cancel()
+            self._writer = None
+
+    def _write_on(self) -> None:
+        if self._writer is None and self._ended is not None:
+            self._writer = asyncio.get_running_loop().create_task(self._write(), name=f"aip-write-{self.device}")
+
+    async def _write(self) -> None:
+        """Send what waits, and the last frame if there is one."""
+        self._writing = True
+        fault: Exception | None = None
+        try:
             if self._unsent is not None:
-                await self._write(self._unsent)
+                await self._line.write(self._unsent)
                 self._unsent = None
             while self._queue:
                 await self._send(self._batch())
-            self._writing = False
             if self._last is not None:
                 await self._send([self._last])
-                return
+        except Exception as error:
+            fault = error
+        self._writing, self._writer = False, None
+        ended = self._ended
+        if ended is not None and (fault is not None or self._last is not None):
+            self._ended = None
+            ended(fault)
 
     def _batch(self) -> list[Frame]:
         queue = self._queue
@@ -184,13 +229,13 @@ class Link:
 
     async def _send(self, frames: Sequence[Frame]) -> None:
         try:
-            await self._write(self._message(frames))
+            await self._line.write(self._message(frames))
         except ProtocolFault as fault:
             # The estimate was too low for text with many escapes: one frame a message always fits or never will.
             if fault.code is not Code.FRAME_TOO_LARGE or len(frames) == 1:
                 raise
             for frame in frames:
-                await self._write(self._message([frame]))
+                await self._line.write(self._message([frame]))
 
     def _message(self, frames: Sequence[Frame]) -> str:
         text = self.aip.send(frames).decode()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import msgspec
 import pytest
@@ -320,3 +322,22 @@ def test_a_small_edit_of_a_large_plan_costs_little_for_each_task_that_it_leaves_
         driver.submit(plan(*(task(f"t{number}") for number in range(size))))
         made[size] = calls(partial(edit, driver, AddTask(spec=task("more"))))
     assert made[1_000] - made[200] <= CALLS_A_TASK_MOST * 800, made
+
+
+class LookedUp(dict[str, Any]):
+    """Records that may be looked up one by one, and never walked through or copied."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("all records were walked through")
+
+    keys = items = values = __iter__  # type: ignore[assignment]
+
+
+def test_an_edit_looks_only_at_its_own_tasks() -> None:
+    driver = Driver("one", slots=1, whole=False)
+    driver.submit(plan(*(task(name) for name in ("a", "b", "c"))))
+    constellation = driver.shard.constellations["c1"]
+    constellation.tables["spec"] = constellation.specs = LookedUp(constellation.specs)
+    constellation.tables["dep"] = constellation.deps = LookedUp(constellation.deps)
+    assert edit(driver, AddTask(spec=task("d")), AddDependency(dependency=edge("c>d", Gate.FINISH))).faults == []
+    assert "d" in constellation.specs

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from starloom.core.plan.drafts import close, held_back
 from starloom.core.plan.flows import flow_faults
 from starloom.core.plan.groups import data_edges
-from starloom.core.rights.authorship import check_edit
+from starloom.core.rights.authorship import check_edit, is_free
 from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import EditProposed
@@ -203,7 +203,8 @@ def on_edit(work: Work, item: EditProposed) -> None:
     if item.base_version > constellation.head.version:
         reason = f"version {item.base_version} does not exist; the newest is {constellation.head.version}"
         raise Refusal(fault(Code.EDIT_CONFLICT, reason, "base_version"))
-    before, flows = dict(constellation.specs), dict(constellation.deps)
+    free = is_free(work.by, approves=item.approves)
+    before, flows = ({}, {}) if free else (dict(constellation.specs), dict(constellation.deps))
     number = apply_edit(
         work,
         constellation,

@@ -6,7 +6,6 @@ a task that stands is judged like one into a new one.
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -41,6 +40,27 @@ class Offered(Mapping[str, Signature]):
         return len({tool for tools in self._fleet.tool_sets.different() for tool in tools})
 
 
+class _After(Mapping[str, TaskSpec]):
+    """The tasks of a plan as an edit leaves them, over the ones that stand: an edit of a large plan copies nothing."""
+
+    def __init__(self, stand: Mapping[str, TaskSpec], put: Mapping[str, TaskSpec | None]) -> None:
+        self._stand = stand
+        self._put = put
+
+    def __getitem__(self, name: str) -> TaskSpec:
+        found = self._put[name] if name in self._put else self._stand[name]
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (name for name in self._stand if name not in self._put)
+        yield from (name for name, spec in self._put.items() if spec is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def flow_faults(
     fleet: Fleet,
     constellation: Constellation,
@@ -52,16 +72,15 @@ def flow_faults(
 
     Where a task gets another tool, what reads its result is looked at too, and a fault of that stands at the tool.
     """
-    added = {name: spec for name, spec in specs.items() if spec is not None}
-    after = ChainMap(added, {name: spec for name, spec in constellation.specs.items() if name not in specs})
+    after = _After(constellation.specs, specs)
     found, signatures = Found(), Offered(fleet)
     flow = Flow(after, signatures, found)
-    gates = [gate for key, gate in constellation.deps.items() if key not in deps]
-    gates += [gate for gate in deps.values() if gate is not None]
     for position, operation in enumerate(operations):
         place = f"operations[{position}].{type(operation).__struct_config__.tag}"
         flow.operation(operation, place)
         if isinstance(operation, UpdateTask) and "tool" in operation.changes:
+            gates = [gate for key, gate in constellation.deps.items() if key not in deps]
+            gates += [gate for gate in deps.values() if gate is not None]
             found.faults += _of_readers(after, gates, signatures, operation.id, f"{place}.tool")
     return found.faults
 
