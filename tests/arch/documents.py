@@ -12,7 +12,10 @@ from pathlib import Path
 
 from tests.arch.checkout import ROOT, files, named
 
-WRITTEN_BY_PROGRAMS = frozenset({"docs/tools.md", "docs/errors.md", "docs/benchmarks.md", "docs/recipes.md"})
+AT_THE_ROOT = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
+WRITTEN_BY_PROGRAMS = frozenset(
+    {"docs/tools.md", "docs/errors.md", "docs/benchmarks.md", "docs/recipes.md", "docs/states.md"}
+)
 
 _FENCE = re.compile(r"^```([^`\n]*)\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -34,7 +37,7 @@ class Block:
 
 def documents() -> list[Path]:
     """Return what people read."""
-    return [ROOT / "README.md", *files(".md", under="docs")]
+    return [*(ROOT / name for name in AT_THE_ROOT), *files(".md", under="docs")]
 
 
 def blocks() -> list[Block]:

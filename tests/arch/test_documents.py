@@ -25,11 +25,12 @@ from tests.waiting import SLOWER
 
 SKIPS = {
     "starts-the-service": "`make run` stays until Ctrl-C; tests/arch/test_first_minutes.py walks it",
+    "builds-the-environment": "the tests run in the environment that it builds",
     "runs-this-test": "`make test` runs this file",
     "runs-for-a-while": "tests/chaos/test_scenarios.py runs every scenario by the same command",
     "needs-another-machine": "there is no second machine with a login here",
 }
-LANGUAGES = {"sh", "text", "yaml", "json", "toml"}
+LANGUAGES = {"sh", "text", "yaml", "json", "toml", "mermaid"}
 BIN = Path(sys.executable).parent
 
 _COMMAND = re.compile(r"starloom((?: [a-z][a-z-]*)+)")
