@@ -30,8 +30,7 @@ export function Mirror({ label }: { label: string }) {
     if (!selected) return undefined;
     const back = direction === "source" ? "target" : "source";
     for (const dependency of dependencies(model).values()) {
-      if (dependency[back] === selected && model.entities.has(`spec/${dependency[direction]}`))
-        return dependency[direction];
+      if (dependency[back] === selected && specs(model).has(dependency[direction])) return dependency[direction];
     }
     return undefined;
   };

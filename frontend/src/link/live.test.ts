@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { type Steps, whole } from "../model/steps.ts";
 import { StreamModel } from "../model/stream.ts";
 import { LiveLink, type Sink, type Socket } from "./live.ts";
 
@@ -12,7 +13,13 @@ interface Rig {
   pass: (ms: number) => Promise<void>;
 }
 
-function rig(ticket: () => Promise<string> = async () => "t1"): Rig {
+function rig(
+  ticket: () => Promise<string> = async () => "t1",
+  slices = (steps: Steps, then: () => void) => {
+    whole(steps);
+    then();
+  },
+): Rig {
   let now = 1000;
   let timers: { at: number; run: () => void }[] = [];
   const sent: unknown[] = [];
@@ -35,6 +42,7 @@ function rig(ticket: () => Promise<string> = async () => "t1"): Rig {
       return socket;
     },
     random: () => 0.5,
+    slices,
     setTimer: (run, ms) => {
       const timer = { at: now + ms, run };
       timers.push(timer);
@@ -71,7 +79,7 @@ function sinkOf(model: StreamModel): Sink {
     beside: (items) => model.readBeside(items),
     events: (events) => model.readEvents(events),
     missing: (reason) => model.readMissing(reason),
-    snapshot: (frame) => model.readSnapshot(frame),
+    snapshot: (frame) => model.snapshotSteps(frame),
   };
 }
 
@@ -101,6 +109,29 @@ describe("LiveLink", () => {
     expect(held.link.status.state).toBe("live");
     expect(held.link.offsetMs).toBe(4000);
     expect(model.seq).toBe(7);
+  });
+
+  it("takes what came while a snapshot is read after it, and keeps what was there until then", async () => {
+    const paused: (() => void)[] = [];
+    const held = rig(
+      async () => "t1",
+      (steps, then) =>
+        void paused.push(() => {
+          whole(steps);
+          then();
+        }),
+    );
+    const model = new StreamModel("c1");
+    model.readSnapshot({ entities: { head: { seq: 1 } }, seq: 1 });
+    await live(held, model);
+    held.say(snapshot(7));
+    held.say({ events: [event(8)], t: "events" });
+    expect(model.one("head")).toEqual({ seq: 1 });
+    paused.shift()?.();
+    expect(model.one("head")).toEqual({ seq: 8 });
+    expect(paused).toEqual([]);
+    held.say({ events: [event(9)], t: "events" });
+    expect(model.seq).toBe(9);
   });
 
   it("comes back by itself and resumes by number, without clearing anything", async () => {

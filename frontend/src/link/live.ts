@@ -2,13 +2,18 @@
  * The live socket: ticket, subscriptions, resume by number, resync, reconnect for ever.
  * Nothing shown is ever cleared by a lost link. No React; the socket, the clock and chance come from outside.
  */
+import type { Steps } from "../model/steps.ts";
 import type { BesideItem, LiveFrame, SnapshotFrame, StreamEvent } from "../model/types.ts";
 import { paced } from "./pace.ts";
+import { inSlices } from "./slices.ts";
 
-/** What takes a stream's frames. `afterSeq` -1 asks for a snapshot; `events` says false at a gap. */
+/**
+ * What takes a stream's frames. `afterSeq` -1 asks for a snapshot, which is read in steps: it may be large;
+ * `events` says false at a gap.
+ */
 export interface Sink {
   afterSeq(): number;
-  snapshot(frame: SnapshotFrame): void;
+  snapshot(frame: SnapshotFrame): Steps;
   events(events: StreamEvent[]): boolean;
   beside(items: BesideItem[]): void;
   /** The hub has no such stream now, or cannot read it; it is asked again by itself. */
@@ -40,6 +45,8 @@ export interface LiveOptions {
   clearTimer?: (timer: unknown) => void;
   /** Runs the queue at most once a frame, so that a burst of messages draws once. */
   nextFrame?: (run: () => void) => void;
+  /** Runs steps with pauses in which the page draws, then calls `then`. */
+  slices?: (steps: Steps, then: () => void) => void;
 }
 
 const BACKOFF_MS = [200, 500, 1000, 2000, 4000];
@@ -72,6 +79,7 @@ export class LiveLink {
       setTimer: (run, ms) => setTimeout(run, ms),
       clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
       nextFrame: paced(),
+      slices: inSlices,
       ...options,
     };
     this.status = { state: "connecting", sinceMs: this.options.now(), reason: "" };
@@ -146,25 +154,33 @@ export class LiveLink {
     this.queue.push(JSON.parse(text) as LiveFrame);
     if (this.queued) return;
     this.queued = true;
-    this.options.nextFrame(() => {
-      this.queued = false;
-      const frames = this.queue;
-      this.queue = [];
-      for (const frame of frames) this.take(frame);
-    });
+    this.options.nextFrame(() => this.work());
   }
 
-  private take(frame: LiveFrame): void {
+  /** Takes what has come, in its order: what came after a snapshot waits until that is read. */
+  private work(): void {
+    for (let frame = this.queue.shift(); frame; frame = this.queue.shift()) {
+      const sink = frame.t === "snapshot" && this.sinks.get(frame.stream);
+      if (frame.t !== "snapshot") this.take(frame);
+      else if (sink) {
+        const { stream } = frame;
+        this.options.slices(sink.snapshot(frame), () => {
+          this.caughtUp(stream);
+          this.work();
+        });
+        return;
+      }
+    }
+    this.queued = false;
+  }
+
+  private take(frame: Exclude<LiveFrame, SnapshotFrame>): void {
     switch (frame.t) {
       case "ready":
         this.offsetMs = frame.now_ms - this.options.now();
         this.failures = 0;
         this.set("live", "");
         for (const stream of this.sinks.keys()) this.ask(stream);
-        break;
-      case "snapshot":
-        this.sinks.get(frame.stream)?.snapshot(frame);
-        this.caughtUp(frame.stream);
         break;
       case "events":
         this.deliver(frame.events);

@@ -1,0 +1,40 @@
+/** Runs work that may be interrupted in slices, so that the page draws and answers a person between them. */
+import { type Steps, untilLate } from "../model/steps.ts";
+
+/** Half of a frame: on a machine that does other things too, a slice takes a few times as long by the clock. */
+const SLICE_MS = 8;
+
+export interface Slicing {
+  now: () => number;
+  /** Calls soon, after what the browser has to do. */
+  soon: (run: () => void) => void;
+}
+
+const ofBrowser: Slicing = {
+  now: () => performance.now(),
+  // A timer would wait four milliseconds after the fifth, and a frame does not come while the page is hidden.
+  soon: (run) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      run();
+    };
+    port2.postMessage(null);
+  },
+};
+
+/** Runs all of it, the first slice at once, then calls `then`. Returns what stops it. */
+export function inSlices<T>(steps: Steps<T>, then: (value: T) => void, slicing: Slicing = ofBrowser): () => void {
+  let wanted = true;
+  const slice = () => {
+    if (!wanted) return;
+    const ends = slicing.now() + SLICE_MS;
+    const done = untilLate(steps, () => slicing.now() >= ends);
+    if (done) then(done.value);
+    else slicing.soon(slice);
+  };
+  slice();
+  return () => {
+    wanted = false;
+  };
+}
