@@ -4,7 +4,7 @@
  */
 import { deviceNamed, devices, diskIsFull } from "./fleet.ts";
 import { presentation, type Shown } from "./presentation.ts";
-import type { Steps } from "./steps.ts";
+import { everyNth, type Steps } from "./steps.ts";
 import type { StreamModel } from "./stream.ts";
 import type { Attempt, Device, GroupRecord, Head, Item, Reason, TaskRecord, TaskSpec } from "./types.ts";
 
@@ -158,12 +158,11 @@ export class Board {
   private *prepare(): Steps {
     if (this.relist) this.index();
     this.lookAtHead();
-    let worked = 0;
+    const pause = everyNth(VIEWS_A_STEP);
     for (const id of this.dirty) {
       this.dirty.delete(id);
       this.stale = this.workOut(id) || this.stale;
-      worked += 1;
-      if (worked % VIEWS_A_STEP === 0) yield;
+      if (pause()) yield;
     }
   }
 

@@ -4,6 +4,15 @@
  */
 export type Steps<T = void> = Generator<void, T, void>;
 
+/** Says after every so many calls that it is time for a pause. */
+export function everyNth(count: number): () => boolean {
+  let calls = 0;
+  return () => {
+    calls += 1;
+    return calls % count === 0;
+  };
+}
+
 /** Does all of it without a pause. */
 export function whole<T>(steps: Steps<T>): T {
   for (;;) {

@@ -2,7 +2,7 @@
  * One stream as the page holds it: its entities, its place in the log, its last events and what travels beside.
  * Keeps order: a doubled event is dropped, a gap is reported and changes nothing. No React, no socket.
  */
-import { type Steps, whole } from "./steps.ts";
+import { everyNth, type Steps, whole } from "./steps.ts";
 import type { BesideItem, Entity, SnapshotFrame, StreamEvent } from "./types.ts";
 
 const EVENTS_KEPT = 2000;
@@ -80,12 +80,11 @@ export class StreamModel {
   /** Reads a snapshot with pauses. What was there stays until all of it is read; events must wait for the end. */
   *snapshotSteps(frame: Pick<SnapshotFrame, "entities" | "seq">): Steps {
     const kinds: Shelves = new Map();
-    let read = 0;
+    const pause = everyNth(ENTITIES_A_STEP);
     for (const key of Object.keys(frame.entities)) {
       const entity = frame.entities[key];
       if (entity) put(kinds, key, entity);
-      read += 1;
-      if (read % ENTITIES_A_STEP === 0) yield;
+      if (pause()) yield;
     }
     this.kinds = kinds;
     this.seq = frame.seq;
