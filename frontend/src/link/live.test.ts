@@ -102,13 +102,24 @@ describe("LiveLink", () => {
     await live(held, model);
     expect(held.sent).toEqual([
       { t: "ticket", ticket: "t1" },
-      { after_seq: -1, stream: "c1", t: "subscribe" },
+      { after_seq: -1, parts: true, stream: "c1", t: "subscribe" },
     ]);
     expect(held.link.status.state).toBe("catching_up");
     held.say(snapshot(7));
     expect(held.link.status.state).toBe("live");
     expect(held.link.offsetMs).toBe(4000);
     expect(model.seq).toBe(7);
+  });
+
+  it("is live when the last part of a snapshot is here, and shows none of them before", async () => {
+    const held = rig();
+    const model = new StreamModel("c1");
+    await live(held, model);
+    held.say({ ...snapshot(7), entities: { "task/a": { at: 1 } }, part: 0, parts: 2 });
+    expect([held.link.status.state, model.ready, model.one("task/a")]).toEqual(["catching_up", false, undefined]);
+    held.say({ ...snapshot(7), part: 1, parts: 2 });
+    expect([held.link.status.state, model.seq]).toEqual(["live", 7]);
+    expect([...model.entities()].map(([key]) => key)).toEqual(["task/a", "head"]);
   });
 
   it("takes what came while a snapshot is read after it, and keeps what was there until then", async () => {
@@ -147,7 +158,7 @@ describe("LiveLink", () => {
     expect(held.sockets).toHaveLength(2);
     held.sockets[1]?.onopen?.({} as Event);
     held.say({ now_ms: 5000, protocol: 1, t: "ready" });
-    expect(held.sent.at(-1)).toEqual({ after_seq: 8, stream: "c1", t: "subscribe" });
+    expect(held.sent.at(-1)).toEqual({ after_seq: 8, parts: true, stream: "c1", t: "subscribe" });
     held.say({ events: [event(8), event(9)], t: "events" });
     expect(model.seq).toBe(9);
     expect(held.link.status.state).toBe("live");
@@ -159,7 +170,7 @@ describe("LiveLink", () => {
     await live(held, model);
     held.say(snapshot(7));
     held.say({ events: [event(9)], t: "events" });
-    expect(held.sent.at(-1)).toEqual({ after_seq: 7, stream: "c1", t: "subscribe" });
+    expect(held.sent.at(-1)).toEqual({ after_seq: 7, parts: true, stream: "c1", t: "subscribe" });
   });
 
   it("asks for a snapshot at a resync", async () => {
@@ -168,7 +179,7 @@ describe("LiveLink", () => {
     await live(held, model);
     held.say(snapshot(7));
     held.say({ reason: "overflow", stream: "c1", t: "resync" });
-    expect(held.sent.at(-1)).toEqual({ after_seq: -1, stream: "c1", t: "subscribe" });
+    expect(held.sent.at(-1)).toEqual({ after_seq: -1, parts: true, stream: "c1", t: "subscribe" });
   });
 
   it("does not turn in a circle when there is no such stream", async () => {

@@ -163,9 +163,9 @@ export class LiveLink {
       const sink = frame.t === "snapshot" && this.sinks.get(frame.stream);
       if (frame.t !== "snapshot") this.take(frame);
       else if (sink) {
-        const { stream } = frame;
+        const { stream, part = 0, parts = 1 } = frame;
         this.options.slices(sink.snapshot(frame), () => {
-          this.caughtUp(stream);
+          if (part === parts - 1) this.caughtUp(stream);
           this.work();
         });
         return;
@@ -217,7 +217,7 @@ export class LiveLink {
       this.awaited.add(stream);
       this.set("catching_up", "");
     }
-    this.send({ t: "subscribe", stream, after_seq: after });
+    this.send({ t: "subscribe", stream, after_seq: after, parts: true });
   }
 
   /** A resync in answer to the wish for a snapshot means that there is none: asking at once again would never end. */

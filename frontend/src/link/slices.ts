@@ -23,7 +23,7 @@ const ofBrowser: Slicing = {
   },
 };
 
-/** Runs all of it, the first slice at once, then calls `then`. Returns what stops it. */
+/** Runs all of it, soon and not within the caller's own task, then calls `then`. Returns what stops it. */
 export function inSlices<T>(steps: Steps<T>, then: (value: T) => void, slicing: Slicing = ofBrowser): () => void {
   let wanted = true;
   const slice = () => {
@@ -33,7 +33,7 @@ export function inSlices<T>(steps: Steps<T>, then: (value: T) => void, slicing: 
     if (done) then(done.value);
     else slicing.soon(slice);
   };
-  slice();
+  slicing.soon(slice);
   return () => {
     wanted = false;
   };

@@ -90,6 +90,14 @@ describe("StreamModel", () => {
     expect(new Map(model.entities())).toEqual(new Map(Object.entries(entities)));
   });
 
+  it("forgets the parts of a snapshot that another one has taken the place of", () => {
+    const model = modelOf([], "s");
+    model.readSnapshot({ entities: { "task/old": {} }, seq: 3, part: 0, parts: 2 });
+    model.readSnapshot({ entities: { "task/a": {} }, seq: 5, part: 0, parts: 2 });
+    model.readSnapshot({ entities: { "task/b": {} }, seq: 5, part: 1, parts: 2 });
+    expect([model.seq, [...model.kind("task").keys()]]).toEqual([5, ["a", "b"]]);
+  });
+
   it("drops a doubled event and reports a gap without applying past it", () => {
     const model = modelOf([event(1, { head: { a: 1 } })], "s");
     expect(model.readEvents([event(1, { head: { a: 9 } })])).toBe(true);

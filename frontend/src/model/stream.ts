@@ -44,6 +44,8 @@ export class StreamModel {
   revision = 0;
   structure = 0;
   private kinds: Shelves = new Map();
+  /** The parts of a snapshot until its last one is here. */
+  private arriving: Shelves = new Map();
   private readonly listeners = new Set<() => void>();
   private readonly watchers: Watcher[] = [];
 
@@ -73,19 +75,26 @@ export class StreamModel {
     }
   }
 
-  readSnapshot(frame: Pick<SnapshotFrame, "entities" | "seq">): void {
+  readSnapshot(frame: Omit<SnapshotFrame, "t" | "stream" | "hash">): void {
     whole(this.snapshotSteps(frame));
   }
 
-  /** Reads a snapshot with pauses. What was there stays until all of it is read; events must wait for the end. */
-  *snapshotSteps(frame: Pick<SnapshotFrame, "entities" | "seq">): Steps {
-    const kinds: Shelves = new Map();
+  /**
+   * Reads a snapshot or a part of one, with pauses. What was there stays until all of it is read; events must wait for
+   * the end.
+   */
+  *snapshotSteps(frame: Omit<SnapshotFrame, "t" | "stream" | "hash">): Steps {
+    const { part = 0, parts = 1 } = frame;
+    if (part === 0) this.arriving = new Map();
+    const kinds = this.arriving;
     const pause = everyNth(ENTITIES_A_STEP);
     for (const key of Object.keys(frame.entities)) {
       const entity = frame.entities[key];
       if (entity) put(kinds, key, entity);
       if (pause()) yield;
     }
+    if (part < parts - 1) return;
+    this.arriving = new Map();
     this.kinds = kinds;
     this.seq = frame.seq;
     this.ready = true;
