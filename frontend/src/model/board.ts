@@ -3,6 +3,7 @@
  * Reads lazily: an event marks tasks, and the next reader works out those and no others. No React, no words.
  */
 import { deviceNamed, devices, diskIsFull } from "./fleet.ts";
+import { naturalKey } from "./natural.ts";
 import { presentation, type Shown } from "./presentation.ts";
 import { everyNth, type Steps } from "./steps.ts";
 import type { StreamModel } from "./stream.ts";
@@ -161,6 +162,8 @@ export class Board {
     const pause = everyNth(VIEWS_A_STEP);
     for (const id of this.dirty) {
       this.dirty.delete(id);
+      // The first list orders them by it.
+      naturalKey(id);
       this.stale = this.workOut(id) || this.stale;
       if (pause()) yield;
     }
