@@ -41,8 +41,9 @@ export function listLines(views: TaskView[]): Line[] {
   return lines;
 }
 
+/** No task's id begins as a heading's key does: the names in a plan have no spaces. */
 const keyOf = (line: Line | undefined): string =>
-  line ? (line.kind === "head" ? `head ${line.title}` : `task ${line.view.id}`) : "";
+  line ? (line.kind === "head" ? `head ${line.title}` : line.view.id) : "";
 
 /** The size as the browser works it out for the next frame. Asked for at once, it would have to be worked out twice. */
 function observeSize(of: { scrollElement: Element | null }, tell: (size: { width: number; height: number }) => void) {
