@@ -182,6 +182,21 @@ describe("LiveLink", () => {
     expect(held.sent.at(-1)).toEqual({ after_seq: -1, parts: true, stream: "c1", t: "subscribe" });
   });
 
+  it("asks again for a snapshot that the hub could not send, also where an older state is shown", async () => {
+    const held = rig();
+    const model = new StreamModel("c1");
+    await live(held, model);
+    held.say(snapshot(7));
+    held.say({ reason: "too slow", stream: "c1", t: "resync" });
+    held.say({ reason: "too slow", stream: "c1", t: "resync" });
+    const before = held.sent.length;
+    await held.pass(3000);
+    expect(held.sent.slice(before)).toEqual([{ after_seq: -1, parts: true, stream: "c1", t: "subscribe" }]);
+    held.say(snapshot(9));
+    await held.pass(3000);
+    expect([model.seq, held.sent.length]).toEqual([9, before + 1]);
+  });
+
   it("does not turn in a circle when there is no such stream", async () => {
     const held = rig();
     const model = new StreamModel("c1");

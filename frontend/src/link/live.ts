@@ -60,6 +60,8 @@ export class LiveLink {
   status: LinkState;
   private readonly sinks = new Map<string, Sink>();
   private readonly awaited = new Set<string>();
+  /** Streams of which the hub had no snapshot when it was asked; they are asked for again. */
+  private readonly lacking = new Set<string>();
   private readonly listeners = new Set<() => void>();
   private readonly options: Required<LiveOptions>;
   private socket: Socket | null = null;
@@ -118,6 +120,7 @@ export class LiveLink {
   unsubscribe(stream: string): void {
     this.sinks.delete(stream);
     this.awaited.delete(stream);
+    this.lacking.delete(stream);
     this.send({ t: "unsubscribe", stream });
   }
 
@@ -161,11 +164,19 @@ export class LiveLink {
   private work(): void {
     for (let frame = this.queue.shift(); frame; frame = this.queue.shift()) {
       const sink = frame.t === "snapshot" && this.sinks.get(frame.stream);
-      if (frame.t !== "snapshot") this.take(frame);
-      else if (sink) {
+      if (frame.t !== "snapshot") {
+        try {
+          this.take(frame);
+        } catch (error) {
+          reportError(error);
+        }
+      } else if (sink) {
         const { stream, part = 0, parts = 1 } = frame;
-        this.options.slices(sink.snapshot(frame), () => {
-          if (part === parts - 1) this.caughtUp(stream);
+        this.options.slices(reported(sink.snapshot(frame)), () => {
+          if (part === parts - 1) {
+            this.lacking.delete(stream);
+            this.caughtUp(stream);
+          }
           this.work();
         });
         return;
@@ -220,7 +231,10 @@ export class LiveLink {
     this.send({ t: "subscribe", stream, after_seq: after, parts: true });
   }
 
-  /** A resync in answer to the wish for a snapshot means that there is none: asking at once again would never end. */
+  /**
+   * A resync in answer to the wish for a snapshot means that there is none, or that this page takes it too slowly: asking
+   * at once again would never end. It is asked for later, also by a page that has an older state of the stream.
+   */
   private resync(stream: string, reason: string): void {
     if (!this.awaited.has(stream)) {
       this.ask(stream, -1);
@@ -228,8 +242,9 @@ export class LiveLink {
     }
     this.sinks.get(stream)?.missing(reason);
     this.caughtUp(stream);
+    this.lacking.add(stream);
     this.options.setTimer(() => {
-      if (this.sinks.has(stream) && this.sinks.get(stream)?.afterSeq() === -1) this.ask(stream, -1);
+      if (this.lacking.has(stream)) this.ask(stream, -1);
     }, MISSING_MS);
   }
 
@@ -287,6 +302,15 @@ export class LiveLink {
     const sinceMs = state === this.status.state ? this.status.sinceMs : this.options.now();
     this.status = { state, sinceMs, reason };
     for (const listener of this.listeners) listener();
+  }
+}
+
+/** A snapshot that cannot be read must not hold up all that comes behind it. */
+function* reported(steps: Steps): Steps {
+  try {
+    yield* steps;
+  } catch (error) {
+    reportError(error);
   }
 }
 

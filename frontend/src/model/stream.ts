@@ -101,8 +101,11 @@ export class StreamModel {
     this.absent = "";
     this.structure += 1;
     for (const watcher of this.watchers) watcher.reset();
-    for (const watcher of this.watchers) if (watcher.prepare) yield* watcher.prepare();
-    this.changed();
+    try {
+      for (const watcher of this.watchers) if (watcher.prepare) yield* watcher.prepare();
+    } finally {
+      this.changed();
+    }
   }
 
   /** Applies events of this stream in order. Returns false at a gap; what came before it stays applied. */
