@@ -56,9 +56,13 @@ class Ticket(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="tick
 
 
 class Subscribe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="t", tag="subscribe"):
-    """`after_seq` -1 asks for a snapshot; otherwise events after that number, or a `resync`."""
+    """`after_seq` -1 asks for a snapshot; otherwise events after that number, or a `resync`.
+
+    `parts` says that the client can put a snapshot together; without it a snapshot comes in one frame.
+    """
 
     after_seq: int = -1
+    parts: bool = False
     stream: str
 
 
@@ -84,12 +88,18 @@ class LiveReady(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="r
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="snapshot"):
-    """All entities of a stream as of `seq`; `hash` lets the other side check its own folding."""
+    """All entities of a stream as of `seq`; `hash` lets the other side check its own folding.
+
+    A large one comes in several frames, one behind the other, if the client asked for parts: frame `part` of `parts`,
+    each with some of the entities and the hash of all.
+    """
 
     entities: dict[str, msgspec.Raw]
     hash: str
     seq: int
     stream: str
+    part: int = 0
+    parts: int = 1
 
 
 class Events(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="events"):

@@ -217,7 +217,7 @@ class Scale:
         first = json.loads(await live.recv())
         if first["t"] != "ready":
             return str(first.get("reason", first["t"]))
-        await live.send(_encode({"t": "subscribe", "stream": "fleet", "after_seq": -1}).decode())
+        await live.send(_encode({"t": "subscribe", "stream": "fleet", "after_seq": -1, "parts": True}).decode())
         while (await live.recv(decode=False))[:30].find(b'"snapshot"') < 0:
             pass
         return live

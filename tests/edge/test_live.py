@@ -44,9 +44,12 @@ class Copy:
 
     def take(self, frame: dict[str, Any]) -> None:
         if frame["t"] == "snapshot":
-            self.entities = {key: _raw(value) for key, value in frame["entities"].items()}
+            if frame["part"] == 0:
+                self.entities = {}
+            self.entities |= {key: _raw(value) for key, value in frame["entities"].items()}
             self.seq = frame["seq"]
-            assert state_hash(self.entities) == frame["hash"]
+            if frame["part"] == frame["parts"] - 1:
+                assert state_hash(self.entities) == frame["hash"]
         elif frame["t"] == "events":
             events = [decode_event(_raw(item)) for item in frame["events"]]
             assert [event.seq for event in events] == list(range(self.seq + 1, self.seq + 1 + len(events)))
@@ -157,6 +160,32 @@ async def test_the_fleet_is_streamed_and_access_never(world: World) -> None:
     await socket.send_json({"t": "subscribe", "stream": "access"})
     last = await socket.until_closed()
     assert json.loads(last[-1])["code"] == "forbidden"
+
+
+async def test_a_large_snapshot_comes_in_parts_before_all_events(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starloom.edge.live.SNAPSHOT_PART_BYTES", 400)
+    agent = await world.join("one")
+    await agent.connect(world)
+    made = await world.submit(chain("t.one", "t.one"))
+    dispatch = await agent.next(f.Dispatch)
+    socket = await page(world)
+    await socket.send_json({"t": "subscribe", "stream": made["id"], "parts": True})
+    held = Copy()
+    seen: list[dict[str, Any]] = []
+    while not seen or len(seen) < seen[0]["parts"]:
+        seen.append(await socket.receive_json())
+        held.take(seen[-1])
+    assert len(seen) > 2
+    assert [frame["part"] for frame in seen] == list(range(len(seen)))
+    assert len({(frame["hash"], frame["seq"], frame["parts"]) for frame in seen}) == 1
+    assert held.entities == (await world.hub.reads.entities(made["id"]) or (0, {}))[1]
+    await agent.done(dispatch, "1")
+    held.take(await socket.receive_json())
+    assert held.seq > seen[0]["seq"]
+    await socket.send_json({"t": "subscribe", "stream": made["id"]})
+    while (frame := await socket.receive_json())["t"] != "snapshot":
+        pass
+    assert (frame["part"], frame["parts"]) == (0, 1), "who does not ask for parts gets none"
 
 
 async def test_an_unknown_stream_is_a_resync_with_a_reason(world: World) -> None:
@@ -333,21 +362,21 @@ def changed(fanout: Fanout, stream: str, seq: int = 9) -> None:
 async def test_the_fleet_is_read_once_for_all_pages_until_it_changes() -> None:
     reads, fanout = Reads(), Fanout()
     snapshots = Snapshots(reads, fanout)  # type: ignore[arg-type]
-    found = await asyncio.gather(*(snapshots.fleet() for _ in range(20)))
+    found = await asyncio.gather(*(snapshots.fleet(parts=True) for _ in range(20)))
     assert (reads.times, len(set(found))) == (1, 1)
     changed(fanout, "c-1")
-    assert (await snapshots.fleet())[0] == 1
+    assert (await snapshots.fleet(parts=True))[0] == 1
     changed(fanout, "fleet")
-    assert (await snapshots.fleet())[0] == 2
+    assert (await snapshots.fleet(parts=True))[0] == 2
     fanout.begin_anew("another log")
-    assert (await snapshots.fleet())[0] == 3
+    assert (await snapshots.fleet(parts=True))[0] == 3
 
 
 async def test_a_fleet_that_changed_while_it_was_read_is_read_again_for_the_next_page() -> None:
     reads, fanout = Reads(), Fanout()
     snapshots = Snapshots(reads, fanout)  # type: ignore[arg-type]
     reads.during = lambda: changed(fanout, "fleet")
-    assert [(await snapshots.fleet())[0] for _ in range(2)] == [1, 2]
+    assert [(await snapshots.fleet(parts=True))[0] for _ in range(2)] == [1, 2]
 
 
 async def test_one_person_may_have_two_hundred_pages_and_not_any_number(world: World) -> None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import sys
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from starloom.access.callers import Caller
@@ -43,6 +44,8 @@ SOCKETS_PER_TOKEN_MAX = 256
 """Open pages of one sign-in, which a team may share on all its screens; a client that opens them in a loop ends here.
 Each costs about 40 KiB while it stands still, and at most `BYTES_MAX` while its page does not read."""
 THREAD_ABOVE_ENTITIES = 2_000
+SNAPSHOT_PART_BYTES = 256 * 1024
+"""A page parses so much within a few milliseconds; a snapshot of 5,000 tasks has ten times as much."""
 FRAME_S = 0.016
 """The shortest time between two pictures of a screen (dashboard.md)."""
 _log = logging.getLogger(__name__)
@@ -76,7 +79,7 @@ class Snapshots:
     def __init__(self, reads: ReadPort, fanout: Fanout) -> None:
         self._reads = reads
         self._fanout = fanout
-        self._kept: tuple[int, bytes] | None = None
+        self._kept: dict[bool, tuple[int, tuple[bytes, ...]]] = {}  # by whether it is in parts
         self._of = 0  # which beginning of the log it is of
         self._changes = 0
         self._making = asyncio.Lock()
@@ -85,22 +88,24 @@ class Snapshots:
     def _hear(self, event: feed.Event) -> None:
         if event.stream == feed.FLEET:
             self._changes += 1
-            self._kept = None
+            self._kept = {}
 
-    async def fleet(self) -> tuple[int, bytes]:
-        """Return the number of the last event in it, and the message.
+    async def fleet(self, *, parts: bool) -> tuple[int, tuple[bytes, ...]]:
+        """Return the number of the last event in it, and its messages.
 
         Raises:
             Unavailable: the store does not answer.
         """
         async with self._making:
-            if self._kept is not None and self._of == self._fanout.begun:
-                return self._kept
+            if self._of != self._fanout.begun:
+                self._kept = {}
+            if parts in self._kept:
+                return self._kept[parts]
             begun, changes = self._fanout.begun, self._changes
             seq, entities = await self._reads.entities(feed.FLEET) or (0, {})
-            made = (seq, await _made(feed.FLEET, seq, entities))
+            made = (seq, await _made(feed.FLEET, seq, entities, parts=parts))
             if changes == self._changes:
-                self._kept, self._of = made, begun
+                self._kept[parts], self._of = made, begun
             return made
 
 
@@ -234,7 +239,7 @@ class LiveClient:
             request = read_request(await self._socket.read())
             match request:
                 case feed.Subscribe():
-                    self._subscribe(request.stream, request.after_seq)
+                    self._subscribe(request)
                 case feed.Unsubscribe():
                     self._unsubscribe(request.stream)
                 case feed.LivePing():
@@ -242,7 +247,8 @@ class LiveClient:
                 case feed.Ticket():
                     raise Refused(Code.PROTOCOL_ERROR, "a ticket is the first frame only")
 
-    def _subscribe(self, name: str, after_seq: int) -> None:
+    def _subscribe(self, request: feed.Subscribe) -> None:
+        name = request.stream
         if name == feed.ACCESS:
             raise Refused(Code.FORBIDDEN, "the stream access is never streamed")
         if name not in self._streams and len(self._streams) >= SUBSCRIPTIONS_MAX:
@@ -250,7 +256,7 @@ class LiveClient:
         self._unsubscribe(name)
         stream = self._streams[name] = _Stream()
         self._parts.fanout.subscribe(self, name)
-        load = asyncio.create_task(self._load(name, stream, after_seq), name=f"live-load-{name}")
+        load = asyncio.create_task(self._load(stream, request), name=f"live-load-{name}")
         self._loads[name] = load
         load.add_done_callback(lambda done: self._loaded(name, done))
 
@@ -270,8 +276,9 @@ class LiveClient:
             _log.error("a live subscription to %s failed", name, exc_info=done.exception())
             self.cut(Code.INTERNAL, "the subscription failed; see the hub's log")
 
-    async def _load(self, name: str, stream: _Stream, after_seq: int) -> None:
+    async def _load(self, stream: _Stream, request: feed.Subscribe) -> None:
         """Queue the events that the client lacks, or a snapshot, or a resync message."""
+        name, after_seq, parts = request.stream, request.after_seq, request.parts
         try:
             if after_seq >= 0:
                 missed = await self._parts.reads.events(name, after_seq, CATCH_UP_MAX + 1)
@@ -285,8 +292,8 @@ class LiveClient:
                 self._go_live(name, stream, last)
                 return
             if name == feed.FLEET:
-                seq, raw = await self._snapshots.fleet()
-                self._put(raw)
+                seq, messages = await self._snapshots.fleet(parts=parts)
+                self._put(*messages)
                 self._go_live(name, stream, seq)
                 return
             found = await self._parts.reads.entities(name)
@@ -298,7 +305,7 @@ class LiveClient:
             self._resync(name, "there is no such stream" if gone is None else words_of(name, gone))
             return
         seq, entities = found
-        self._put(await _made(name, seq, entities))
+        self._put(*await _made(name, seq, entities, parts=parts))
         self._go_live(name, stream, seq)
 
     async def _reaches(self, name: str, last: int) -> bool:
@@ -355,8 +362,8 @@ class LiveClient:
             self._cut = Refused(Code(code), reason)
         self._wake.set()
 
-    def _put(self, message: bytes) -> None:
-        self._queue.append(message)
+    def _put(self, *messages: bytes) -> None:
+        self._queue.extend(messages)
         self._wake.set()
 
     def _resync(self, name: str, reason: str) -> None:
@@ -422,12 +429,21 @@ def _join(events: list[bytes]) -> bytes:
     return b'{"t":"events","events":[' + b",".join(events) + b"]}"
 
 
-async def _made(stream: str, seq: int, entities: dict[str, bytes]) -> bytes:
+async def _made(stream: str, seq: int, entities: dict[str, bytes], *, parts: bool) -> tuple[bytes, ...]:
+    most = SNAPSHOT_PART_BYTES if parts else sys.maxsize
     if len(entities) > THREAD_ABOVE_ENTITIES:
-        return await asyncio.to_thread(_snapshot, stream, seq, entities)
-    return _snapshot(stream, seq, entities)
+        return await asyncio.to_thread(_snapshot, stream, seq, entities, most)
+    return _snapshot(stream, seq, entities, most)
 
 
-def _snapshot(stream: str, seq: int, entities: dict[str, bytes]) -> bytes:
-    raws: dict[str, Any] = {key: msgspec.Raw(raw) for key, raw in entities.items()}
-    return _encode(feed.Snapshot(entities=raws, hash=feed.state_hash(entities), seq=seq, stream=stream))
+def _snapshot(stream: str, seq: int, entities: dict[str, bytes], most: int) -> tuple[bytes, ...]:
+    parts: list[dict[str, msgspec.Raw]] = [{}]
+    size = 0
+    for key, raw in entities.items():
+        if size + len(raw) > most and parts[-1]:
+            parts.append({})
+            size = 0
+        parts[-1][key] = msgspec.Raw(raw)
+        size += len(raw)
+    frame = feed.Snapshot(entities={}, hash=feed.state_hash(entities), seq=seq, stream=stream, part=0, parts=len(parts))
+    return tuple(_encode(replace(frame, entities=part, part=at)) for at, part in enumerate(parts))

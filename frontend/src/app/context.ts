@@ -1,5 +1,6 @@
 /** React's way to the workspace: hooks that read streams, the link's state, the time, and the screen's width. */
 import { createContext, useContext, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { soon } from "../link/slices.ts";
 import { boardOf, type TaskView } from "../model/board.ts";
 import type { StreamModel } from "../model/stream.ts";
 import type { Workspace } from "./workspace.ts";
@@ -73,6 +74,19 @@ export function useNow(everyMs: number): number {
     return () => clearInterval(timer);
   }, [workspace, everyMs]);
   return now;
+}
+
+/** False until the picture in which `begun` became true is out: large parts of a page come in a task of their own. */
+export function useLater(begun: boolean): boolean {
+  const [later, setLater] = useState(false);
+  useEffect(() => {
+    let wanted = begun;
+    if (wanted) soon(() => wanted && setLater(true));
+    return () => {
+      wanted = false;
+    };
+  }, [begun]);
+  return begun && later;
 }
 
 const phone = typeof matchMedia === "function" ? matchMedia("(max-width: 720px)") : null;

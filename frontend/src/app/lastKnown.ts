@@ -49,7 +49,7 @@ export const knownList = (key: string): unknown => restored.get(key) ?? null;
 
 /** The parts of a stream that are kept. */
 export function keptStream(
-  of: { stream: string; seq: number; entities: ReadonlyMap<string, Entity> },
+  of: { stream: string; seq: number; entities: Iterable<[key: string, entity: Entity]> },
   events: readonly StreamEvent[],
 ): KeptStream {
   const kept = [...of.entities].filter(([key]) => !LEFT_OUT.has(key.split("/", 1)[0] ?? ""));

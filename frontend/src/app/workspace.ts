@@ -74,7 +74,9 @@ export class Workspace {
     if (!this.session) return;
     const held = [...this.held.values()].filter(({ model }) => model.ready);
     held.sort((a, b) => b.users - a.users);
-    const streams = held.map(({ model }) => keptStream(model, model.events));
+    const streams = held.map(({ model }) =>
+      keptStream({ stream: model.stream, seq: model.seq, entities: model.entities() }, model.events),
+    );
     save(this.session, this.live.offsetMs, [...streams, ...this.known.values()]);
   };
 
@@ -125,7 +127,7 @@ export class Workspace {
 function sinkOf(model: StreamModel): Sink {
   return {
     afterSeq: () => (model.ready ? model.seq : -1),
-    snapshot: (frame) => model.readSnapshot(frame),
+    snapshot: (frame) => model.snapshotSteps(frame),
     events: (events) => model.readEvents(events),
     beside: (items) => model.readBeside(items),
     missing: (reason) => model.readMissing(reason),

@@ -15,12 +15,11 @@ import {
   ViewportPortal,
 } from "@xyflow/react";
 import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useStructure } from "../app/context.ts";
 import type { Overlay } from "../model/history.ts";
-import { dependencies, inTrouble, specs, taskView } from "../model/selectors.ts";
+import { inTrouble, specs, taskView } from "../model/selectors.ts";
 import type { StreamModel } from "../model/stream.ts";
 import { Button } from "../ui/parts.tsx";
-import { type Block, type Drawing, isDense, drawing as makeDrawing } from "./blocks.ts";
+import { type Block, type Drawing, isDense } from "./blocks.ts";
 import { ChainBlock, SingleBlock } from "./cards.tsx";
 import { GraphContext, type GraphScene, type OpenMenu } from "./context.ts";
 import { FamilyBlock } from "./FamilyCard.tsx";
@@ -77,13 +76,7 @@ export default memo(function Graph(props: GraphProps) {
 
 function Scene(props: GraphProps) {
   const { model, fleet, selected, overlay, ghosts, onSelect, onMenu, top, bottom, readable, down } = props;
-  const structure = useStructure(model);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the model is one object; `structure` says when it changed.
-  const drawing = useMemo(
-    () => makeDrawing(specs(model), dependencies(model).values(), overlay.removed, ghosts, down),
-    [model, structure, overlay, ghosts, down],
-  );
-  const { placed, ready } = usePlaces(drawing, down);
+  const { drawing, placed, ready } = usePlaces({ model, overlay, ghosts, down });
   const [open, setOpen] = useState<ReadonlyMap<string, string>>(new Map());
   const onOpen = useCallback(
     (family: string, member: string) => setOpen((held) => new Map(held).set(family, member)),
@@ -274,7 +267,7 @@ function Scene(props: GraphProps) {
             Fit <kbd aria-hidden="true">f</kbd>
           </Button>
         </ReactFlow>
-        {!ready && <p className="dim waiting">Placing {drawing.place.size} tasks.</p>}
+        {!ready && <p className="dim waiting">Placing {specs(model).size} tasks.</p>}
         {hovered && <Hovered {...hovered} model={model} fleet={fleet} />}
       </div>
     </GraphContext>

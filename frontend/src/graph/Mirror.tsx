@@ -2,10 +2,11 @@
  * The drawing as a tree for screen readers and the keyboard: one tab stop; up and down read on, left and right walk
  * the dependencies, Enter opens. Only what is near the active row is in the page.
  */
-import { type KeyboardEvent, memo, useMemo } from "react";
+import { type KeyboardEvent, memo } from "react";
 import { useStructure, useTask } from "../app/context.ts";
 import { byNature } from "../model/natural.ts";
 import { dependencies, specs } from "../model/selectors.ts";
+import type { StreamModel } from "../model/stream.ts";
 import { useScene } from "./context.ts";
 
 const NEAR = 60;
@@ -17,9 +18,8 @@ interface Line {
 
 export function Mirror({ label }: { label: string }) {
   const { model, selected, onSelect, onMenu } = useScene();
-  const structure = useStructure(model);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the model is one object; `structure` says when it changed.
-  const lines = useMemo(() => linesOf(model), [model, structure]);
+  useStructure(model);
+  const lines = linesOf(model);
   const at = Math.max(
     0,
     lines.findIndex((line) => line.id === selected),
@@ -30,8 +30,7 @@ export function Mirror({ label }: { label: string }) {
     if (!selected) return undefined;
     const back = direction === "source" ? "target" : "source";
     for (const dependency of dependencies(model).values()) {
-      if (dependency[back] === selected && model.entities.has(`spec/${dependency[direction]}`))
-        return dependency[direction];
+      if (dependency[back] === selected && specs(model).has(dependency[direction])) return dependency[direction];
     }
     return undefined;
   };
@@ -105,7 +104,19 @@ const MirrorLine = memo(function MirrorLine({ line, place, of, selected }: LineP
   );
 });
 
-function linesOf(model: Parameters<typeof specs>[0]): Line[] {
+const kept = new WeakMap<StreamModel, { structure: number; lines: Line[] }>();
+
+/** The lines of a plan, made once for each change of it: React may begin a picture several times. */
+function linesOf(model: StreamModel): Line[] {
+  const { structure } = model;
+  const held = kept.get(model);
+  if (held?.structure === structure) return held.lines;
+  const lines = makeLines(model);
+  kept.set(model, { structure, lines });
+  return lines;
+}
+
+function makeLines(model: StreamModel): Line[] {
   const children = new Map<string, string[]>();
   const tops: string[] = [];
   for (const spec of specs(model).values()) {

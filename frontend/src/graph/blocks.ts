@@ -3,6 +3,7 @@
  * Pure and independent of states, so that nothing moves when work goes on.
  */
 import { byNature } from "../model/natural.ts";
+import { everyNth, type Steps, whole } from "../model/steps.ts";
 import type { Dependency, TaskSpec } from "../model/types.ts";
 
 export interface Member {
@@ -50,6 +51,8 @@ export const ROW_PITCH = 52;
 export const FAMILY_ROWS_MAX = 24;
 const CHAIN_MAX = 12;
 const REDUCE_MAX = 400;
+/** So many tasks or dependencies are taken between two places at which the work may pause; below a millisecond. */
+const ITEMS_A_STEP = 512;
 export const OPEN_WIDTH = 184;
 export const SHUT_WIDTH = 104;
 export const FAMILY_HEAD = 100;
@@ -76,10 +79,20 @@ export function drawing(
   ghosts = false,
   fold = false,
 ): Drawing {
-  // Read more than once below, and what is given may be an iterator that ends after the first time.
-  const dependencies = [...given];
+  return whole(drawingSteps([...specs.values()], [...given], removed, ghosts, fold));
+}
+
+/** The same with pauses. Takes arrays, for a plan may change in a pause. */
+export function* drawingSteps(
+  specs: readonly TaskSpec[],
+  dependencies: readonly Dependency[],
+  removed: ReadonlyMap<string, number>,
+  ghosts: boolean,
+  fold: boolean,
+): Steps<Drawing> {
+  const pause = everyNth(ITEMS_A_STEP);
   const place = new Map<string, string>();
-  const families = collectFamilies(specs, removed);
+  const families = yield* collectFamilies(specs, removed);
   const blocks = new Map<string, Block>();
   for (const family of families.values()) {
     const id = `family:${family.root}`;
@@ -89,7 +102,8 @@ export function drawing(
       for (const child of member.children.values()) place.set(child, id);
     }
   }
-  for (const spec of specs.values()) {
+  for (const spec of specs) {
+    if (pause()) yield;
     if (place.has(spec.id)) continue;
     const home = spec.group ? place.get(spec.group) : undefined;
     if (home) {
@@ -106,23 +120,24 @@ export function drawing(
       place.set(id, id);
     }
   }
-  const links = collectLinks(dependencies, place);
-  orderMembers(families, dependencies);
-  return joinRuns(blocks, links, place);
+  const links = yield* collectLinks(dependencies, place, blocks);
+  yield* orderMembers(families, dependencies);
+  return yield* joinRuns(blocks, links, place);
 }
 
 function singleBlock(id: string, kind: "single" | "ghost"): Block {
   return { id, kind, tasks: [id], family: null, folded: false, width: widthOf(id), height: NODE_HEIGHT };
 }
 
-function collectFamilies(
-  specs: ReadonlyMap<string, TaskSpec>,
+function* collectFamilies(
+  specs: readonly TaskSpec[],
   removed: ReadonlyMap<string, number>,
-): Map<string, Family> {
+): Steps<Map<string, Family>> {
+  const pause = everyNth(ITEMS_A_STEP);
   const families = new Map<string, Family>();
   const memberOf = new Map<string, Member>();
   const rootOf = new Map<string, Family>();
-  for (const spec of specs.values()) {
+  for (const spec of specs) {
     if (!spec.for_each) continue;
     const root = spec.family ?? spec.id;
     const family: Family = families.get(root) ?? { root, members: [], keys: [], dropped: new Map() };
@@ -133,7 +148,8 @@ function collectFamilies(
     rootOf.set(spec.id, family);
   }
   const keys = new Map<Family, Set<string>>();
-  for (const spec of specs.values()) {
+  for (const spec of specs) {
+    if (pause()) yield;
     const member = spec.group ? memberOf.get(spec.group) : undefined;
     const family = spec.group ? rootOf.get(spec.group) : undefined;
     if (!member || !family || spec.key === undefined || spec.key === null) continue;
@@ -153,11 +169,14 @@ function collectFamilies(
 }
 
 /** Members stand in the order of their dependencies, the list's own group first. */
-function orderMembers(families: Map<string, Family>, dependencies: Iterable<Dependency>): void {
+function* orderMembers(families: Map<string, Family>, dependencies: readonly Dependency[]): Steps {
+  if (families.size === 0) return;
+  const pause = everyNth(ITEMS_A_STEP);
   const after = new Map<string, Set<string>>();
   const groups = new Set<string>();
   for (const family of families.values()) for (const member of family.members) groups.add(member.id);
   for (const dependency of dependencies) {
+    if (pause()) yield;
     const [from, to] = [groupOf(dependency.source, groups), groupOf(dependency.target, groups)];
     if (!from || !to || from === to) continue;
     const held = after.get(to) ?? new Set();
@@ -212,17 +231,34 @@ function foldedBlock(id: string, family: Family): Block {
   return { id, kind: "family", tasks: [], family, folded: true, width: FOLDED_WIDTH, height };
 }
 
-function collectLinks(dependencies: Iterable<Dependency>, place: ReadonlyMap<string, string>): Link[] {
-  const seen = new Set<string>();
+function* collectLinks(
+  dependencies: readonly Dependency[],
+  place: ReadonlyMap<string, string>,
+  blocks: ReadonlyMap<string, Block>,
+): Steps<Link[]> {
+  const pause = everyNth(ITEMS_A_STEP);
+  const isNew = firstTime(blocks.keys());
   const links: Link[] = [];
   for (const dependency of dependencies) {
+    if (pause()) yield;
     const from = place.get(dependency.source);
     const to = place.get(dependency.target);
-    if (!from || !to || from === to || seen.has(`${from}\n${to}`)) continue;
-    seen.add(`${from}\n${to}`);
-    links.push({ from, to });
+    if (from && to && from !== to && isNew(from, to)) links.push({ from, to });
   }
   return links;
+}
+
+/** Says whether a pair of blocks is asked about for the first time. Pairs are numbers: a text for each would be slow. */
+function firstTime(ids: Iterable<string>): (from: string, to: string) => boolean {
+  const numbers = new Map<string, number>();
+  for (const id of ids) numbers.set(id, numbers.size);
+  const seen = new Set<number>();
+  return (from, to) => {
+    const pair = (numbers.get(from) ?? 0) * numbers.size + (numbers.get(to) ?? 0);
+    if (seen.has(pair)) return false;
+    seen.add(pair);
+    return true;
+  };
 }
 
 /** Links that no longer way makes needless, so that a run beside a shortcut is still a run. */
@@ -251,18 +287,20 @@ function push(into: Map<string, string[]>, at: string, value: string): void {
   else into.set(at, [value]);
 }
 
-function joinRuns(blocks: Map<string, Block>, links: Link[], place: Map<string, string>): Drawing {
+function* joinRuns(blocks: Map<string, Block>, links: Link[], place: Map<string, string>): Steps<Drawing> {
+  const pause = everyNth(ITEMS_A_STEP);
   const slim = reduced(blocks, links);
-  const outs = new Map<string, string[]>();
-  const ins = new Map<string, string[]>();
+  /** The one block behind each; null where there are more. */
+  const outs = new Map<string, string | null>();
+  const ins = new Map<string, number>();
   for (const link of slim) {
-    push(outs, link.from, link.to);
-    push(ins, link.to, link.from);
+    if (pause()) yield;
+    outs.set(link.from, outs.has(link.from) ? null : link.to);
+    ins.set(link.to, (ins.get(link.to) ?? 0) + 1);
   }
   const follower = (id: string): string | null => {
-    const next = outs.get(id);
-    const only = next?.length === 1 ? next[0] : undefined;
-    if (only === undefined || ins.get(only)?.length !== 1) return null;
+    const only = outs.get(id);
+    if (!only || ins.get(only) !== 1) return null;
     return blocks.get(only)?.kind === "single" && blocks.get(id)?.kind === "single" ? only : null;
   };
   const led = new Set<string>();
@@ -273,6 +311,7 @@ function joinRuns(blocks: Map<string, Block>, links: Link[], place: Map<string, 
   const into = new Map<string, string>();
   const result: Block[] = [];
   for (const [id, block] of blocks) {
+    if (pause()) yield;
     if (led.has(id)) continue;
     let run: string[] = [id];
     for (let next = follower(id); next; next = follower(next)) {
@@ -288,13 +327,14 @@ function joinRuns(blocks: Map<string, Block>, links: Link[], place: Map<string, 
     for (const task of run) into.set(task, first);
   }
   for (const [task, home] of place) place.set(task, into.get(home) ?? home);
-  const seen = new Set<string>();
+  // Nothing was joined: the links are what they were.
+  if (led.size === 0) return { blocks: result, links, place };
+  const isNew = firstTime(blocks.keys());
   const joined: Link[] = [];
   for (const link of links) {
+    if (pause()) yield;
     const [from, to] = [into.get(link.from) ?? link.from, into.get(link.to) ?? link.to];
-    if (from === to || seen.has(`${from}\n${to}`)) continue;
-    seen.add(`${from}\n${to}`);
-    joined.push({ from, to });
+    if (from !== to && isNew(from, to)) joined.push({ from, to });
   }
   return { blocks: result, links: joined, place };
 }

@@ -30,15 +30,22 @@ function lookNow(): string {
   return [document.documentElement.dataset.theme, ...QUERIES.map((query) => matchMedia(query).matches)].join(" ");
 }
 
-/** A probe is needed because `light-dark()` resolves only in use. */
+const NAMES = [...TONES, ...TONES.map((tone) => `${tone}-tint`), "ink", "ink-2", "surface", "canvas", "line-2", "edge"];
+
+/** Probes are needed because `light-dark()` resolves only in use; all at once, so that styles are worked out once. */
 function readTokens(): Paint {
-  const probe = document.createElement("i");
-  document.body.append(probe);
-  const read = (name: string): string => {
+  const probes = document.createElement("div");
+  probes.hidden = true;
+  for (const name of NAMES) {
+    const probe = document.createElement("i");
     probe.style.color = `var(--${name})`;
-    return getComputedStyle(probe).color;
-  };
-  const paint: Paint = {
+    probes.append(probe);
+  }
+  document.body.append(probes);
+  const found = new Map(NAMES.map((name, at) => [name, getComputedStyle(probes.children[at] as Element).color]));
+  probes.remove();
+  const read = (name: string): string => found.get(name) ?? "";
+  return {
     tone: Object.fromEntries(TONES.map((tone) => [tone, read(tone)])) as Record<Tone, string>,
     tint: Object.fromEntries(TONES.map((tone) => [tone, read(`${tone}-tint`)])) as Record<Tone, string>,
     ink: read("ink"),
@@ -48,8 +55,6 @@ function readTokens(): Paint {
     line: read("line-2"),
     edge: read("edge"),
   };
-  probe.remove();
-  return paint;
 }
 
 /** One task as a tile: filled is done or failed, outlined is ahead, a bar through it is stuck. A failure is never < 6 px. */

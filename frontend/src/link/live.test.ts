@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { type Steps, whole } from "../model/steps.ts";
 import { StreamModel } from "../model/stream.ts";
 import { LiveLink, type Sink, type Socket } from "./live.ts";
 
@@ -12,7 +13,13 @@ interface Rig {
   pass: (ms: number) => Promise<void>;
 }
 
-function rig(ticket: () => Promise<string> = async () => "t1"): Rig {
+function rig(
+  ticket: () => Promise<string> = async () => "t1",
+  slices = (steps: Steps, then: () => void) => {
+    whole(steps);
+    then();
+  },
+): Rig {
   let now = 1000;
   let timers: { at: number; run: () => void }[] = [];
   const sent: unknown[] = [];
@@ -35,6 +42,7 @@ function rig(ticket: () => Promise<string> = async () => "t1"): Rig {
       return socket;
     },
     random: () => 0.5,
+    slices,
     setTimer: (run, ms) => {
       const timer = { at: now + ms, run };
       timers.push(timer);
@@ -71,7 +79,7 @@ function sinkOf(model: StreamModel): Sink {
     beside: (items) => model.readBeside(items),
     events: (events) => model.readEvents(events),
     missing: (reason) => model.readMissing(reason),
-    snapshot: (frame) => model.readSnapshot(frame),
+    snapshot: (frame) => model.snapshotSteps(frame),
   };
 }
 
@@ -94,13 +102,47 @@ describe("LiveLink", () => {
     await live(held, model);
     expect(held.sent).toEqual([
       { t: "ticket", ticket: "t1" },
-      { after_seq: -1, stream: "c1", t: "subscribe" },
+      { after_seq: -1, parts: true, stream: "c1", t: "subscribe" },
     ]);
     expect(held.link.status.state).toBe("catching_up");
     held.say(snapshot(7));
     expect(held.link.status.state).toBe("live");
     expect(held.link.offsetMs).toBe(4000);
     expect(model.seq).toBe(7);
+  });
+
+  it("is live when the last part of a snapshot is here, and shows none of them before", async () => {
+    const held = rig();
+    const model = new StreamModel("c1");
+    await live(held, model);
+    held.say({ ...snapshot(7), entities: { "task/a": { at: 1 } }, part: 0, parts: 2 });
+    expect([held.link.status.state, model.ready, model.one("task/a")]).toEqual(["catching_up", false, undefined]);
+    held.say({ ...snapshot(7), part: 1, parts: 2 });
+    expect([held.link.status.state, model.seq]).toEqual(["live", 7]);
+    expect([...model.entities()].map(([key]) => key)).toEqual(["task/a", "head"]);
+  });
+
+  it("takes what came while a snapshot is read after it, and keeps what was there until then", async () => {
+    const paused: (() => void)[] = [];
+    const held = rig(
+      async () => "t1",
+      (steps, then) =>
+        void paused.push(() => {
+          whole(steps);
+          then();
+        }),
+    );
+    const model = new StreamModel("c1");
+    model.readSnapshot({ entities: { head: { seq: 1 } }, seq: 1 });
+    await live(held, model);
+    held.say(snapshot(7));
+    held.say({ events: [event(8)], t: "events" });
+    expect(model.one("head")).toEqual({ seq: 1 });
+    paused.shift()?.();
+    expect(model.one("head")).toEqual({ seq: 8 });
+    expect(paused).toEqual([]);
+    held.say({ events: [event(9)], t: "events" });
+    expect(model.seq).toBe(9);
   });
 
   it("comes back by itself and resumes by number, without clearing anything", async () => {
@@ -116,7 +158,7 @@ describe("LiveLink", () => {
     expect(held.sockets).toHaveLength(2);
     held.sockets[1]?.onopen?.({} as Event);
     held.say({ now_ms: 5000, protocol: 1, t: "ready" });
-    expect(held.sent.at(-1)).toEqual({ after_seq: 8, stream: "c1", t: "subscribe" });
+    expect(held.sent.at(-1)).toEqual({ after_seq: 8, parts: true, stream: "c1", t: "subscribe" });
     held.say({ events: [event(8), event(9)], t: "events" });
     expect(model.seq).toBe(9);
     expect(held.link.status.state).toBe("live");
@@ -128,7 +170,7 @@ describe("LiveLink", () => {
     await live(held, model);
     held.say(snapshot(7));
     held.say({ events: [event(9)], t: "events" });
-    expect(held.sent.at(-1)).toEqual({ after_seq: 7, stream: "c1", t: "subscribe" });
+    expect(held.sent.at(-1)).toEqual({ after_seq: 7, parts: true, stream: "c1", t: "subscribe" });
   });
 
   it("asks for a snapshot at a resync", async () => {
@@ -137,7 +179,22 @@ describe("LiveLink", () => {
     await live(held, model);
     held.say(snapshot(7));
     held.say({ reason: "overflow", stream: "c1", t: "resync" });
-    expect(held.sent.at(-1)).toEqual({ after_seq: -1, stream: "c1", t: "subscribe" });
+    expect(held.sent.at(-1)).toEqual({ after_seq: -1, parts: true, stream: "c1", t: "subscribe" });
+  });
+
+  it("asks again for a snapshot that the hub could not send, also where an older state is shown", async () => {
+    const held = rig();
+    const model = new StreamModel("c1");
+    await live(held, model);
+    held.say(snapshot(7));
+    held.say({ reason: "too slow", stream: "c1", t: "resync" });
+    held.say({ reason: "too slow", stream: "c1", t: "resync" });
+    const before = held.sent.length;
+    await held.pass(3000);
+    expect(held.sent.slice(before)).toEqual([{ after_seq: -1, parts: true, stream: "c1", t: "subscribe" }]);
+    held.say(snapshot(9));
+    await held.pass(3000);
+    expect([model.seq, held.sent.length]).toEqual([9, before + 1]);
   });
 
   it("does not turn in a circle when there is no such stream", async () => {

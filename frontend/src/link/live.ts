@@ -2,13 +2,18 @@
  * The live socket: ticket, subscriptions, resume by number, resync, reconnect for ever.
  * Nothing shown is ever cleared by a lost link. No React; the socket, the clock and chance come from outside.
  */
+import type { Steps } from "../model/steps.ts";
 import type { BesideItem, LiveFrame, SnapshotFrame, StreamEvent } from "../model/types.ts";
 import { paced } from "./pace.ts";
+import { inSlices } from "./slices.ts";
 
-/** What takes a stream's frames. `afterSeq` -1 asks for a snapshot; `events` says false at a gap. */
+/**
+ * What takes a stream's frames. `afterSeq` -1 asks for a snapshot, which is read in steps: it may be large;
+ * `events` says false at a gap.
+ */
 export interface Sink {
   afterSeq(): number;
-  snapshot(frame: SnapshotFrame): void;
+  snapshot(frame: SnapshotFrame): Steps;
   events(events: StreamEvent[]): boolean;
   beside(items: BesideItem[]): void;
   /** The hub has no such stream now, or cannot read it; it is asked again by itself. */
@@ -40,6 +45,8 @@ export interface LiveOptions {
   clearTimer?: (timer: unknown) => void;
   /** Runs the queue at most once a frame, so that a burst of messages draws once. */
   nextFrame?: (run: () => void) => void;
+  /** Runs steps with pauses in which the page draws, then calls `then`. */
+  slices?: (steps: Steps, then: () => void) => void;
 }
 
 const BACKOFF_MS = [200, 500, 1000, 2000, 4000];
@@ -53,6 +60,8 @@ export class LiveLink {
   status: LinkState;
   private readonly sinks = new Map<string, Sink>();
   private readonly awaited = new Set<string>();
+  /** Streams of which the hub had no snapshot when it was asked; they are asked for again. */
+  private readonly lacking = new Set<string>();
   private readonly listeners = new Set<() => void>();
   private readonly options: Required<LiveOptions>;
   private socket: Socket | null = null;
@@ -72,6 +81,7 @@ export class LiveLink {
       setTimer: (run, ms) => setTimeout(run, ms),
       clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
       nextFrame: paced(),
+      slices: inSlices,
       ...options,
     };
     this.status = { state: "connecting", sinceMs: this.options.now(), reason: "" };
@@ -110,6 +120,7 @@ export class LiveLink {
   unsubscribe(stream: string): void {
     this.sinks.delete(stream);
     this.awaited.delete(stream);
+    this.lacking.delete(stream);
     this.send({ t: "unsubscribe", stream });
   }
 
@@ -146,25 +157,41 @@ export class LiveLink {
     this.queue.push(JSON.parse(text) as LiveFrame);
     if (this.queued) return;
     this.queued = true;
-    this.options.nextFrame(() => {
-      this.queued = false;
-      const frames = this.queue;
-      this.queue = [];
-      for (const frame of frames) this.take(frame);
-    });
+    this.options.nextFrame(() => this.work());
   }
 
-  private take(frame: LiveFrame): void {
+  /** Takes what has come, in its order: what came after a snapshot waits until that is read. */
+  private work(): void {
+    for (let frame = this.queue.shift(); frame; frame = this.queue.shift()) {
+      const sink = frame.t === "snapshot" && this.sinks.get(frame.stream);
+      if (frame.t !== "snapshot") {
+        try {
+          this.take(frame);
+        } catch (error) {
+          reportError(error);
+        }
+      } else if (sink) {
+        const { stream, part = 0, parts = 1 } = frame;
+        this.options.slices(reported(sink.snapshot(frame)), () => {
+          if (part === parts - 1) {
+            this.lacking.delete(stream);
+            this.caughtUp(stream);
+          }
+          this.work();
+        });
+        return;
+      }
+    }
+    this.queued = false;
+  }
+
+  private take(frame: Exclude<LiveFrame, SnapshotFrame>): void {
     switch (frame.t) {
       case "ready":
         this.offsetMs = frame.now_ms - this.options.now();
         this.failures = 0;
         this.set("live", "");
         for (const stream of this.sinks.keys()) this.ask(stream);
-        break;
-      case "snapshot":
-        this.sinks.get(frame.stream)?.snapshot(frame);
-        this.caughtUp(frame.stream);
         break;
       case "events":
         this.deliver(frame.events);
@@ -201,10 +228,13 @@ export class LiveLink {
       this.awaited.add(stream);
       this.set("catching_up", "");
     }
-    this.send({ t: "subscribe", stream, after_seq: after });
+    this.send({ t: "subscribe", stream, after_seq: after, parts: true });
   }
 
-  /** A resync in answer to the wish for a snapshot means that there is none: asking at once again would never end. */
+  /**
+   * A resync in answer to the wish for a snapshot means that there is none, or that this page takes it too slowly: asking
+   * at once again would never end. It is asked for later, also by a page that has an older state of the stream.
+   */
   private resync(stream: string, reason: string): void {
     if (!this.awaited.has(stream)) {
       this.ask(stream, -1);
@@ -212,8 +242,9 @@ export class LiveLink {
     }
     this.sinks.get(stream)?.missing(reason);
     this.caughtUp(stream);
+    this.lacking.add(stream);
     this.options.setTimer(() => {
-      if (this.sinks.has(stream) && this.sinks.get(stream)?.afterSeq() === -1) this.ask(stream, -1);
+      if (this.lacking.has(stream)) this.ask(stream, -1);
     }, MISSING_MS);
   }
 
@@ -271,6 +302,15 @@ export class LiveLink {
     const sinceMs = state === this.status.state ? this.status.sinceMs : this.options.now();
     this.status = { state, sinceMs, reason };
     for (const listener of this.listeners) listener();
+  }
+}
+
+/** A snapshot that cannot be read must not hold up all that comes behind it. */
+function* reported(steps: Steps): Steps {
+  try {
+    yield* steps;
+  } catch (error) {
+    reportError(error);
   }
 }
 

@@ -55,6 +55,21 @@ describe("a board", () => {
     expect(board.failed()).toEqual(whole.failed());
   });
 
+  it("works out a snapshot with pauses, in which a reader gets all of it", () => {
+    const [model, fleet] = [modelOf(), modelOf()];
+    const board = boardOf(model, fleet);
+    const ids = Array.from({ length: 1000 }, (_, at) => `t${at}`);
+    const entities = Object.assign({}, ...ids.map((id) => ({ ...spec(id), ...task(id, "waiting") })));
+    const steps = model.snapshotSteps({ entities, seq: 5 });
+    while (model.seq !== 5) steps.next();
+    expect(steps.next().done).toBe(false);
+    const seen = board.all();
+    expect(seen.map((view) => view.id)).toEqual(ids);
+    while (!steps.next().done);
+    expect(board.all()).toBe(seen);
+    expect(board.failed()).toEqual([]);
+  });
+
   it("forgets what left the plan and all of it with a new snapshot", () => {
     const [model, fleet] = [modelOf(), modelOf()];
     put(model, { ...spec("a"), ...spec("b") });

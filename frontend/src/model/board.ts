@@ -3,7 +3,9 @@
  * Reads lazily: an event marks tasks, and the next reader works out those and no others. No React, no words.
  */
 import { deviceNamed, devices, diskIsFull } from "./fleet.ts";
+import { naturalKey } from "./natural.ts";
 import { presentation, type Shown } from "./presentation.ts";
+import { everyNth, type Steps } from "./steps.ts";
 import type { StreamModel } from "./stream.ts";
 import type { Attempt, Device, GroupRecord, Head, Item, Reason, TaskRecord, TaskSpec } from "./types.ts";
 
@@ -35,6 +37,9 @@ interface Place {
   said: string;
 }
 
+/** So many views are worked out between two places at which it may pause; about a millisecond. */
+const VIEWS_A_STEP = 128;
+
 export class Board {
   /** Rises when any view has become another. */
   revision = 0;
@@ -50,6 +55,8 @@ export class Board {
   private failures: TaskView[] | null = null;
   private ids: string[] = [];
   private relist = true;
+  /** Views were worked out that the lists and the revision do not know yet. */
+  private stale = false;
   private state = "";
   private fleetRevision = -1;
   /** The revision that the listeners know; a reader may have been before them. */
@@ -60,7 +67,11 @@ export class Board {
   constructor(model: StreamModel, fleet: StreamModel) {
     this.model = model;
     this.fleet = fleet;
-    model.watch({ put: (kind, id) => this.mark(kind, id), reset: () => this.markAll() });
+    model.watch({
+      put: (kind, id) => this.mark(kind, id),
+      reset: () => this.markAll(),
+      prepare: () => this.prepare(),
+    });
     this.markAll();
   }
 
@@ -138,20 +149,34 @@ export class Board {
   private markAll(): void {
     this.views.clear();
     this.list = null;
+    this.failures = null;
     this.relist = true;
     for (const id of this.model.kind("spec").keys()) this.dirty.add(id);
     this.revision += 1;
+  }
+
+  /** Works out what is marked, with pauses. A reader in a pause works out the rest. */
+  private *prepare(): Steps {
+    if (this.relist) this.index();
+    this.lookAtHead();
+    const pause = everyNth(VIEWS_A_STEP);
+    for (const id of this.dirty) {
+      this.dirty.delete(id);
+      // The first list orders them by it.
+      naturalKey(id);
+      this.stale = this.workOut(id) || this.stale;
+      if (pause()) yield;
+    }
   }
 
   private refresh(): void {
     if (this.relist) this.index();
     this.lookAtHead();
     if (this.fleetRevision !== this.fleet.revision) this.lookAtFleet();
-    if (this.dirty.size === 0) return;
-    let changed = false;
-    for (const id of this.dirty) changed = this.workOut(id) || changed;
+    for (const id of this.dirty) this.stale = this.workOut(id) || this.stale;
     this.dirty.clear();
-    if (!changed) return;
+    if (!this.stale) return;
+    this.stale = false;
     this.list = null;
     this.failures = null;
     this.revision += 1;
@@ -201,18 +226,18 @@ export class Board {
   private workOut(id: string): boolean {
     const { model, fleet } = this;
     const held = this.views.get(id);
-    const spec = model.one<TaskSpec>(`spec/${id}`);
+    const spec = model.of<TaskSpec>("spec", id);
     if (!spec) return this.views.delete(id);
-    const record = model.one<TaskRecord>(`task/${id}`);
-    const attempt = record?.attempt ? model.one<Attempt>(`attempt/${id}/${record.attempt}`) : undefined;
+    const record = model.of<TaskRecord>("task", id);
+    const attempt = record?.attempt ? model.of<Attempt>("attempt", `${id}/${record.attempt}`) : undefined;
     const place = (record && !waitsAgain(record) ? record.device : undefined) ?? pinned(spec, fleet) ?? undefined;
     const known = place ? devices(fleet).get(place) : undefined;
     if (place && !this.places.has(place)) {
       this.places.set(place, { entity: known?.device, tag: known?.tag ?? "", said: saidOf(known?.device) });
     }
-    const group = spec.nested || spec.for_each ? model.one<GroupRecord>(`group/${id}`) : undefined;
+    const group = spec.nested || spec.for_each ? model.of<GroupRecord>("group", id) : undefined;
     const reason = record ? joinedReason(record, known?.device, this.state) : undefined;
-    const item = spec.family && spec.key ? model.one<Item>(`item/${spec.family}/${spec.key}`) : undefined;
+    const item = spec.family && spec.key ? model.of<Item>("item", `${spec.family}/${spec.key}`) : undefined;
     const label = itemLabel(item);
     const view: TaskView = {
       id,

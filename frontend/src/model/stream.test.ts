@@ -72,6 +72,32 @@ describe("shortAnswer", () => {
 });
 
 describe("StreamModel", () => {
+  it("shows what was there until all of a snapshot is read, and then all of it at once", () => {
+    const model = modelOf([event(1, { "task/old": { state: "ready" } })], "s");
+    const entities = Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`task/${at}`, { at }]));
+    let told = 0;
+    model.subscribe(() => {
+      told += 1;
+    });
+    const steps = model.snapshotSteps({ entities, seq: 5 });
+    let pauses = 0;
+    while (!steps.next().done) {
+      pauses += 1;
+      expect([model.seq, model.kind("task").size, told]).toEqual([1, 1, 0]);
+    }
+    expect(pauses).toBeGreaterThan(2);
+    expect([model.seq, model.kind("task").size, told]).toEqual([5, 2000, 1]);
+    expect(new Map(model.entities())).toEqual(new Map(Object.entries(entities)));
+  });
+
+  it("forgets the parts of a snapshot that another one has taken the place of", () => {
+    const model = modelOf([], "s");
+    model.readSnapshot({ entities: { "task/old": {} }, seq: 3, part: 0, parts: 2 });
+    model.readSnapshot({ entities: { "task/a": {} }, seq: 5, part: 0, parts: 2 });
+    model.readSnapshot({ entities: { "task/b": {} }, seq: 5, part: 1, parts: 2 });
+    expect([model.seq, [...model.kind("task").keys()]]).toEqual([5, ["a", "b"]]);
+  });
+
   it("drops a doubled event and reports a gap without applying past it", () => {
     const model = modelOf([event(1, { head: { a: 1 } })], "s");
     expect(model.readEvents([event(1, { head: { a: 9 } })])).toBe(true);
@@ -96,7 +122,7 @@ describe("StreamModel", () => {
 
   it("forgets what null removes, in every index", () => {
     const model = modelOf([event(1, { "task/a": { state: "ready" } }), event(2, { "task/a": null })], "s");
-    expect(model.entities.has("task/a")).toBe(false);
+    expect(model.one("task/a")).toBeUndefined();
     expect(model.kind("task").size).toBe(0);
   });
 

@@ -2,13 +2,15 @@
  * One stream as the page holds it: its entities, its place in the log, its last events and what travels beside.
  * Keeps order: a doubled event is dropped, a gap is reported and changes nothing. No React, no socket.
  */
-import { applyEvent } from "./apply.ts";
+import { everyNth, type Steps, whole } from "./steps.ts";
 import type { BesideItem, Entity, SnapshotFrame, StreamEvent } from "./types.ts";
 
 const EVENTS_KEPT = 2000;
 const LINES_KEPT = 4000;
 /** Kinds whose coming, going or change may move something in the drawing. */
 const STRUCTURE = new Set(["spec", "dep", "item"]);
+/** So many entities are read between two places at which reading may pause; well below a millisecond. */
+const ENTITIES_A_STEP = 512;
 
 export interface LogLine {
   text: string;
@@ -20,11 +22,15 @@ export interface Watcher {
   put(kind: string, id: string): void;
   /** All of it is another now. */
   reset(): void;
+  /** Works out what it keeps of all of it, before the listeners of the stream are told. */
+  prepare?(): Steps;
 }
+
+/** Entities by kind, and by the rest of their key. */
+type Shelves = Map<string, Map<string, Entity>>;
 
 export class StreamModel {
   readonly stream: string;
-  readonly entities = new Map<string, Entity>();
   readonly progress = new Map<string, { fraction: number; note: string; done_bytes: number; attempt: number }>();
   readonly lines = new Map<string, LogLine[]>();
   events: StreamEvent[] = [];
@@ -37,7 +43,9 @@ export class StreamModel {
   /** Rises with every change; `structure` only when the drawing may have to move. */
   revision = 0;
   structure = 0;
-  private readonly kinds = new Map<string, Map<string, Entity>>();
+  private kinds: Shelves = new Map();
+  /** The parts of a snapshot until its last one is here. */
+  private arriving: Shelves = new Map();
   private readonly listeners = new Set<() => void>();
   private readonly watchers: Watcher[] = [];
 
@@ -51,22 +59,53 @@ export class StreamModel {
   }
 
   one<T>(key: string): T | undefined {
-    return this.entities.get(key) as unknown as T | undefined;
+    const [kind, id] = partsOf(key);
+    return this.of<T>(kind, id);
   }
 
-  readSnapshot(frame: Pick<SnapshotFrame, "entities" | "seq">): void {
-    this.entities.clear();
-    this.kinds.clear();
-    for (const [key, entity] of Object.entries(frame.entities)) {
-      this.entities.set(key, entity);
-      this.index(key, entity);
+  /** One entity by its kind and the rest of its key: for thousands of them cheaper than a key put together. */
+  of<T>(kind: string, id: string): T | undefined {
+    return this.kinds.get(kind)?.get(id) as unknown as T | undefined;
+  }
+
+  /** All entities with their keys. */
+  *entities(): Generator<[key: string, entity: Entity]> {
+    for (const [kind, shelf] of this.kinds) {
+      for (const [id, entity] of shelf) yield [id ? `${kind}/${id}` : kind, entity];
     }
+  }
+
+  readSnapshot(frame: Omit<SnapshotFrame, "t" | "stream" | "hash">): void {
+    whole(this.snapshotSteps(frame));
+  }
+
+  /**
+   * Reads a snapshot or a part of one, with pauses. What was there stays until all of it is read; events must wait for
+   * the end.
+   */
+  *snapshotSteps(frame: Omit<SnapshotFrame, "t" | "stream" | "hash">): Steps {
+    const { part = 0, parts = 1 } = frame;
+    if (part === 0) this.arriving = new Map();
+    const kinds = this.arriving;
+    const pause = everyNth(ENTITIES_A_STEP);
+    for (const key of Object.keys(frame.entities)) {
+      const entity = frame.entities[key];
+      if (entity) put(kinds, key, entity);
+      if (pause()) yield;
+    }
+    if (part < parts - 1) return;
+    this.arriving = new Map();
+    this.kinds = kinds;
     this.seq = frame.seq;
     this.ready = true;
     this.absent = "";
     this.structure += 1;
     for (const watcher of this.watchers) watcher.reset();
-    this.changed();
+    try {
+      for (const watcher of this.watchers) if (watcher.prepare) yield* watcher.prepare();
+    } finally {
+      this.changed();
+    }
   }
 
   /** Applies events of this stream in order. Returns false at a gap; what came before it stays applied. */
@@ -78,9 +117,8 @@ export class StreamModel {
         whole = false;
         break;
       }
-      applyEvent(this.entities, event);
       for (const [key, entity] of Object.entries(event.puts)) {
-        const [kind, id] = this.index(key, entity);
+        const [kind, id] = put(this.kinds, key, entity);
         if (STRUCTURE.has(kind)) this.structure += 1;
         for (const watcher of this.watchers) watcher.put(kind, id);
       }
@@ -140,20 +178,6 @@ export class StreamModel {
     this.watchers.push(watcher);
   }
 
-  private index(key: string, entity: Entity | null): [kind: string, id: string] {
-    const cut = key.indexOf("/");
-    const kind = cut < 0 ? key : key.slice(0, cut);
-    const id = cut < 0 ? "" : key.slice(cut + 1);
-    let shelf = this.kinds.get(kind);
-    if (!shelf) {
-      shelf = new Map();
-      this.kinds.set(kind, shelf);
-    }
-    if (entity === null) shelf.delete(id);
-    else shelf.set(id, entity);
-    return [kind, id];
-  }
-
   private changed(): void {
     this.revision += 1;
     for (const listener of this.listeners) listener();
@@ -161,3 +185,18 @@ export class StreamModel {
 }
 
 const EMPTY: Map<string, Entity> = new Map();
+
+function partsOf(key: string): [kind: string, id: string] {
+  const cut = key.indexOf("/");
+  return cut < 0 ? [key, ""] : [key.slice(0, cut), key.slice(cut + 1)];
+}
+
+/** Puts or removes one entity: the twin of the core's `apply`, kept by kind. */
+function put(kinds: Shelves, key: string, entity: Entity | null): [kind: string, id: string] {
+  const [kind, id] = partsOf(key);
+  const shelf = kinds.get(kind);
+  if (entity === null) shelf?.delete(id);
+  else if (shelf) shelf.set(id, entity);
+  else kinds.set(kind, new Map([[id, entity]]));
+  return [kind, id];
+}

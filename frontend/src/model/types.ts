@@ -59,6 +59,9 @@ export interface SnapshotFrame {
   seq: number;
   hash: string;
   entities: Record<string, Entity>;
+  /** A large snapshot comes in several frames: this one is `part` of `parts`. One that comes whole need not say so. */
+  part?: number;
+  parts?: number;
 }
 
 /** Unnumbered news, latest wins: progress, log lines, load. */

@@ -6,7 +6,7 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } fro
 import { Link, useLocation, useSearch } from "wouter";
 import { ActionButton, useDoing } from "../app/Actions.tsx";
 import { constellationActions, failedTasks, taskActions } from "../app/actions.ts";
-import { useFleet, useMedia, useNow, usePhone, useStream, useWorkspace } from "../app/context.ts";
+import { useFleet, useLater, useMedia, useNow, usePhone, useStream, useWorkspace } from "../app/context.ts";
 import { forkFrom, takeBack, undoWork } from "../app/goingBack.ts";
 import type { Key } from "../app/keys.ts";
 import { useFeedPast, useLog, usePast } from "../app/past.ts";
@@ -61,6 +61,8 @@ const BESIDE = "(min-width: 1100px) and (min-height: 561px)";
 const BESIDE_A_TASK = "(min-width: 1560px) and (min-height: 561px)";
 const HIDDEN = "none";
 const LENS: Record<Lens, string> = { answer: "Answer in full", graph: "Graph", list: "List" };
+/** Above so many tasks the list or the graph is drawn in a task of its own, behind the rest of the page. */
+const LARGE = 300;
 /** Above this many tasks outside of groups the list is shown first. */
 const LOOSE_TASKS_MAX = 500;
 
@@ -133,6 +135,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
   const views = allViews(scene, fleet);
   const fits = readFilter(filter, now);
   const filtered = filter ? views.filter(fits) : views;
+  const framed = useLater(constellation !== undefined);
 
   // The first failure is what one came to see; only when nothing was chosen, and only once.
   const looked = useRef(false);
@@ -426,7 +429,7 @@ export function ConstellationPage({ id, task }: { id: string; task: string | nul
           </Empty>
         ) : lens === "answer" ? (
           stage
-        ) : lens === "list" ? (
+        ) : views.length > LARGE && !framed ? null : lens === "list" ? (
           <TaskList
             views={filtered}
             selected={task}

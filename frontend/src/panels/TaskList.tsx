@@ -2,7 +2,7 @@
  * The list lens: equal in function to the graph, virtualised, grouped as a person reads it: what is stuck, what runs,
  * what is next, what is done. One grammar of filters.
  */
-import { useVirtualizer } from "@tanstack/react-virtual";
+import { elementScroll, useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useMemo, useRef } from "react";
 import { Elapsed } from "../graph/cards.tsx";
 import type { OpenMenu } from "../graph/context.ts";
@@ -41,8 +41,27 @@ export function listLines(views: TaskView[]): Line[] {
   return lines;
 }
 
+/** No task's id begins as a heading's key does: the names in a plan have no spaces. */
 const keyOf = (line: Line | undefined): string =>
-  line ? (line.kind === "head" ? `head ${line.title}` : `task ${line.view.id}`) : "";
+  line ? (line.kind === "head" ? `head ${line.title}` : line.view.id) : "";
+
+/** The size as the browser works it out for the next frame. Asked for at once, it would have to be worked out twice. */
+function observeSize(of: { scrollElement: Element | null }, tell: (size: { width: number; height: number }) => void) {
+  const element = of.scrollElement;
+  if (!element || typeof ResizeObserver === "undefined") return;
+  const observer = new ResizeObserver(([entry]) => {
+    if (!entry) return;
+    const { width, height } = entry.contentRect;
+    tell({ width: Math.round(width), height: Math.round(height) });
+  });
+  observer.observe(element);
+  return () => observer.disconnect();
+}
+
+/** A new list is at its top already; to scroll it there, the browser would have to work out the page at once. */
+const scrollTo: typeof elementScroll = (offset, options, list) => {
+  if (offset + (options.adjustments ?? 0) > 0 || list.scrollOffset) elementScroll(offset, options, list);
+};
 
 interface TaskListProps {
   views: TaskView[];
@@ -62,6 +81,8 @@ export function TaskList({ views, selected, rowHeight, progress, onSelect, onMen
     estimateSize: (index) => (lines[index]?.kind === "head" ? 32 : rowHeight),
     overscan: 8,
     initialRect: { width: 800, height: 900 },
+    observeElementRect: observeSize,
+    scrollToFn: scrollTo,
     // Another order is another place for each size: without keys a heading's height stays where a task is now.
     getItemKey: useCallback((index: number) => keyOf(lines[index]), [lines]),
   });

@@ -899,6 +899,7 @@ export interface Ticket {
 export interface Subscribe {
   t: "subscribe";
   after_seq?: number;
+  parts?: boolean;
   stream: string;
 }
 
@@ -926,6 +927,8 @@ export interface Snapshot {
   hash: string;
   seq: number;
   stream: string;
+  part?: number;
+  parts?: number;
 }
 
 /** Events in order, from one or several streams. */
