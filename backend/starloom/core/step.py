@@ -1,6 +1,6 @@
-"""`step`: one input to what it decides. A handler emits events; the agenda settles what they moved; placement is last.
+"""The step decides one input: its handler emits events, the agenda settles the tasks they touched, placement is last.
 
-The agenda is bounded: a step that does not settle is a fault of ours and is refused whole, with its story.
+The agenda is bounded: a step that does not settle is a bug and is refused as a whole, with its last events.
 """
 
 from __future__ import annotations
@@ -79,17 +79,17 @@ def step(work: Work, item: AnyInput) -> None:
 
 
 def look(work: Work) -> None:
-    """Do what any step does beside its input: an input that decides nothing still lets the queues be looked at."""
+    """Settle and place without an input: one that decided nothing still had its queues examined."""
     _settle(work, len(work.events))
 
 
 def _settle(work: Work, first: int) -> None:
-    """Bring the agenda to rest; `first` is where this step's events begin."""
+    """Settle the agenda; `first` is the index of this step's first event."""
     shard = work.shard
     turns = 0
     while True:
         while shard.touched or work.rules_due:
-            # Rules first: they edit what a cascade would otherwise skip or start.
+            # Rules first: they edit tasks that a cascade would otherwise skip or start.
             due, work.rules_due = work.rules_due, []
             for name, task, ended in due:
                 if ended == ENDED_IN_DOUBT:
@@ -108,7 +108,7 @@ def _settle(work: Work, first: int) -> None:
                 _reconsider(work, name, key)
             if turns > SETTLE_MOST:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
-        # All that could be placed was: only what that has moved, if it has moved anything, can make room for more.
+        # All placeable tasks were placed: only tasks that this touched can make room for more.
         if not _place(work) or not (shard.touched or work.rules_due):
             break
     _say_ready(work)
@@ -124,7 +124,7 @@ def _settle(work: Work, first: int) -> None:
 
 
 def _reconsider(work: Work, name: str, key: str) -> None:
-    """Derive what an unstarted task or a group should be from its gates and holds."""
+    """Derive the state of an unstarted task or a group from its gates and holds."""
     constellation = work.shard.constellations.get(name)
     if constellation is None:
         return
@@ -162,10 +162,10 @@ def _reconsider(work: Work, name: str, key: str) -> None:
             ready = moved(work, record, _READY, reason=Reason.REVIEW)
         else:
             ready = moved(work, record, _READY, reason=Reason.HELD) if record.held else moved(work, record, _READY)
-        # Its event is told with all others that became ready in this step and were not leased in it.
+        # One event at the end of the step has all tasks that became ready in it and were not leased.
         work.quietly(constellation, "task", key, ready)
         work.ready[(name, key)] = None
-        # Its own move touched it again, and nothing of what was just looked at has changed.
+        # Its own change touched it again, but nothing that was just examined has changed.
         work.shard.touched.pop((name, key), None)
 
 
@@ -183,7 +183,7 @@ def _reconsider_group(work: Work, constellation: Constellation, key: str) -> Non
 
 
 def _say_ready(work: Work) -> None:
-    """Tell, in one event a constellation, which tasks became ready and still are."""
+    """Emit one event for each constellation with the tasks that became ready and still are."""
     if not work.ready:
         return
     by_name: dict[str, list[str]] = {}
@@ -201,7 +201,7 @@ def _say_ready(work: Work) -> None:
 
 
 def _unpark(work: Work, constellation: Constellation, group: str) -> None:
-    """Let tasks that waited for room in their group be placed again."""
+    """Put tasks that waited for room in their group back into their queues."""
     parked = constellation.parked.get(group)
     if not parked:
         return
@@ -213,7 +213,7 @@ def _unpark(work: Work, constellation: Constellation, group: str) -> None:
 
 
 def _place(work: Work) -> bool:
-    """Lease what can be placed now; True if anything was."""
+    """Lease all tasks that can be placed now; True if there were any."""
     placed = False
     while True:
         found = next_lease(work.shard)

@@ -2,12 +2,12 @@
 
 install        a lowered plan becomes version 1
 edits          structure edits: one atomic batch from version n to n+1
-groups         families: expansion, and what a group needs of its children
+groups         families: expansion, and the children that a group needs
 relisting      a family whose list is made again expands again
-rules          edits that a recipe makes when something happens
-review         the hold while a reviewer looks at a task's end
+rules          edits that a recipe makes on events
+review         the hold while a reviewer considers a task's end
 drafts         the tasks that a person is editing
-flows          what an edit of a running plan lets flow where
-inverse        the edit that takes back a version
-verify_tasks   the tasks that look at work which may have happened
+flows          the values that an edit of a running plan passes between tasks
+inverse        the edit that undoes a version
+verify_tasks   the tasks that check whether work in doubt has happened
 """

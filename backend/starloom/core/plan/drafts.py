@@ -1,7 +1,6 @@
-"""Drafts: while a person has one open, nobody else edits the tasks that it names.
+"""Drafts: while a person has one open, no one else edits the tasks that it names.
 
-A draft is renewed by whoever shows it and ends by itself: an expired one holds back nothing. The edit of its own
-author closes it.
+A draft is renewed by the page that shows it, and expires: an expired one blocks nothing. Its author's edit closes it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ DRAFTS_MOST = 100
 
 
 def on_opened(work: Work, item: DraftOpened) -> None:
-    """A person begins to edit, or still does: the newest word of each person counts."""
+    """Open or renew a person's draft; the newest one of each person counts."""
     constellation = _live(work, item.constellation)
     unknown = [task for task in item.tasks if task not in constellation.specs]
     if unknown:
@@ -45,7 +44,7 @@ def on_opened(work: Work, item: DraftOpened) -> None:
 
 
 def on_closed(work: Work, item: DraftClosed) -> None:
-    """A person has applied or left a draft; one that is closed already is fine."""
+    """Close a draft that a person has applied or left; idempotent."""
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
@@ -70,7 +69,7 @@ def _live(work: Work, name: str) -> Constellation:
 
 
 def held_back(constellation: Constellation, author: str, tasks: Iterable[str], now_ms: int) -> list[Fault]:
-    """Return a fault for each of the tasks that someone else is editing; a group stands for what is in it."""
+    """Return a fault for each of the tasks that someone else is editing; a group includes its tasks."""
     named: dict[str, str] = {}
     for draft in constellation.drafts.values():
         if draft.by != author and draft.expires_ms > now_ms:

@@ -1,8 +1,8 @@
 """Structure edits: one atomic batch takes version n to n+1, or is rejected whole with every reason.
 
-A batch is judged against `base_version`: what it updates, removes or adds an edge into must not have changed since
-and must not have started. Graph rules (cycle, limits) are judged on the graph as it is. Rules and expansions edit
-at the current version.
+A batch is judged against `base_version`: the tasks that it updates, removes or adds an edge into must not have changed
+since and must not have started. Graph rules (cycle, limits) are judged on the present graph. Rules and expansions edit
+the current version.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _FIELD_TYPES: dict[str, Any] = {
 
 
 class Draft:
-    """A batch being built over a constellation: what it would put, and every fault found on the way."""
+    """A batch being built over a constellation: its puts, and every fault found."""
 
     def __init__(self, work: Work, constellation: Constellation, base_version: int | None, author: str) -> None:
         self.work = work
@@ -95,7 +95,7 @@ class Draft:
         self.faults.append(fault(code, reason, place, hint))
 
     def editable(self, task: str, place: str) -> TaskSpec | None:
-        """Return a task's spec if this batch may change it, else note why not."""
+        """Return a task's spec if this batch may change it, else note the fault."""
         spec = self.spec(task)
         if spec is None:
             gone = task in self.constellation.specs or task in self.removed
@@ -113,7 +113,7 @@ class Draft:
         return spec
 
     def _stands(self, task: str, place: str) -> tuple[str, str, str]:
-        """Return where a started task stands, as reason, place and the way out."""
+        """Return the fault of a started task, as reason, place and hint."""
         if task in self.constellation.groups:
             state = self.constellation.groups[task].state
             return f"{task} is {state}: its list is made", place, "Edit its items that have not started."
@@ -136,7 +136,7 @@ class Draft:
 
 
 def started(constellation: Constellation, task: str) -> bool:
-    """Whether a task counts as started: not waiting, and not ready without an attempt in this round."""
+    """Tell whether a task counts as started: not waiting, and not ready without an attempt in this round."""
     group = constellation.groups.get(task)
     if group is not None and constellation.specs[task].nested:
         return any(started(constellation, name) for name in constellation.within(task))
@@ -162,7 +162,7 @@ def apply_edit(
 ) -> int:
     """Apply a batch as one event and return the new version.
 
-    `proposed`: a person or a model wrote it now, so its pointers and arguments are held against what devices offer.
+    `proposed`: a person or a model wrote it now, so its pointers and arguments are checked against devices' offers.
 
     Raises:
         Refusal: with every fault; nothing of the batch is applied then.
@@ -186,7 +186,7 @@ def apply_edit(
 
 
 def on_edit(work: Work, item: EditProposed) -> None:
-    """A person or the planner proposes an edit."""
+    """Apply an edit that a person or the planner proposes."""
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {item.constellation}"))
@@ -280,7 +280,7 @@ def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
 
 
 def _same(spec: TaskSpec) -> str | None:
-    """Return what kind of list a task is made over: none of its own, its own, or that of a family."""
+    """Return the group whose list a task shares, "" for a list of its own, None without a list."""
     return None if spec.for_each is None else spec.for_each.same or ""
 
 
@@ -291,7 +291,7 @@ def _reassign(draft: Draft, operation: Reassign, place: str) -> None:
 
 
 def _put_on_device(draft: Draft, spec: TaskSpec, place: str) -> None:
-    """Put a spec whose device was set, where it may have one: as a plan is checked."""
+    """Put a spec whose device was set, if it may have one; the same check as for a plan."""
     if spec.device is not None and (spec.person is not None or spec.nested):
         what = "a question to a person" if spec.person is not None else "a plan within the plan"
         draft.refuse(Code.PLAN_INVALID, f"{what} has no device", place)
@@ -321,7 +321,7 @@ def _add_dependency(draft: Draft, operation: AddDependency, place: str) -> None:
 
 
 def _reached(draft: Draft, target: str) -> list[str]:
-    """Return what a gate of `target` holds back: itself and, of a plan within the plan, all that is in it."""
+    """Return the tasks that a gate of `target` holds back: itself and, for a nested plan, all its tasks."""
     spec = draft.spec(target)
     if spec is None or not spec.nested:
         return [target]
@@ -368,7 +368,7 @@ def _update_dependency(draft: Draft, operation: UpdateDependency, place: str) ->
 
 
 def _expand(draft: Draft, operation: Expand, place: str) -> None:
-    """Expansion happens by itself once the list is known; asking for it again is harmless."""
+    """Touch a group, which expands once its list is known; repeating this is harmless."""
     spec = draft.spec(operation.id)
     if spec is None or spec.for_each is None:
         draft.refuse(Code.UNKNOWN_TASK, f"there is no group {operation.id}", place)
@@ -412,7 +412,7 @@ def _drop(draft: Draft, child: str) -> None:
 
 
 def _supersede(draft: Draft, operation: Supersede, place: str) -> None:
-    """Let a task that ended without success count as another; both stay in the history as they are."""
+    """Let another task count for one that ended without success; both stay unchanged in the history."""
     constellation, task, by = draft.constellation, operation.task, operation.by
     spec = draft.spec(task)
     if not draft.author.startswith("person:"):
@@ -507,7 +507,7 @@ def _check_edges(draft: Draft) -> None:
 
 
 def first_record(constellation: Constellation, spec: TaskSpec, at_ms: int) -> Put:
-    """Return the first record of an added task or group; attempt numbers go on from a removed one's."""
+    """Return the first record of an added task or group; attempt numbers continue those of a removed one."""
     if spec.nested:
         return "group", spec.id, GroupRecord(state=GroupState.EXPANDED, since_ms=at_ms)
     if spec.for_each is not None:
@@ -568,7 +568,7 @@ def _commit(
     raise_ranks(constellation, [*draft.added, *draft.changed, *sources])
     ask(work, constellation, [key for key, item in draft.deps.items() if item is not None])
     for task in (*draft.removed, *draft.changed):
-        # What was asked is not what the plan asks now: it is asked anew once its gates say so.
+        # The open question is not the plan's any more: the new one is asked once its gates are open.
         if close_question(work, constellation, task) and task in constellation.tasks:
             waiting = moved(work, constellation.tasks[task], TaskState.WAITING)
             change_task(work, constellation, task, EventKind.TASK_WAITING, waiting, by="engine")

@@ -1,7 +1,7 @@
-"""What an edit of a running plan lets flow where, held against the schemas that devices offer.
+"""Flows of values in an edit of a running plan, checked against the schemas that devices offer.
 
-The judge is the plan language's own; here it sees the plan as the edit leaves it, so that a pointer into the result of
-a task that stands is judged like one into a new one.
+The check is the plan language's own, applied to the plan after the edit, so that a pointer into the result of an
+existing task is checked like one into that of a new task.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starloom_protocol.plan.signatures import Signature, signature_of
 
 
 class Offered(Mapping[str, Signature]):
-    """What tools take and give, looked up in the offers of the devices when it is asked for."""
+    """The signatures of tools, looked up lazily in the offers of the devices."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
@@ -68,9 +68,9 @@ def flow_faults(
     deps: Mapping[str, Dependency | None],
     operations: Sequence[EditOperation],
 ) -> list[Fault]:
-    """Return what is wrong with the values of an edit; `specs` and `deps` are those that it puts, None what it takes.
+    """Return the faults in the values of an edit; `specs` and `deps` are its puts, None for a removal.
 
-    Where a task gets another tool, what reads its result is looked at too, and a fault of that stands at the tool.
+    If a task gets another tool, readers of its result are checked too, and their faults are placed at the tool.
     """
     after = _After(constellation.specs, specs)
     found, signatures = Found(), Offered(fleet)

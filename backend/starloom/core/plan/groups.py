@@ -1,4 +1,4 @@
-"""Families: when their list is known they expand, whole, in one commit and one version; then children decide.
+"""Families expand when their list is known, whole, in one commit and one version; then children decide their groups.
 
 A child's id is `GROUP.KEY`; keys are positions, or device ids. A dependency between two groups of a family becomes
 one from child to child with the same key; from anything else it stands for the whole group or task.
@@ -45,7 +45,7 @@ from starloom_protocol.vocabulary import (
 
 
 def reconsider_group(work: Work, constellation: Constellation, group: str) -> None:
-    """Derive what a group should be now: skipped, expanded, or final by its children."""
+    """Derive the present state of a group: skipped, expanded, or final by its children."""
     if constellation.specs[group].nested:
         _judge_nested(work, constellation, group)
         return
@@ -54,13 +54,13 @@ def reconsider_group(work: Work, constellation: Constellation, group: str) -> No
     root = constellation.specs[group].family or group
     gate_of_list = list_gate(constellation, root)
     if gate_of_list is GateState.SHUT:
-        # Only the root has the gate of the list; without a list no member of the family can be.
+        # Only the root has the gate of the list; without a list no member of the family can expand.
         for member in _waiting_members(constellation, root):
             _skip(work, constellation, member, root)
     elif gate_of_list is not GateState.UNDECIDED and _waiting_members(constellation, root):
         _try_expand(work, constellation, root)
     if gate_of_list is GateState.UNDECIDED:
-        # The list is being made anew: what it will say decides whether the children that stand are all.
+        # The list is being made again: it will decide whether the present children are all.
         return
     for member in list(constellation.families[root]) if group == root else [group]:
         if constellation.groups[member].state is GroupState.EXPANDED:
@@ -68,14 +68,14 @@ def reconsider_group(work: Work, constellation: Constellation, group: str) -> No
 
 
 def list_of(constellation: Constellation, group: str) -> ForEach:
-    """Return what a group is made over; a plan within the plan is over nothing and never asked."""
+    """Return the list specification of a group; never called for a nested plan, which has none."""
     for_each = constellation.specs[group].for_each
     assert for_each is not None  # noqa: S101 - a member of a family has it, and nested plans are judged apart
     return for_each
 
 
 def list_gate(constellation: Constellation, root: str) -> GateState | None:
-    """Return the gate of a family's list; None where the list is the fleet."""
+    """Return the gate of a family's list; None if the list is the fleet."""
     for key, dependency in constellation.incoming.get(root, {}).items():
         if dependency.input == ITEMS:
             return constellation.gate[key]
@@ -99,7 +99,7 @@ def end_group(
     note: str = "",
     list_round: int | None = None,
 ) -> None:
-    """Emit the end of a group; `list_round` where it ends over another list than it stood on."""
+    """Emit the end of a group; `list_round` if it ends over another list than the one of its expansion."""
     record = constellation.groups[group]
     ended = replace(record, state=state, reason=reason, cause=cause, code=code, since_ms=work.at_ms, until_ms=0)
     if list_round is not None:
@@ -129,7 +129,7 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
 
 
 class NoList(Exception):
-    """The output that a family is made from gives no list; `code` says why."""
+    """The output from which a family is made is no list; `code` says why."""
 
     def __init__(self, code: Code, words: str) -> None:
         super().__init__(words)
@@ -139,11 +139,11 @@ class NoList(Exception):
 def items_of(constellation: Constellation, for_each: ForEach) -> list[Item]:
     """Return the items that the output of a succeeded task or group gives, keyed by position.
 
-    A task's output must be a list. Of a group, each successful child gives one item, in order, as it does to an
-    input; with `flatten` each gives a list, and the lists are joined.
+    A task's output must be a list. In a group, each successful child gives one item, in order, as it does to an input;
+    with `flatten` each gives a list, and the lists are joined.
 
     Raises:
-        NoList: where the pointer finds nothing, or no list where there must be one.
+        NoList: the pointer finds nothing, or not the list that is required.
     """
     source, found = for_each.source or "", []
     for task in successes(constellation, source):
@@ -267,7 +267,7 @@ def _expand(
 
 
 def _siblings_stand(constellation: Constellation, group: str, key: str, members: list[str], family: list[str]) -> bool:
-    """Whether each child that a child of `group` would follow exists: one may have been removed by itself."""
+    """Tell whether each child that a child of `group` would follow exists: a single one may have been removed."""
     followed = [
         dependency.source
         for dependency in constellation.incoming.get(group, {}).values()
@@ -277,7 +277,7 @@ def _siblings_stand(constellation: Constellation, group: str, key: str, members:
 
 
 def fresh_record(work: Work, constellation: Constellation, task: str) -> TaskRecord:
-    """Return a task's first record; attempts and rounds go on from what an earlier task of that id left."""
+    """Return a task's first record; attempts and rounds continue those of an earlier task of that id."""
     last, of_round = 0, 1
     while f"{task}/{last + 1}" in constellation.attempts:
         last += 1
@@ -313,7 +313,7 @@ def child_of(
 def child_edges(
     constellation: Constellation, group: str, child: TaskSpec, key: str, number: int, family: list[str]
 ) -> list[Put]:
-    """Return the gates of one child: those of its group, from its sibling where they come from the family."""
+    """Return the gates of one child: those of its group, with its sibling as source where that is in the family."""
     edges: list[Put] = []
     for dependency in constellation.incoming.get(group, {}).values():
         if dependency.input == ITEMS:
@@ -326,7 +326,7 @@ def child_edges(
 
 
 def turns(constellation: Constellation, members: list[str], items: list[Item], number: int) -> list[Put]:
-    """Return the gates that let an item begin when all of the one before it has ended well."""
+    """Return the gates that let an item begin when the whole item before it has succeeded."""
     first = [
         member
         for member in members
@@ -375,7 +375,7 @@ def _judge(work: Work, constellation: Constellation, group: str) -> None:
 
 
 def _judge_nested(work: Work, constellation: Constellation, group: str) -> None:
-    """End a plan within a plan once all of it has ended: it needs all but what is optional or was not chosen."""
+    """End a nested plan once all its tasks have ended: it needs all but optional ones and those not chosen."""
     tally = constellation.tally.get(group) or Tally()
     if constellation.groups[group].state is not GroupState.EXPANDED or tally.unfinished:
         return
@@ -422,7 +422,7 @@ def _cause(constellation: Constellation, group: str, children: Iterable[str]) ->
 
 
 def _enough(work: Work, constellation: Constellation, group: str) -> None:
-    """Enough children succeeded: the unstarted are skipped, the running asked to stop."""
+    """Skip unstarted children and ask running ones to stop, once enough have succeeded."""
     for child in list(constellation.children.get(group, {})):
         record = constellation.tasks[child]
         if record.state in (TaskState.WAITING, TaskState.READY):
@@ -434,7 +434,7 @@ def _enough(work: Work, constellation: Constellation, group: str) -> None:
 
 
 def data_edges(spec: TaskSpec, number: int) -> list[Dependency]:
-    """Return the data dependencies that a spec implies: its inputs, and the list its family is made over."""
+    """Return the data dependencies that a spec implies: its inputs, and the list of its family."""
     edges = [_data_edge(item, spec.id, number) for item in spec.inputs]
     if spec.for_each is not None and spec.for_each.source is not None:
         edges.append(

@@ -1,4 +1,4 @@
-"""A lowered plan becomes version 1 of an empty constellation, as one event; later versions are made by `edits`."""
+"""Installation: a lowered plan becomes version 1 of an empty constellation, as one event; `edits` makes later ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def install_plan(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     """Make a lowered plan version 1 of an empty constellation, as one event.
 
     Raises:
-        Refusal: with every fault that the graph itself has.
+        Refusal: with every fault of the graph.
     """
     ids = dict.fromkeys(spec.id for spec in plan.specs)
     edges = _edges_of(plan)

@@ -1,7 +1,7 @@
-"""The edit that takes back a version: from the plan before it and after it to the operations that lead back.
+"""The edit that undoes a version: the operations that lead from the plan after it back to the plan before it.
 
-Pure over records. Whether it still fits is judged at commit like any edit, against the version that it takes back: what
-has changed or started since is refused there, with the reason.
+Pure over records. Like any edit it is judged at commit, against the version that it undoes: tasks that have changed or
+started since are refused there, with the reason.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _NOT_COMPARED = ("id", "changed_in", "family", "group", "key", "superseded_by")
 
 
 class NotUndoable(Exception):
-    """There is no edit that leads back; the text says why."""
+    """No edit undoes this version; the text says why."""
 
 
 def undoing(before: Mapping[str, Record], after: Mapping[str, Record], number: int) -> list[EditOperation]:
-    """Return the operations that take back version `number`; empty if it changed nothing that is left.
+    """Return the operations that undo version `number`; empty if nothing of it is left.
 
     Raises:
-        NotUndoable: it is the plan itself, or was made by expanding a list.
+        NotUndoable: the version is the plan itself, or was made by expanding a list.
     """
     if number <= 1:
         raise NotUndoable("version 1 is the plan itself: cancel the constellation, or fork it")
@@ -86,7 +86,7 @@ def _dependencies(
     gone: Mapping[str, None],
     back: Mapping[str, TaskSpec],
 ) -> list[EditOperation]:
-    """Return what restores the gates; those of inputs and of removed or added tasks come and go by themselves."""
+    """Return the operations that restore the gates, without those that come and go with inputs and tasks."""
     old, new = _gates(before), _gates(after)
     found: list[EditOperation] = []
     for key, now in new.items():

@@ -1,8 +1,8 @@
-"""A family whose list is made anew: it expands again, whole, in one commit and one version, by position.
+"""Families whose list is made again: they expand again, whole, in one commit and one version, by position.
 
-An item that came out the same keeps its children with round and result, a changed one opens a round of them, a missing
-one goes with what was made only from it, a new one is added. While the list is being made anew nothing hangs on the
-old children: their gates are undecided (`Constellation.relisting`), and none of them starts.
+An unchanged item keeps its children with round and result, a changed one opens a new round of them, a missing one goes
+with the tasks made only from it, a new one is added. While the list is being made, nothing depends on the old children:
+their gates are undecided (`Constellation.relisting`), and none of them starts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from starloom_protocol.vocabulary import (
 
 
 def open_round(task: TaskRecord, at_ms: int, *, confirmed: bool) -> TaskRecord:
-    """Return a final task's record at the beginning of its next round."""
+    """Return a final task's record at the start of its next round."""
     return replace(
         task,
         state=TaskState.WAITING,
@@ -61,7 +61,7 @@ def open_round(task: TaskRecord, at_ms: int, *, confirmed: bool) -> TaskRecord:
 
 
 def expand_again(work: Work, constellation: Constellation, group: str) -> bool:
-    """Bring a family up to its new list; True if nothing else is to be decided of this group now."""
+    """Expand a family over its new list; True if nothing else of this group is to be decided now."""
     root = constellation.specs[group].family or group
     if root not in constellation.relisting:
         return False
@@ -114,7 +114,7 @@ def _without_list(
     code: Code | None = None,
     note: str = "",
 ) -> None:
-    """There is no new list: the family ends, and no child of the old one counts any more."""
+    """End a family that gets no new list; the children of the old one no longer count."""
     for member in list(constellation.families[root]):
         for child in list(constellation.children.get(member, {})):
             record = constellation.tasks[child]
@@ -140,7 +140,7 @@ def _without_list(
 
 
 class _Again:
-    """One expansion over a new list, as it is put together."""
+    """One expansion over a new list, while it is being built."""
 
     def __init__(
         self, work: Work, constellation: Constellation, root: str, members: list[str], items: dict[str, Item]
@@ -158,7 +158,7 @@ class _Again:
         self._kept = 0
 
     def commit(self) -> None:
-        """Decide of every position and tell it as one event."""
+        """Decide every position and emit the expansion as one event."""
         for key, item in self._items.items():
             for member in self._members:
                 self._position(member, key, item)
@@ -179,7 +179,7 @@ class _Again:
         if was is not None and was.dropped and same:
             return
         if child not in constellation.specs:
-            # Where the family had it and this member did not, someone took it out of the plan.
+            # If the family had this item and this member did not, an edit removed the child.
             taken_out = same and any(constellation.children.get(member, {}))
             if not taken_out:
                 self._added[child] = child_of(
@@ -193,7 +193,7 @@ class _Again:
         self._reopened[child] = open_round(record, self._work.at_ms, confirmed=record.confirmed)
 
     def _siblings_stand(self, spec: TaskSpec) -> bool:
-        """Whether each sibling that a new child would follow stands: one may have been taken out by itself."""
+        """Tell whether each sibling that a new child would follow exists: a single one may have been removed."""
         followed = [
             f"{gate.source}.{spec.key}"
             for gate in self._constellation.incoming.get(spec.group or "", {}).values()
@@ -260,7 +260,7 @@ class _Again:
         raise_ranks(constellation, self._added)
 
     def _without_inputs(self, puts: list[Put]) -> list[str]:
-        """Put the specs of tasks that merely could have used what goes, and return their ids."""
+        """Put the specs of tasks that lose an optional input, and return their ids."""
         constellation = self._constellation
         losers = {
             gate.target: None
@@ -291,13 +291,13 @@ class _Again:
 
 
 def _has_result(record: TaskRecord) -> bool:
-    """Whether an end is a child's own: it ran to it, or a person set it."""
+    """Tell whether a child has a result of its own: it ran to its end, or a person set it."""
     own = record.state in (TaskState.SUCCEEDED, TaskState.FAILED)
     return own or record.reason in (Reason.SKIPPED_BY_PERSON, Reason.MARKED)
 
 
 def _made_only_from(constellation: Constellation, children: list[str]) -> dict[str, None]:
-    """Return `children` and every task that cannot do without the output of one of them."""
+    """Return `children` and all tasks that require the output of one of them."""
     gone = dict.fromkeys(children)
     stack = list(gone)
     while stack:

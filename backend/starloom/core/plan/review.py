@@ -1,8 +1,8 @@
-"""The review hold: what a task's end means for the plan is looked at before its direct dependents start.
+"""The review hold: a reviewer considers a task's end before its direct dependents start.
 
-Opens in the step that ends the task, holds by an entry in each dependent's own record, and always closes: by the
-reviewer's edit or "no change", by time, or at once where nobody reviews. It only holds and lets through; an edit of
-the reviewer stays inside what was approved (`within`).
+A review opens in the step that ends the task, holds by an entry in each dependent's own record, and always closes: by
+the reviewer's edit or "no change", by time, or at once if no worker takes it. An edit of the reviewer stays within the
+approved plan (`edit_scope`).
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _STATE = ConstellationState
 
 
 def open_jobs(constellation: Constellation) -> Iterator[Job]:
-    """Yield the reviews that are not closed, in order."""
+    """Yield the open reviews, in order."""
     for job in constellation.jobs.values():
         if job.kind == KIND and job.state != "done":
             yield job
 
 
 def holds(record: TaskRecord | GroupRecord) -> bool:
-    """Whether a task or group is held for a review."""
+    """Tell whether a task or group is held for a review."""
     return record.review is not None
 
 
 def begin(work: Work, constellation: Constellation, task: str, event: str) -> None:
-    """A task has ended: open its review where the policy wants one, or let it join one that nobody has claimed."""
+    """Open the review of an ended task if the policy wants one, or add the task to an unclaimed review."""
     head = constellation.head
     if event not in _WANTED.get(head.policy.review, ()) or head.state not in (_STATE.ACTIVE, _STATE.PAUSED):
         return
@@ -91,13 +91,13 @@ def _timers(constellation: Constellation, job: Job) -> Iterator[ArmTimer]:
 
 
 def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:
-    """Yield when each open review lets go by itself; all from state."""
+    """Yield the timers that close each open review, computed from state."""
     for job in open_jobs(constellation):
         yield from _timers(constellation, job)
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """Let go of what nobody reviewed in time."""
+    """Close a review that was not claimed or not finished in time."""
     constellation = work.shard.constellations.get(item.constellation)
     job = constellation.jobs.get(item.entity) if constellation else None
     if constellation is None or job is None or job.state == "done":
@@ -110,10 +110,10 @@ def on_timer(work: Work, item: TimerFired) -> None:
 
 
 def on_proposed(work: Work, item: ReviewProposed) -> None:
-    """The reviewer's edit, or none. A refused edit leaves the review open: the reviewer may mend it in its time.
+    """Apply the reviewer's edit, if there is one, and close the review. A refused edit leaves it open for another one.
 
     Raises:
-        Refusal: with every fault of the edit; `needs_approval` for what goes beyond the approved plan.
+        Refusal: with every fault of the edit; `needs_approval` for one that goes beyond the approved plan.
     """
     constellation = work.shard.constellations.get(item.constellation)
     job = constellation.jobs.get(item.job) if constellation else None
@@ -157,12 +157,12 @@ def _is_open(work: Work, constellation: Constellation, job: Job) -> bool:
 
 
 def may_propose(work: Work, constellation: Constellation, job: Job, item: ReviewProposed) -> bool:
-    """Whether this is a review that is open for this worker."""
+    """Tell whether a review is open for this worker."""
     return job.kind == KIND and _is_open(work, constellation, job) and job.claimed_by in (None, item.worker)
 
 
 def close(work: Work, constellation: Constellation, job: Job, note: str) -> None:
-    """Let everything go that a review held; what its gates say then counts again."""
+    """Close a review and release all that it held; their gates decide again."""
     puts: list[Put] = [("job", job.id, replace(job, state="done"))]
     for task, record in constellation.tasks.items():
         if record.review == job.id:
@@ -175,11 +175,11 @@ def close(work: Work, constellation: Constellation, job: Job, note: str) -> None
     work.emit(constellation, EventKind.REVIEW_CLOSED, job.id, puts, note=note, by="engine")
     for _, key, _record in puts[1:]:
         work.shard.touched[(constellation.name, key)] = None
-    # The outcome waits for the review of the last result.
+    # The outcome of the constellation waited for the review of the last result.
     work.shard.settled[constellation.name] = None
 
 
 def abandon(work: Work, constellation: Constellation) -> None:
-    """A constellation is stopped: nothing is reviewed any more."""
+    """Close all reviews of a constellation that is stopped."""
     for job in list(open_jobs(constellation)):
         close(work, constellation, job, "the constellation was stopped")

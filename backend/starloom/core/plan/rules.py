@@ -1,7 +1,7 @@
-"""Edits that a recipe makes by itself: decided in the step that decided the event, one version a firing.
+"""Rules: edits that a recipe makes on events, decided in the step of the event, one version for each firing.
 
-A rule on a group fires for each child; `whole` means the group. It fires once per rule, task and round, in list
-order. A refused firing is an event and an attention, never silence.
+A rule on a group fires for each child; with `whole` for the group. It fires once per rule, task and round, in list
+order. A refused firing is always recorded as an event and an attention.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _decode_operations = msgspec.json.Decoder(list[EditOperation])
 
 
 def fire_due(work: Work, constellation: Constellation, task: str, event: str) -> None:
-    """Fire every rule that waits for this event of this task; the constellation is live."""
+    """Fire every rule for this event of this task; the constellation is live."""
     if not constellation.rules_by_task or constellation.head.state is _CANCELLING:
         return
     record = constellation.tasks.get(task) or constellation.groups.get(task)
@@ -140,12 +140,12 @@ def _for_child(operation: EditOperation, named: Any) -> EditOperation:
 
 
 def _fill(value: Any, constellation: Constellation, task: str) -> Any:
-    """Replace output nodes by what the trigger's output has there; a missing one becomes null."""
+    """Replace output nodes by the values in the trigger's output; a missing one becomes null."""
     if isinstance(value, dict):
         if value.keys() == {"output"} and isinstance(value["output"], str):
             found = fact(constellation, task, value["output"])
             if found is not MISSING and _asks_for_secret(found):
-                # What a device says may not become the author's word of who is given a secret.
+                # A device's output must not decide, in the author's name, who is given a secret.
                 raise Refusal(fault(Code.FORBIDDEN, f"what {task} gave at {value['output']} names a secret"))
             return None if found is MISSING else found
         return {name: _fill(item, constellation, task) for name, item in value.items()}

@@ -1,7 +1,7 @@
-"""Begins the look at an attempt that is over and may have had its effect: the `verify` call of its task.
+"""Verify tasks: each checks whether an attempt in doubt had its effect, by the `verify` call of its task.
 
-It is an ordinary task with its own attempt, on the device that made the one in doubt, and begins only once that
-device has said that this one is over: what still runs may yet have its effect. What a look decides is `verifying`'s.
+A verify task is an ordinary task with its own attempt, on the device of the attempt in doubt. It begins only after the
+device has reported that attempt's end, since a running one may still have its effect. `run.verification` decides.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _GOES_ON: Final = frozenset({ConstellationState.ACTIVE, ConstellationState.PAUSE
 
 
 def begin(work: Work, name: str, task: str) -> None:
-    """Add the look at the attempt of a task that is in doubt, as one version of the plan."""
+    """Add the verify task for the attempt of a task in doubt, as one version of the plan."""
     constellation = work.shard.constellations[name]
     spec, record = constellation.specs[task], constellation.tasks[task]
     call = spec.verify

@@ -1,9 +1,9 @@
-"""What the author of a plan, an edit or a control may do. Asks nobody: `people` puts the questions.
+"""The rights of the author of a plan, an edit or a control. Never asks a person: `people` does.
 
-call_effects   the effects and places of a call with everything its task adds to it
-consent        what was approved for a schedule, and what goes beyond it
-edit_scope     whether a plan after an edit stays within the one before it
-authorship     what an author may set aside, widen or name
-budgets        what a constellation may use of attempts and money
-secrets        names, versions and receivers of secrets; no value is ever here
+call_effects   the effects and places of a call with everything that its task adds to it
+consent        the approval given for a schedule, and what goes beyond it
+edit_scope     the check that a plan after an edit stays within the one before it
+authorship     the limits of an author who sets approval aside, widens a plan or names a secret
+budgets        the attempts and the money that a constellation may use
+secrets        names, versions and receivers of secrets, never values
 """

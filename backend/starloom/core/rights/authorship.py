@@ -1,7 +1,7 @@
-"""The rights of who writes: what a plan, an edit or a control of somebody may set aside, widen or name. Pure.
+"""The rights of authors: whether their plan, edit or control may set approval aside, widen a plan or name a secret.
 
-Asked by every handler that takes work in, so that the door does not matter. Two things count: whether the author may
-answer approvals (`approves`), and whether a model chose the words. Who may come in at all is the edge's matter.
+Pure; called by every handler that accepts work, so that all doors have the same rules. Two facts count: whether the
+author may answer approvals (`approves`), and whether a model chose the words. The edge decides who has access at all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GUARDED_ACTIONS = frozenset({"mark", "release", "retry_from", "skip"})
 
 
 def check_plan(author: str, plan: LoweredPlan, *, approves: bool) -> None:
-    """Refuse a plan that sets approval aside without the right to, or in which a model names a secret.
+    """Refuse a plan that sets approval aside without the right, or in which a model names a secret.
 
     Raises:
         Refusal: with every fault.
@@ -93,8 +93,8 @@ def check_edit(
 ) -> None:
     """Refuse an edit, already applied to `constellation`, that goes beyond its author's rights.
 
-    `before` and `flows` are the tasks and dependencies as they were. A plan that waits for its approval is asked about
-    again with every edit, so there only secrets and the policy count.
+    `before` and `flows` are the tasks and dependencies before the edit. A plan that waits for its approval needs a new
+    one after every edit, so there only secrets and the policy count.
 
     Raises:
         Refusal: with every fault.
@@ -105,7 +105,7 @@ def check_edit(
     changed = [
         spec
         for name, spec in constellation.specs.items()
-        # An edit leaves the records that it does not touch as they are, and compares them with nothing.
+        # Records that an edit does not touch keep their identity, so they need no comparison.
         if (old := before.get(name)) is not spec and (old is None or not same_work(old, spec))
     ]
     if is_model(author):
@@ -120,7 +120,7 @@ def check_edit(
 
 
 def check_control(fleet: Fleet, constellation: Constellation, action: str, *, approves: bool) -> None:
-    """Refuse a control that decides in a person's place, or repeats what one approved.
+    """Refuse a control that decides in a person's place, or repeats work that a person approved.
 
     Raises:
         Refusal: with every reason.
@@ -136,9 +136,9 @@ def check_control(fleet: Fleet, constellation: Constellation, action: str, *, ap
 def guarded(
     fleet: Fleet, constellation: Constellation, specs: Mapping[str, TaskSpec], *, over: bool = False
 ) -> list[str]:
-    """Return what of a plan a person was asked about, or is to be, and is still to come; with `over` also what is past.
+    """Return the tasks yet to run about which a person was or will be asked; with `over` also those that ran.
 
-    While there is any, a change elsewhere could lead around the question or choose what reaches that task.
+    While there is any, a change elsewhere could bypass the question or choose the values that reach such a task.
     """
     coming = [
         spec
@@ -175,7 +175,7 @@ def _secrets_touched(
     flows: Mapping[str, Dependency],
     changed: Iterable[TaskSpec],
 ) -> list[str]:
-    """Return the tasks with secrets that an edit changes, or gives other values."""
+    """Return the tasks with secrets that an edit changes or gives other values."""
     new = [edge for key, edge in constellation.deps.items() if flows.get(key) != edge and edge.gate is Gate.DATA]
     reached = dict.fromkeys([*(spec.id for spec in changed), *(edge.target for edge in new)])
     ahead = list(reached)

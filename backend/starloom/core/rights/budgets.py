@@ -1,7 +1,7 @@
-"""What a constellation may use: attempts given to devices, and money for the model.
+"""Budgets of a constellation: attempts on devices, and money for the model.
 
-Owns when a budget is used up and what then happens: nothing more begins, what runs goes on to its own end, and a
-person is asked. Going on allows as much again. A call of the model is refused by its worker, before it is made.
+Owns when a budget is used up and the consequence: no more work begins, running work continues to its end, and a person
+is asked. Continuing allows as much again. A call of the model is refused by its worker, before it is made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DAYS_KEPT = 31
 
 
 def used_up(constellation: Constellation) -> str:
-    """Return which budget is used up, in words; empty if none is."""
+    """Return the budget that is used up, in words; empty if none is."""
     budget = constellation.head.budget
     if budget is None:
         return ""
@@ -49,7 +49,7 @@ def stop(work: Work, constellation: Constellation) -> bool:
 
 
 def allow_again(work: Work, constellation: Constellation) -> None:
-    """A person lets a constellation go on that its budget stopped: it may use as much again."""
+    """Allow a constellation that its budget stopped to use as much again, when a person lets it continue."""
     head = constellation.head
     if head.budget is None or Attention.BUDGET not in head.attention:
         return
@@ -59,10 +59,10 @@ def allow_again(work: Work, constellation: Constellation) -> None:
 
 
 def on_used(work: Work, item: ModelUsed) -> None:
-    """Count one call of a model, before it or after it, for the job whose worker made it.
+    """Count one call of a model, before or after it, for the job whose worker makes it.
 
     Raises:
-        Refusal: there is no such job, or another worker has it; the caller must not go on.
+        Refusal: there is no such job, or another worker has it; the caller must not continue.
     """
     constellation = work.shard.constellations.get(item.constellation)
     job = constellation.jobs.get(item.job) if constellation else None

@@ -1,8 +1,8 @@
-"""The effects and the places of a call, with everything that its task adds to it. Pure; the one judge of both.
+"""The effects and the places of a call, with everything that its task adds to it. Pure; the only source of both.
 
-A task changes the world by its tool, by the files that it saves beside its result (`files_out`), by the call that takes
-it back (`undo`) and by the call that looks for its effect (`verify`). Approval, preview, review and rights all ask
-here, so that no part of a task counts at one door and not at another.
+A task changes the world by its tool, by the files that it saves beside its result (`files_out`), by the call that
+undoes it (`undo`) and by the call that checks for its effect (`verify`). Approval, preview, review and rights all use
+this module, so that every part of a task counts everywhere.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
 Offers = Callable[[str], Iterable[ToolOffer]]
-"""Returns what the devices that are known offer under a tool's name."""
+"""Returns the offers of known devices under a tool's name."""
 
 ASKING: Final = RISKY_EFFECTS | {Effect.REACH}
-"""Effects for which a person is asked unless the plan's policy says otherwise."""
+"""Effects that need a person's approval unless the plan's policy waives it."""
 CHANGING: Final = frozenset(Effect) - {Effect.READ, Effect.REACH}
 EVERY: Final = frozenset(Effect)
 
 _PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "target", "tickets", "to", "under"})
-"""Arguments of built-in tools that say where a call changes something."""
+"""Arguments of built-in tools that name the places that a call changes."""
 
 _DECIDING: dict[str, Any] = {
     "args": str,
@@ -37,11 +37,11 @@ _DECIDING: dict[str, Any] = {
     "undo": UndoCall | None,
     "verify": VerifyCall | None,
 }
-"""The fields of a task that decide what it does."""
+"""The fields of a task that decide its work."""
 
 
 def offers_in(fleet: Fleet) -> Offers:
-    """Return the look-up of offers over all devices of a fleet; what several offer alike is looked at once."""
+    """Return the look-up of offers over all devices of a fleet; equal offers are considered once."""
 
     def of(tool: str) -> list[ToolOffer]:
         return [tools[tool] for tools in fleet.tool_sets.different() if tool in tools]
@@ -50,7 +50,7 @@ def offers_in(fleet: Fleet) -> Offers:
 
 
 def effects_of_call(offer: ToolOffer, spec: TaskSpec, others: Offers) -> frozenset[Effect]:
-    """Return the effects of a task whose tool is offered so; `others` knows the tools that it names besides."""
+    """Return the effects of a task whose tool has this offer; `others` finds those of the other tools it names."""
     found = _narrowed(offer, spec.args, {item.name for item in spec.inputs})
     if not adds(spec):
         return found
@@ -58,18 +58,18 @@ def effects_of_call(offer: ToolOffer, spec: TaskSpec, others: Offers) -> frozens
 
 
 def effects_of_task(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
-    """Return the effects of a task over all devices that offer its tool; a tool that nobody offers has none."""
+    """Return the effects of a task over all devices that offer its tool; a tool that no device offers has none."""
     known = [effects_of_call(offer, spec, offers) for offer in offers(spec.tool or "")]
     return frozenset[Effect]().union(*known, _added(spec, offers) if adds(spec) else ())
 
 
 def adds(spec: TaskSpec) -> bool:
-    """Say whether a task does more than call its tool."""
+    """Tell whether a task does more than call its tool."""
     return bool(spec.files_out) or spec.undo is not None or spec.verify is not None
 
 
 def added_to(spec: TaskSpec) -> str:
-    """Return in words what a task does besides calling its tool; empty if nothing."""
+    """Return in words the work of a task besides the call of its tool; empty if there is none."""
     parts = [
         *(f"saves {item.to}" for item in spec.files_out),
         *([f"names {spec.undo.tool} to take it back"] if spec.undo is not None else []),
@@ -79,7 +79,7 @@ def added_to(spec: TaskSpec) -> str:
 
 
 def work_of(spec: TaskSpec) -> tuple[Any, ...]:
-    """Return all of a task that decides what it does: two tasks with equal work do the same, wherever they run."""
+    """Return the fields that decide a task's work: two tasks with equal fields do the same, wherever they run."""
     undo, verify = spec.undo, spec.verify
     return (
         spec.tool,
@@ -92,15 +92,15 @@ def work_of(spec: TaskSpec) -> tuple[Any, ...]:
 
 
 def named_offers(spec: TaskSpec, offers: Mapping[str, ToolOffer]) -> list[ToolOffer]:
-    """Return the offers of one device that a task calls there: its tool's, and those it names besides."""
+    """Return the offers of one device that a task calls there: its tool's, and those of the other tools it names."""
     names = [spec.tool or "", *(call.tool for call in (spec.undo, spec.verify) if call is not None)]
     return [offers[name] for name in names if name in offers]
 
 
 def places_of(offer: ToolOffer, spec: TaskSpec) -> frozenset[str]:
-    """Return where a task changes files, as its arguments say it.
+    """Return the places where a task changes files, from its arguments.
 
-    A place that another task's result decides is named by that result, since nobody knows it yet.
+    A place that another task's result decides is named by that result, since it is not known yet.
     """
     found = {item.to for item in spec.files_out}
     late = {item.name: f"{item.source}{item.output}" for item in spec.inputs}
@@ -133,7 +133,7 @@ def specs_by_rules(rules: Iterable[RuleRecord], specs: Iterable[TaskSpec]) -> li
 
 
 def _with(spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
-    """Return a task with the work that a rule gives it; what only its firing decides counts as all that it could be."""
+    """Return a task with the work that a rule gives it; values that only the firing decides count as any value."""
     fields: dict[str, Any] = {}
     for name, kind in _DECIDING.items():
         if name in given:
@@ -159,14 +159,14 @@ def _added(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
 
 
 def _named(call: UndoCall | VerifyCall, offers: Offers) -> frozenset[Effect]:
-    """Return the effects of a call that a task names; those of a tool that nobody offers are not known: all."""
+    """Return the effects of a call that a task names; all effects for a tool that no device offers."""
     late = call.outputs.keys() if isinstance(call, UndoCall) else ()
     known = [_narrowed(offer, call.args, late) for offer in offers(call.tool)]
     return frozenset[Effect]().union(*known) if known else EVERY
 
 
 def _narrowed(offer: ToolOffer, text: str, late: Iterable[str]) -> frozenset[Effect]:
-    """Return a tool's effects with these arguments; all of them where the deciding one is not there yet."""
+    """Return a tool's effects with these arguments; all of them if the deciding argument is not known yet."""
     if offer.effects_by:
         args = parse(text)
         for argument, by_value in offer.effects_by.items():

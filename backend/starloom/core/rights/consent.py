@@ -1,7 +1,7 @@
-"""What a person approved for a schedule, and whether a plan of today goes beyond it. Pure; asks nobody.
+"""Consent of a person to a schedule, and whether a later plan goes beyond it. Pure; never asks a person.
 
-A consent is bound to the hash of a plan and to what it may reach on the fleet of that day: devices, the grants that
-their owners gave, effects. The same plan on a fleet where it reaches further is no longer what was approved.
+A consent is bound to the hash of a plan and to its reach on the fleet of that day: devices, the grants of their owners,
+effects. The same plan is no longer approved on a fleet where it reaches further.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starloom_protocol.vocabulary import Effect
 def consent_to(
     fleet: Fleet, specs: Iterable[TaskSpec], effects: Sequence[Effect], *, plan_hash: str, by: str, at_ms: int
 ) -> Consent:
-    """Return the consent to a plan as it would reach over this fleet now."""
+    """Return the consent to a plan with its reach over the present fleet."""
     listed = list(specs)
     by_id = {spec.id: spec for spec in listed}
     devices: dict[str, None] = {}
@@ -43,12 +43,12 @@ def consent_to(
 
 
 def may_run_on(fleet: Fleet, spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> list[str]:
-    """Return the devices that a call of a plan could be given to, whether they are there or not."""
+    """Return the devices, connected or not, to which a call of a plan could be given."""
     return _within(fleet, spec.tool or "", _selector(spec, specs))
 
 
 def _selector(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector:
-    """Return which devices a task, or the family that it is one of, may go to."""
+    """Return the selector of the devices to which a task, or its family, may go."""
     root = specs.get(spec.family or spec.id, spec)
     if spec.for_each is not None and root.for_each is not None and root.for_each.devices is not None:
         return root.for_each.devices
@@ -56,7 +56,7 @@ def _selector(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector:
 
 
 def _within(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
-    """Return devices that could be given this work, whether they are there or not; as placement prefers them."""
+    """Return the devices, connected or not, that could be given this work, by the preference of placement."""
     found = [
         device
         for device in fleet.devices.values()
@@ -69,7 +69,7 @@ def _within(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
 
 
 def beyond(given: Consent, now: Consent, fleet: Fleet) -> list[str]:
-    """Return in words what goes beyond a consent; empty if it covers everything."""
+    """Return, in words, the ways in which `now` goes beyond a consent; empty if it covers everything."""
     wider: list[str] = []
     if now.hash != given.hash:
         wider.append("the plan is another one")

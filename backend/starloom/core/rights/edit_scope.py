@@ -1,8 +1,8 @@
-"""Whether a plan after an edit stays within the one before it: devices, effects, grants, places, flows. Pure.
+"""The scope of edits: a plan after an edit must stay within the one before in devices, effects, grants, places, flows.
 
-A re-plan may have been caused by text that an attacker wrote, so it gets no new power: each added or changed task may
-do on a device only what the plan already did there, in the places where it did it, and values may go only where they
-already went.
+Pure. A re-plan may be caused by text of an attacker, so it gets no new power: each added or changed task may do on a
+device only what the plan already did there, in the same places, and values may pass only between devices between which
+they already did.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SAME_WAY = ("inputs", "device", "for_each", "person")
 
 @dataclass(frozen=True, slots=True)
 class _Power:
-    """What a plan may do on one device: effects and grants, and the places that it changes."""
+    """The power of a plan on one device: effects and grants, and the places that it changes."""
 
     kinds: frozenset[Effect | str]
     places: frozenset[str]
@@ -34,7 +34,7 @@ class _Power:
 def wider_than_approved(
     fleet: Fleet, constellation: Constellation, before: Mapping[str, TaskSpec], flows: Mapping[str, Dependency]
 ) -> list[str]:
-    """Return in words what the plan as it is now may do beyond `before` with its dependencies; empty if nothing."""
+    """Return, in words, the power of the present plan beyond `before` and `flows`; empty if there is none."""
     allowed = _power(fleet, before)
     calls = {work_of(spec) for spec in before.values()}
     wider: list[str] = []
@@ -55,7 +55,7 @@ def wider_than_approved(
 
 
 def same_work(old: TaskSpec, new: TaskSpec) -> bool:
-    """Say whether a task does the same as before, on the same devices, with values from the same tasks."""
+    """Tell whether a task does the same as before, on the same devices, with values from the same tasks."""
     return work_of(old) == work_of(new) and all(getattr(old, name) == getattr(new, name) for name in _SAME_WAY)
 
 
@@ -90,7 +90,7 @@ def _beyond(
 
 
 def _covered(place: str, given: frozenset[str]) -> bool:
-    """Say whether a place is one that the plan changed before, or lies below one."""
+    """Tell whether a place is one that the plan changed before, or is below one."""
     if place in given:
         return True
     below = ".." not in place.replace("\\", "/").split("/")
@@ -98,7 +98,7 @@ def _covered(place: str, given: frozenset[str]) -> bool:
 
 
 def _power(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> dict[str, _Power]:
-    """Return, by device, what a plan may do there."""
+    """Return the power of a plan on each device."""
     found: dict[str, _Power] = {}
     for spec in specs.values():
         if spec.tool is None or spec.key is not None:
@@ -117,7 +117,7 @@ def _power_on(fleet: Fleet, device: str, spec: TaskSpec) -> _Power:
 
 
 def _ways(fleet: Fleet, specs: Mapping[str, TaskSpec], deps: Mapping[str, Dependency]) -> set[tuple[str, str]]:
-    """Return every pair of devices between which values may go."""
+    """Return every pair of devices between which values may pass."""
     ways: set[tuple[str, str]] = set()
     reach: dict[str, list[str]] = {}
     for edge in deps.values():

@@ -1,6 +1,6 @@
-"""Secrets are set, given and removed: names, versions, who may receive one. No value ever reaches the core.
+"""Secrets: they are set, given and removed by name and version, with their receivers. No value ever reaches the core.
 
-A task is given the secrets that its author named; who may have them is `secret_needs`'s question.
+A task is given the secrets that its author named; `secret_needs` decides which devices may have them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starloom_protocol.vocabulary import Code
 
 
 def on_set(work: Work, item: SecretSet) -> None:
-    """A secret has a first or a next value; what waited for it can go on in this step."""
+    """Note a first or next value of a secret; tasks that waited for it can continue in this step."""
     access = work.shard.access
     if not SECRET_NAME.fullmatch(item.name):
         reason = "a secret's name has letters, digits, `-`, `_` and `.`, at most 64"
@@ -52,7 +52,7 @@ def on_set(work: Work, item: SecretSet) -> None:
 
 
 def on_removed(work: Work, item: SecretRemoved) -> None:
-    """A secret goes; what was given one keeps it until it ends, what needs it waits from now on."""
+    """Remove a secret; attempts that were given it keep it until they end, tasks that need it wait from now on."""
     known = work.shard.access.secrets.get(item.name)
     if known is None:
         reason = f"there is no secret {item.name[:64]}"
@@ -62,7 +62,7 @@ def on_removed(work: Work, item: SecretRemoved) -> None:
 
 
 def given(work: Work, names: Sequence[str], what: str) -> None:
-    """Note that an attempt is to be given these secrets: when each was last used, and by what."""
+    """Note that an attempt is given these secrets: the time and the receiver of the last use of each."""
     access = work.shard.access
     for name in names:
         known = access.secrets.get(name)

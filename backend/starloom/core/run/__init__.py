@@ -1,14 +1,14 @@
-"""Attempts from lease to end: what is given, heard, repeated, moved and checked. Changes no plan.
+"""Attempts from lease to end: leases, reports, retries, moves and checks. Changes no plan.
 
 attempts           leases, starts, results, receipts
-recovery           the recovery ladder: what becomes of an attempt without success
-last_resort        a person is asked before a task fails for good
-timeouts           how long an attempt and a round may take
+recovery           the recovery ladder: the consequences of an attempt without success
+last_resort        a person is asked before a task finally fails
+timeouts           the limits of an attempt's and a round's time
 absence            silent devices by their policy, back-off, the fence of a cancel
 fences             the name of a lease, its fence and its timers
-hedge_opening      when a second attempt is worth it       hedging   two attempts of one task
+hedge_opening      the start of a second attempt           hedging   two attempts of one task
 checks             the plan's checks on a result
-verification       what a look at work that may have happened decides
+verification       the decision after a verify task about work in doubt
 unknown_attempts   attempts that a device has begun and the log does not have
 late_facts         facts that a later edit needs of a finished result
 """

@@ -1,6 +1,6 @@
-"""Silence and due moments of attempts: absence by its policy, being heard again, back-off, the fence of a cancel.
+"""Absence and timers of attempts: absence by its policy, its end, back-off, the fence of a cancel.
 
-A timer is judged against state; one whose moment has passed it by changes nothing.
+A timer is judged against state; a stale one changes nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from starloom_protocol.vocabulary import DeviceLink, Reason
 
 
 def on_lease_expired(work: Work, item: LeaseExpired) -> None:
-    """No `alive` named an attempt for ttl + grace: it is absent; its policy says what then."""
+    """Make an attempt absent that no `alive` has named for ttl + grace; its policy decides the consequence."""
     constellation = work.shard.constellations.get(item.at.constellation)
     record = constellation.tasks.get(item.at.task) if constellation else None
     if constellation is None or record is None or record.attempt != item.at.attempt:
@@ -51,9 +51,9 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
 
 
 def _fell_silent(work: Work, device_id: str) -> None:
-    """A connected device has sent no `alive` for the span of a lease: it is off and gets no work until it connects.
+    """Mark a connected device as off that sent no `alive` for the span of a lease; it gets no work until it connects.
 
-    Its connection may stand and even answer pings, as that of a frozen program or of a browser tab in the background.
+    Its connection may be open and even answer pings, as that of a frozen program or of a browser tab in the background.
     """
     device = work.shard.fleet.devices.get(device_id)
     span_ms = work.shard.settings.ttl_ms + work.shard.settings.grace_ms
@@ -80,7 +80,7 @@ def _absence_words(after_ms: int, then: str) -> str:
 
 
 def heard(work: Work, constellation: Constellation, task: str) -> None:
-    """An absent attempt's device has answered again before it was given away."""
+    """End the absence of an attempt whose device has answered before the attempt was given away."""
     record = constellation.tasks[task]
     if record.absent_since_ms and look_up(record.state, Trigger.HEARD).verdict is Verdict.ACT:
         stood_ms = record.stood_ms + work.at_ms - record.absent_since_ms
@@ -90,7 +90,7 @@ def heard(work: Work, constellation: Constellation, task: str) -> None:
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """A due moment of an attempt, judged against state: stale ones change nothing."""
+    """Handle a timer of an attempt, judged against state; a stale one changes nothing."""
     constellation = work.shard.constellations.get(item.constellation)
     record = constellation.tasks.get(item.entity) if constellation else None
     if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
@@ -110,7 +110,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
     elif item.kind == "fence" and look_up(record.state, Trigger.FENCE_PASSED).verdict is Verdict.ACT:
         attempt = constellation.attempt(spec.id, record.attempt)
         if attempt.device in work.shard.fleet.holders and _in_touch(work, attempt.device):
-            # The device answers `alive`, so its fence has not run down: only its receipt proves the end.
+            # The device sends `alive`, so its fence has not expired: only its receipt proves the end.
             work.order(timer(constellation, spec.id, "fence", record, work.at_ms + work.shard.settings.ttl_ms))
             return
         ended = replace(attempt, ended_ms=work.at_ms, detail="stopped by its own fence")

@@ -1,7 +1,7 @@
-"""Leases and what agents report of them: grants, starts, results, receipts, silence.
+"""Leases and the reports of agents about them: grants, starts, results, receipts.
 
-A report counts only if its (incarnation, attempt) is that of the task's open lease as the log records it and it
-came on the leased device's own connection (I4). Everything else is a late event once, then counted.
+A report counts only if its (incarnation, attempt) is that of the task's open lease in the log and it came on the leased
+device's own connection (I4). Any other report is a late event once, then only counted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
-# Agents forget what ended sixty days ago; what they do not know any more proves nothing.
+# Agents forget attempts sixty days after their end: that a ledger lacks a lease older than this proves nothing.
 LEDGER_KEEPS_MS = 30 * 86_400_000
 _FOREIGN = "came from another device than the leased one"
 _TRIGGER_OF = {
@@ -53,7 +53,7 @@ _TRIGGER_OF = {
     Outcome.NEVER_STARTED: Trigger.NOT_BEGUN,
 }
 _END_OF = {outcome: AttemptEnd(outcome.value) for outcome in Outcome}
-# Bound once, as in `apply`: these are asked for with each result.
+# Bound once, as in `apply`: these are used for each result.
 _ACT, _OK, _ENDED_OK = Verdict.ACT, Outcome.OK, AttemptEnd.OK
 _CANCELLING, _LEASED, _RUNNING, _SUCCEEDED, _UNKNOWN = (
     TaskState.CANCELLING,
@@ -65,7 +65,7 @@ _CANCELLING, _LEASED, _RUNNING, _SUCCEEDED, _UNKNOWN = (
 
 
 def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, choice: Choice) -> None:
-    """Lease a ready task to a device; the dispatch leaves once its events are as safe as the work needs."""
+    """Lease a ready task to a device; the dispatch leaves once its events are as safe as the work requires."""
     shard = work.shard
     number = max(record.attempt, record.hedge) + 1
     attempt = Attempt(
@@ -99,7 +99,7 @@ def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
 def dispatch_of(
     work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt
 ) -> SendDispatch:
-    """Return the order to run an open attempt; sent again it says the same."""
+    """Return the order to run an open attempt; a repeated one is equal."""
     item = None
     if spec.key is not None and spec.family is not None:
         stored = constellation.items.get(f"{spec.family}/{spec.key}")
@@ -147,14 +147,14 @@ def _source(constellation: Constellation, task: str, output: str) -> InputSource
 
 
 def _open(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
-    """Return what a report is about if its lease is open, else count it."""
+    """Return the task and attempt of a report if its lease is open, else count the report."""
     constellation = work.shard.constellations.get(at.constellation)
     attempt = constellation.attempts.get(f"{at.task}/{at.attempt}") if constellation else None
     if constellation is None or attempt is None:
         work.ignore("names no known attempt")
         return None
     if attempt.device != device:
-        # After the log of an older Redis the same number may have gone to another device: that sender is honest.
+        # After a loss of the log the same number may have gone to another device; then the sender is honest.
         if attempt.incarnation == at.incarnation:
             work.refuse(device, "report", _FOREIGN)
         work.ignore(_FOREIGN)
@@ -173,7 +173,7 @@ def _open(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpe
 
 
 def _open_hedge(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
-    """Return what a report is about if it is about an open hedge."""
+    """Return the task and attempt of a report if it is about an open hedge."""
     constellation = work.shard.constellations.get(at.constellation)
     record = constellation.tasks.get(at.task) if constellation else None
     if constellation is None or record is None or record.hedge != at.attempt:
@@ -185,7 +185,7 @@ def _open_hedge(work: Work, device: str, at: LeaseRef) -> tuple[Constellation, T
 
 
 def on_started(work: Work, item: StartedReported) -> None:
-    """An agent has begun an attempt."""
+    """Note that an agent has begun an attempt."""
     found = _open(work, item.device, item.frame.at)
     if found is None:
         hedged = _open_hedge(work, item.device, item.frame.at)
@@ -206,7 +206,7 @@ def on_started(work: Work, item: StartedReported) -> None:
 
 
 def on_result(work: Work, item: ResultReported) -> None:
-    """An attempt has ended on its device."""
+    """Note the result of an attempt that has ended on its device."""
     frame = item.frame
     found = _open(work, item.device, frame.at)
     if found is None:
@@ -230,9 +230,9 @@ def on_result(work: Work, item: ResultReported) -> None:
 
 
 def _is_too_late(work: Work, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> bool:
-    """Whether a task was told to stop for its time while its device could have reported the end before that.
+    """Tell whether a task was asked to stop after its time and its device could have reported the end before that.
 
-    A device that was away when the time was over brings with its connection what it had ended meanwhile.
+    A device that was away at that time reports the attempts that ended meanwhile when it connects.
     """
     if record.state is not _RUNNING or record.reason is not Reason.OVERDUE:
         return False
@@ -252,7 +252,7 @@ def _ended_too_late(
     attempt: Attempt,
     frame: ResultFrame,
 ) -> None:
-    """The work ended well, but after its time and after it was told to stop: a timeout that keeps a trace of it."""
+    """Make a timeout of work that succeeded after its time and after it was asked to stop, with a trace of it."""
     repeatable = attempt.repeatability in REPEATABLE
     ended = replace(
         attempt,
@@ -271,7 +271,7 @@ def _digest(frame: ResultFrame) -> str:
 
 
 def _result_of_hedge(work: Work, item: ResultReported) -> tuple[Constellation, TaskSpec, TaskRecord, Attempt] | None:
-    """A hedge that succeeded becomes the attempt that counts; one that did not leaves the first one alone."""
+    """Take the result of a hedge: success makes it the attempt that counts, else the first attempt continues alone."""
     frame = item.frame
     hedged = _open_hedge(work, item.device, frame.at)
     if hedged is None:
@@ -300,11 +300,11 @@ def _late(work: Work, device: str, frame: ResultFrame) -> None:
     attempt = constellation.attempts.get(key) if constellation else None
     if constellation is None or attempt is None or attempt.device != device or attempt.late is not None:
         return
-    # An attempt that the hub ended for its time may have come to an end of its own before it heard of that.
+    # An attempt that the hub ended after its time may have ended before the device received that.
     ended_here = attempt.end is AttemptEnd.TIMEOUT and frame.outcome is not Outcome.TIMEOUT
     if attempt.end not in (AttemptEnd.LOST, AttemptEnd.REVOKED) and not ended_here:
         return
-    # The fence ends work whose lease ran out on its device, and the agent lives on: no interruption by the work itself.
+    # The fence ended the work because its lease ran out, and the agent lives on: the work did not interrupt it.
     how = Code.FENCED if frame.code is Code.FENCED else frame.outcome
     late = replace(attempt, late=f"{how}:{_digest(frame)}")
     work.emit(constellation, EventKind.RESULT_LATE, at.task, [("attempt", key, late)])
@@ -405,7 +405,7 @@ def _finished(
 
 
 def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
-    """A cancel is proved: the attempt is over and the task is cancelled."""
+    """End the attempt and cancel the task, after the cancel was proved."""
     closed = replace(ended, end=AttemptEnd.REVOKED)
     if hedging.take_over(work, constellation, spec, record, closed):
         now = constellation.tasks[spec.id]
@@ -417,10 +417,10 @@ def stopped(work: Work, constellation: Constellation, spec: TaskSpec, record: Ta
 
 
 def on_receipt(work: Work, item: ReceiptReported) -> None:
-    """A device says that an attempt's process group has ended, or will never be, since it was asked to stop it.
+    """Take a device's receipt: the process group of an attempt has ended, or will never start, after a request to stop.
 
-    That holds for ever, also where the wish is not known any more, as to the log of an older Redis: work goes back,
-    and what must not be repeated only where its device never had it.
+    A receipt is always valid, even if the log has lost that request: the work is given back, and work that must not be
+    repeated only if its device never had it.
     """
     found = _open(work, item.device, item.frame.at)
     if found is None:
@@ -448,7 +448,7 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
 
 
 def on_ledger(work: Work, item: LedgerReported) -> None:
-    """A device's ledger says what became of an attempt whose fate was open."""
+    """Take the answer of a device's ledger about the fate of an attempt."""
     found = _open(work, item.device, item.at)
     if found is None:
         return
@@ -473,7 +473,7 @@ def on_ledger(work: Work, item: LedgerReported) -> None:
 
 
 def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str) -> None:
-    """Cancel one task: at once where nothing runs, else by an order that the device must confirm."""
+    """Cancel one task: at once if nothing runs, else by an order that the device must confirm."""
     record = constellation.tasks[task]
     row = look_up(record.state, Trigger.CANCEL)
     if row.verdict is not Verdict.ACT:

@@ -1,4 +1,4 @@
-"""What a result must have before its task succeeds: facts that were brought, and the plan's checks on them. Pure."""
+"""The conditions for a task's success: the facts that a result must bring, and the plan's checks on them. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ASKED: Final = {
 
 
 def too_big(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> str | None:
-    """Return which fact that something decides on was too big to be brought, if there is one."""
+    """Return the first fact needed for a decision that was too big to be brought, if there is one."""
     if not frame.facts_too_big:
         return None
     needed = deciding(constellation, spec)
@@ -38,7 +38,7 @@ def too_big(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) ->
 
 
 def missed_check(constellation: Constellation, spec: TaskSpec) -> str | None:
-    """Return the first check that the newest attempt's output does not pass, in words."""
+    """Return, in words, the first check that the newest attempt's output fails."""
     for check in spec.checks:
         found = fact(constellation, spec.id, check.output)
         wanted = parse(check.value) if check.value is not None else None

@@ -1,4 +1,4 @@
-"""The name of a lease, its fence and its timers: what an attempt's silence and its end are reckoned by. Pure."""
+"""The name of a lease, its fence and its timers, from which absence and end of an attempt are computed. Pure."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from starloom_protocol.entities import Attempt, TaskRecord, TaskSpec
 from starloom_protocol.frames import LeaseRef
 from starloom_protocol.vocabulary import REPEATABLE, Reason
 
-# Reasons of an open attempt whose device was told to stop it: they outlive a silence, else its receipt says nothing.
+# Reasons of an open attempt whose device was asked to stop it. They outlive an absence, or its receipt would be lost.
 TOLD_TO_STOP = frozenset({Reason.OVERDUE, Reason.MOVING})
 
 
 def lease_ref(constellation: Constellation, task: str, number: int, attempt: Attempt) -> LeaseRef:
-    """Return the name of an attempt as frames carry it."""
+    """Return the name of an attempt in frames."""
     return LeaseRef(attempt=number, constellation=constellation.name, incarnation=attempt.incarnation, task=task)
 
 
 def absence_of(spec: TaskSpec, attempt: Attempt) -> tuple[int, str]:
-    """Return (T in milliseconds, what then) of an attempt's absence policy, defaults filled in."""
+    """Return (T in milliseconds, action) of an attempt's absence policy, with defaults."""
     if spec.on_absence.then:
         return spec.on_absence.after_s * 1000, spec.on_absence.then
     return (0, "reassign") if attempt.repeatability in REPEATABLE else (0, "wait")
 
 
 def fence_after_ms(work: Work, spec: TaskSpec, attempt: Attempt) -> int:
-    """Return how long after its last answered `alive` an agent must stop; 0 is never (`wait`)."""
+    """Return how long after its last answered `alive` an agent must stop; 0 means never (`wait`)."""
     after_ms, then = absence_of(spec, attempt)
     if then == "wait":
         return 0
@@ -47,7 +47,7 @@ def timer(constellation: Constellation, task: str, kind: str, record: TaskRecord
 
 
 def arm_fence(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
-    """Have a cancel judged again when the attempt's own fence must have ended it."""
+    """Arm a timer that judges a cancel again when the attempt's own fence must have ended it."""
     fence = fence_after_ms(work, spec, attempt)
     if fence:
         settings = work.shard.settings

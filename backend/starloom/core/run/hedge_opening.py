@@ -1,6 +1,6 @@
-"""When a second attempt is worth it: repeatable work that takes much longer than its like, and a slot nobody waits for.
+"""The opening of hedges: repeatable work takes much longer than usual, and there is a slot without waiting tasks.
 
-What is usual is what the same tool took in the same constellation. One hedge a task, few a constellation.
+The usual time is that of the same tool in the same constellation. One hedge a task, few a constellation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PART_OF_TASKS = 20
 
 
 def is_due(shard: Shard, constellation: Constellation, task: str, now_ms: int) -> bool:
-    """Whether a running task takes so much longer than its like that a second try is worth a free slot."""
+    """Tell whether a running task takes so much longer than usual that a second attempt is worth a free slot."""
     record, spec = constellation.tasks[task], constellation.specs[task]
     if record.state is not TaskState.RUNNING or record.reason is not None or record.hedge > 0 or shard.queued:
         return False
@@ -46,7 +46,7 @@ def is_due(shard: Shard, constellation: Constellation, task: str, now_ms: int) -
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """A sweep found a task that takes long, judged against state."""
+    """Open a hedge for a task that a sweep found, judged against state."""
     constellation = work.shard.constellations.get(item.constellation)
     record = constellation.tasks.get(item.entity) if constellation else None
     if constellation is None or record is None or (record.attempt, record.round) != (item.attempt, item.round):
@@ -56,7 +56,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
 
 
 def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
-    """Start a hedge if it is due and there is another device with nothing better to do."""
+    """Start a hedge if it is due and another device is free and wanted by no waiting task."""
     shard, fleet = work.shard, work.shard.fleet
     first = constellation.attempt(spec.id, record.attempt)
     if not is_due(shard, constellation, spec.id, work.at_ms) or record.started >= attempts_most(spec, first):

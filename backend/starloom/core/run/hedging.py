@@ -1,7 +1,7 @@
 """Open hedges: two attempts of repeatable work run at once and the first result ends both (I3).
 
-The task's record names the attempt that counts. When that one ends without success, the hedge takes its place; when
-the hedge has its result first, it becomes the one that counts. Opening one is `hedge_opening`'s.
+The task's record names the attempt that counts. When that one ends without success, the hedge takes its place; when the
+hedge has its result first, it becomes the one that counts. `hedge_opening` opens them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def of(constellation: Constellation, task: str, record: TaskRecord) -> Attempt |
 
 
 def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> bool:
-    """Let an open hedge go on in the place of the attempt that has ended; False if there is none."""
+    """Let an open hedge take the place of the attempt that has ended; False if there is none."""
     hedge = of(constellation, spec.id, record)
     if hedge is None:
         return False
@@ -39,7 +39,7 @@ def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: 
 
 
 def wins(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
-    """The hedge has a result first: the first attempt is ended, and the hedge is the attempt that counts."""
+    """End the first attempt of a task whose hedge has a result first; the hedge becomes the attempt that counts."""
     first = constellation.attempt(spec.id, record.attempt)
     at = lease_ref(constellation, spec.id, record.attempt, first)
     ended = replace(first, end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail="its hedge was faster")
@@ -48,7 +48,7 @@ def wins(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskR
 
 
 def close(work: Work, constellation: Constellation, task: str, record: TaskRecord) -> None:
-    """The first attempt has a result: an open hedge of it is ended."""
+    """End the open hedge of a task whose first attempt has a result."""
     hedge = of(constellation, task, record)
     if hedge is None:
         return
@@ -59,7 +59,7 @@ def close(work: Work, constellation: Constellation, task: str, record: TaskRecor
 
 
 def ended_early(work: Work, constellation: Constellation, task: str, record: TaskRecord, ended: Attempt) -> None:
-    """A hedge ended without a result: the first attempt goes on alone."""
+    """Close a hedge that ended without a result; the first attempt continues alone."""
     put: Put = ("attempt", f"{task}/{record.hedge}", ended)
     work.emit(constellation, EventKind.HEDGE_CLOSED, task, [put], note=ended.detail, by="engine")
 
@@ -73,7 +73,7 @@ def stop(work: Work, constellation: Constellation, task: str, record: TaskRecord
 
 
 def revoked(work: Work, device: str) -> None:
-    """A device is gone for good: its hedges are."""
+    """End the hedges of a device that was revoked."""
     for name, task in list(work.shard.fleet.hedges.get(device, {})):
         constellation = work.shard.constellations[name]
         record = constellation.tasks[task]

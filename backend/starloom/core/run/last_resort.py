@@ -1,7 +1,7 @@
-"""The last rungs of the ladder: a plan may have a person asked before a task that nothing else saved has failed.
+"""The last rung of the recovery ladder: a plan may require that a person is asked before a task fails.
 
-Asked only where no rule of the plan answers the failure. The task waits with its question; the answer tries it again,
-goes on without it, or lets it fail with its first cause.
+The person is asked only if no rule of the plan handles the failure. The task waits with its question; the answer tries
+it again, skips it, or lets it fail with its first cause.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RETRY, SKIP, FAIL = "retry", "skip", "fail"
 
 
 def asks(constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
-    """Whether a person is to be asked before this task has failed."""
+    """Tell whether a person must be asked before this task fails."""
     if constellation.head.policy.on_failure != ASK or spec.optional or record.state is TaskState.CANCELLING:
         return False
     for owner in (spec.id, spec.group):
@@ -40,7 +40,7 @@ def asks(constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bo
 
 
 def ask(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
-    """Put the failed attempt down and wait for a person."""
+    """Record the failed attempt and wait for a person."""
     title = CODES[ended.code].title if ended.code else "It failed"
     detail = f": {ended.detail.splitlines()[0][:200]}" if ended.detail else ""
     risky = ended.repeatability not in REPEATABLE and ended.effect is not EffectSeen.NONE
@@ -65,10 +65,10 @@ def ask(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRe
 
 
 def decide(work: Work, constellation: Constellation, question: Question, value: str, said: str) -> None:
-    """A person has answered what becomes of the task.
+    """Carry out a person's answer about a failed task.
 
     Raises:
-        Refusal: the task does not wait any more, or the answer is none of the choices.
+        Refusal: the task no longer waits, or the answer is none of the choices.
     """
     task = question.task or ""
     record = constellation.tasks.get(task)
@@ -80,7 +80,7 @@ def decide(work: Work, constellation: Constellation, question: Question, value: 
         replace(question, answer=value, answered_by=work.by, answered_ms=work.at_ms, reason=said),
     )
     if value == RETRY:
-        # The person who says so has seen what it may have done.
+        # The person has seen that the task may have had its effect.
         now = moved(work, record, TaskState.READY, started=0, refusals=0, code=None, confirmed=True)
         now = replace(now, reason=Reason.HELD if record.held else None)
     elif value == SKIP:

@@ -1,6 +1,6 @@
-"""Facts asked after the end: a later edit hangs a condition or a list on a finished result that its device must read.
+"""Late facts: a later edit needs a fact of a finished result, for a condition or a list, that its device must read.
 
-Until the device answers, that gate is undecided; the question is asked again whenever the device connects.
+Until the device answers, the gate is undecided; the device is asked again whenever it connects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from starloom_protocol.vocabulary import AttemptEnd
 
 
 def ask(work: Work, constellation: Constellation, dependencies: Iterable[str], device: str | None = None) -> None:
-    """Ask for the facts of those dependencies that no answer has decided, of one device or of all that hold them."""
+    """Ask for the facts of undecided dependencies, of one device or of all that hold results."""
     for key in dependencies:
         if key not in constellation.unasked:
             continue
@@ -40,14 +40,14 @@ def ask(work: Work, constellation: Constellation, dependencies: Iterable[str], d
 
 
 def ask_again(work: Work, device: str) -> None:
-    """A device has connected: ask it whatever is still open."""
+    """Ask a device that has connected for all facts that are still open."""
     for name in work.shard.live:
         constellation = work.shard.constellations[name]
         ask(work, constellation, constellation.unasked, device)
 
 
 def on_facts(work: Work, item: FactsReported) -> None:
-    """A device has looked: a pointer that found nothing, is too big, or whose value is gone decides as `no_value`."""
+    """Take a device's facts. A pointer that finds nothing, a value too big or a lost value decides as `no_value`."""
     at = item.frame.at
     key = f"{at.task}/{at.attempt}"
     for name in work.shard.live:

@@ -1,7 +1,7 @@
-"""What becomes of an attempt that did not succeed: the recovery ladder of engine.md, rungs 1, 2, 5, 6 and 7.
+"""The recovery ladder of engine.md for attempts without success: rungs 1, 2, 5, 6 and 7.
 
-Rung 4 (a rule's edit) hangs on the events decided here. Attempts are bounded by a round's budget, so runs end.
-Work that is neither pure nor idempotent is repeated by itself only where no effect can have happened.
+Rung 4 (a rule's edit) is triggered by the events decided here. Attempts are bounded by a round's budget, so runs end.
+Work that is neither pure nor idempotent is repeated automatically only if no effect can have happened.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CODE_OF_END = {
     AttemptEnd.LOST: Code.LOST,
     AttemptEnd.REFUSED: Code.POLICY_REFUSED,
 }
-# What the owner of a device types there lets it go on: the device's next offer says so.
+# A command of the device's owner lets the task continue; the device's next offer shows it.
 _WAITS_FOR_OWNER = {
     Code.MISSING_GRANT: (Reason.MISSING_GRANT, Attention.MISSING_GRANT),
     Code.NEEDS_APPROVAL: (Reason.OWNER_ASKED, Attention.OWNER_ASKED),
@@ -54,14 +54,14 @@ def attempts_most(spec: TaskSpec, attempt: Attempt) -> int:
 
 
 def backoff_ms(work: Work, tries: int) -> int:
-    """Return the wait before the next try: 1, 2, 4 ... 30 s, each between half and whole by the input's roll."""
+    """Return the wait before the next try: 1, 2, 4 ... 30 s, each scaled between half and whole by the input's roll."""
     settings = work.shard.settings
     whole = min(settings.backoff_first_ms << max(tries - 1, 0), settings.backoff_most_ms)
     return whole // 2 + (whole // 2) * work.roll // (1 << 32)
 
 
 def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
-    """An attempt ended in error, timeout or interruption."""
+    """Handle an attempt that ended in error, timeout or interruption."""
     end = ended.end or AttemptEnd.ERROR
     code = ended.code or _CODE_OF_END.get(end, Code.TOOL_FAILED)
     ended = replace(ended, code=code)
@@ -75,7 +75,7 @@ def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         uncertain(work, constellation, spec, record, ended, ended=True)
         return
     if record.state is TaskState.CANCELLING:
-        # Asked to stop, it is not tried again; the result that it made all the same decides.
+        # A task that was asked to stop is not tried again; the result that it made nevertheless decides.
         _fail(work, constellation, spec, record, ended)
         return
     code_class = CODES[code].code_class
@@ -96,7 +96,7 @@ def broke(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
 def timed_out(
     work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt, detail: str = ""
 ) -> None:
-    """An attempt that went past its time is over: the ladder goes on as if its device had ended it."""
+    """Handle the end of an attempt that exceeded its time, as if its device had ended it."""
     detail = detail or f"{spec.tool} took longer than its {spec.timeouts.start_to_close_s} s and was ended by the hub"
     ended = replace(attempt, end=AttemptEnd.TIMEOUT, ended_ms=work.at_ms, code=Code.TIMED_OUT, detail=detail)
     broke(work, constellation, spec, record, ended)
@@ -110,7 +110,7 @@ def _kills_agents(constellation: Constellation, spec: TaskSpec, record: TaskReco
         earlier = constellation.attempts.get(f"{spec.id}/{number}")
         if earlier is None or earlier.round != record.round:
             break
-        # Given up on silence, and then it came back and told that the agent had died over it.
+        # Given up after an absence, and later its device reported that the agent had died of it.
         died_silently = earlier.end is AttemptEnd.LOST and (earlier.late or "").startswith(AttemptEnd.INTERRUPTED)
         if _died_over_it(earlier) or died_silently:
             devices[earlier.device] = None
@@ -118,12 +118,12 @@ def _kills_agents(constellation: Constellation, spec: TaskSpec, record: TaskReco
 
 
 def _died_over_it(ended: Attempt) -> bool:
-    """Return whether an agent ended with this attempt; where its fence ended the work, only its line was too slow."""
+    """Tell whether an agent died with this attempt; if its fence ended the work, only its connection was too slow."""
     return ended.end is AttemptEnd.INTERRUPTED and ended.code is not Code.FENCED
 
 
 def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> None:
-    """A device refused an attempt or never began it: no try is used up, at most ten of them."""
+    """Handle an attempt that its device refused or never began: it uses up no try, at most ten times."""
     refusals = record.refusals + 1
     code = ended.code or (Code.POLICY_REFUSED if ended.end is AttemptEnd.REFUSED else None)
     ended = replace(ended, code=code)
@@ -132,7 +132,7 @@ def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: 
         return
     record = replace(record, started=max(record.started - 1, 0), refusals=refusals)
     if code is Code.NEEDS_APPROVAL:
-        # A person takes as long as a person takes: looking again meanwhile counts for nothing.
+        # While a person decides, repeated refusals do not count.
         record = replace(record, refusals=refusals - 1)
     elif refusals >= work.shard.settings.refusals_most:
         _fail(work, constellation, spec, record, ended)
@@ -156,7 +156,7 @@ def not_begun(work: Work, constellation: Constellation, spec: TaskSpec, record: 
 
 
 def _all_refused(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, ended: Attempt) -> bool:
-    """Whether every device that could be given this task has refused it in this round."""
+    """Tell whether every device that could be given this task has refused it in this round."""
     refused = {ended.device: None}
     for number in range(record.attempt - 1, 0, -1):
         earlier = constellation.attempts.get(f"{spec.id}/{number}")
@@ -172,7 +172,7 @@ def _all_refused(work: Work, constellation: Constellation, spec: TaskSpec, recor
 def lost(
     work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt, then: str
 ) -> None:
-    """T has passed for an absent attempt: repeatable work moves on, other work may have happened."""
+    """Handle an attempt that was absent for T: repeatable work moves on, other work is in doubt."""
     if attempt.repeatability not in REPEATABLE:
         uncertain(work, constellation, spec, record, attempt)
         return
@@ -196,9 +196,9 @@ def given_back(
     why: str,
     had: bool,
 ) -> None:
-    """A device has stopped work, unasked by a person, that any device may take again: no try is used up.
+    """Handle work that a device stopped without a person's request: any device may take it, and no try is used up.
 
-    `had`: it may have begun it. Then what must not be repeated is in doubt, whatever effect was seen.
+    `had`: the device may have begun it. Then work that must not be repeated is in doubt, whatever effect was seen.
     """
     if had and ended.repeatability not in REPEATABLE:
         uncertain(work, constellation, spec, record, ended, ended=True)
@@ -212,10 +212,10 @@ def given_back(
 
 
 def _budget_is_spent(constellation: Constellation, ended: Attempt) -> bool:
-    """Whether errors and timeouts have been tried again so often that more would be a storm; silence is not counted."""
+    """Tell whether so many errors and timeouts were retried that more would be a storm; absence does not count."""
     if ended.end not in (AttemptEnd.ERROR, AttemptEnd.TIMEOUT):
         return False
-    # The attempt in hand is not in the count yet.
+    # The current attempt is not counted yet.
     return constellation.progress.broken >= max(RETRIES_LEAST, len(constellation.tasks) * RETRIES_PERCENT // 100)
 
 
@@ -228,9 +228,9 @@ def uncertain(
     *,
     ended: bool = False,
 ) -> None:
-    """Work that must not be repeated may have had its effect: it waits for proof or for a person.
+    """Put work in doubt that must not be repeated and may have had its effect: it waits for proof or for a person.
 
-    `ended`: its device has said that it is over, so that a look at it (`verify`) is final.
+    `ended`: its device has reported its end, so that a check of its effect (`verify`) is final.
     """
     if record.state is TaskState.UNKNOWN:
         if ended:

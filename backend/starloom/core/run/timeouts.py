@@ -1,7 +1,7 @@
-"""What an open attempt may take: start to close, all of a round together, and going unnamed while its device talks.
+"""Timeouts of open attempts: start to close, the whole round, and going unnamed while the device talks.
 
-Computed from state by a sweep over open leases, so that nothing is armed or kept for work that ends in time; what the
-sweep finds is an input and judged here again. The device enforces its own limit first: the hub acts as its backup.
+They are computed from state by a sweep over open leases, so that work that ends in time costs nothing. Each finding is
+an input, judged here again. The device enforces its own limit first; the hub is the backup.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KINDS = frozenset({CLOSE, STOP, WHOLE, UNNAMED})
 
 
 def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
-    """Yield what has passed its time and was not acted on yet; O(open leases + live constellations)."""
+    """Yield a timer for each passed timeout that was not acted on yet; O(open leases + live constellations)."""
     slow: dict[str, None] = {}
     for device, holders in shard.fleet.holders.items():
         found = shard.fleet.devices.get(device)
@@ -58,7 +58,7 @@ def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
 def _is_late(
     shard: Shard, device: Device | None, spec: TaskSpec, record: TaskRecord, attempt: Attempt, now_ms: int
 ) -> bool:
-    """Whether a running attempt is over its time, or was told to stop and has not: only while its device can hear."""
+    """Tell whether a running attempt exceeds its time, or did not stop when asked; only while its device is online."""
     if device is None or device.link is not DeviceLink.ONLINE:
         return False
     margin_ms = shard.settings.ttl_ms + shard.settings.grace_ms
@@ -74,10 +74,10 @@ def _takes_long(constellation: Constellation, task: str, now_ms: int) -> bool:
 
 
 def taken_ms(constellation: Constellation, task: str, record: TaskRecord, now_ms: int) -> int:
-    """Return how long the attempts of a task's round have taken together, without the time that does not count.
+    """Return how long the attempts of a task's round have taken together, without excluded time.
 
-    What lies between attempts (back-off, a busy device, a hold, an approval) is no attempt's; a pause of the
-    constellation and the silence of a device that policy waits for stand still.
+    The time between attempts (back-off, a busy device, a hold, an approval), pauses of the constellation and absences
+    of a device for which the policy waits are excluded.
     """
     taken = -record.stood_ms
     for number in range(record.attempt, 0, -1):
@@ -97,7 +97,7 @@ def _paused_ms(constellation: Constellation, task: str, record: TaskRecord, now_
 
 
 def stood_still(constellation: Constellation, now_ms: int) -> list[Put]:
-    """Return the records of what ran during a pause that ends now, the pause counted out."""
+    """Return the records of tasks that ran during a pause that ends now, with the pause excluded."""
     if not constellation.head.paused_since_ms:
         return []
     puts: list[Put] = []
@@ -111,7 +111,7 @@ def stood_still(constellation: Constellation, now_ms: int) -> list[Put]:
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
-    """Something has passed its time, judged against state: what has moved since is left alone."""
+    """Handle a passed timeout, judged against state; a task that has moved since is left alone."""
     constellation = work.shard.constellations.get(item.constellation)
     if constellation is not None and item.kind == WHOLE and not item.entity:
         if not any(
@@ -147,7 +147,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
 def _tell_to_stop(
     work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt
 ) -> None:
-    """The device neither ended it nor said so: it is told to, and its receipt makes it a timeout."""
+    """Ask the device to stop an attempt that it did not end in time; its receipt makes it a timeout."""
     overdue = replace(record, reason=Reason.OVERDUE, since_ms=work.at_ms)
     reason = f"it took longer than its {spec.timeouts.start_to_close_s} s"
     change_task(work, constellation, spec.id, EventKind.TASK_OVERDUE, overdue, by="engine", note=reason)
@@ -156,7 +156,7 @@ def _tell_to_stop(
 
 
 def _give_up(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, attempt: Attempt) -> None:
-    """Told to stop, it did not: repeatable work goes on elsewhere, other work may have happened."""
+    """Give up an attempt that did not stop when asked: repeatable work moves on, other work is in doubt."""
     if attempt.repeatability in REPEATABLE:
         recovery.timed_out(work, constellation, spec, record, attempt)
     else:
@@ -164,7 +164,7 @@ def _give_up(work: Work, constellation: Constellation, spec: TaskSpec, record: T
 
 
 def _ask_after(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> None:
-    """A device that talks has not named an attempt of its own: it is told of it again and answers from its ledger."""
+    """Restate an attempt to a talking device that did not name it; the device answers from its ledger."""
     attempt = constellation.last_attempt(spec.id)
     if attempt is None or attempt.end is not None:
         work.ignore("the timer is stale")

@@ -1,8 +1,7 @@
-"""Remembered work: what a device has begun and this log does not have, as after a backup was restored.
+"""Unknown attempts: a device has begun them and this log does not have them, as after a backup was restored.
 
-Such a log would hand out work a second time that may not be repeated. The device's word takes the attempt up as one
-that may have happened: its own result counts, else a person decides. It tells the owner once, and decides nothing of
-work that may be repeated.
+Such a log would give out unrepeatable work a second time. The device's report adds the attempt as one in doubt: its own
+result counts, else a person decides. The owner is notified once. Never decides about repeatable work.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _TAKES_UP = frozenset({ConstellationState.ACTIVE, ConstellationState.PAUSED})
 
 
 def on_begun(work: Work, item: LedgerReported) -> None:
-    """A device has begun an attempt of work that may not be repeated; nothing where the log has it, too."""
+    """Take a device's report of an unrepeatable attempt that it has begun; does nothing if the log has it."""
     at, device = item.at, work.shard.fleet.devices.get(item.device)
     constellation = work.shard.constellations.get(at.constellation)
     if device is None or constellation is None or constellation.name not in work.shard.live:
@@ -65,7 +64,7 @@ def on_begun(work: Work, item: LedgerReported) -> None:
     elif (
         record.state is TaskState.WAITING and not record.held and elsewhere(work.shard, constellation, spec, device.id)
     ):
-        # Only another device would begin it again; this one refuses, and then the attempt is taken up.
+        # Only another device would begin it again; this one refuses it, and then the attempt is added.
         note = f"{device.name} remembers that it began {spec.id}; release it to run it, or mark it"
         change_task(
             work, constellation, spec.id, EventKind.TASK_HELD, replace(record, held=True), note=note, by="engine"
@@ -77,7 +76,7 @@ def _same(known: Attempt, device: Device, at: LeaseRef) -> bool:
 
 
 def _could_have_had(work: Work, constellation: Constellation, spec: TaskSpec, device: Device) -> bool:
-    """Whether this device may be given the task: a device has no say about work of others."""
+    """Tell whether this device may be given the task: its report about work of other devices does not count."""
     offer = work.shard.fleet.tools.get(device.id, {}).get(spec.tool or "")
     if offer is None or (spec.repeatability or offer.repeatability) in REPEATABLE:
         return False
@@ -87,7 +86,7 @@ def _could_have_had(work: Work, constellation: Constellation, spec: TaskSpec, de
 
 
 def _tell(work: Work, constellation: Constellation, device: Device, at: LeaseRef) -> None:
-    """Tell the owner that the history is older than what a device remembers: once, until it was seen."""
+    """Tell the owner that a device remembers more than the history has: once, until it was seen."""
     if device.remembers:
         return
     words = (
@@ -104,7 +103,7 @@ def _tell(work: Work, constellation: Constellation, device: Device, at: LeaseRef
 def _take_up(
     work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, device: Device, at: LeaseRef
 ) -> None:
-    """Open the attempt as one in doubt, and ask its device for its end: the ledger there answers, nothing begins."""
+    """Open the attempt as one in doubt and send its dispatch: the device answers from its ledger and begins nothing."""
     offer = work.shard.fleet.tools[device.id][spec.tool or ""]
     attempt = Attempt(
         device=device.id,

@@ -1,6 +1,7 @@
-"""What a look at work that may have happened decides: done, run again, or left to a person. Nothing here guesses.
+"""Verification of work in doubt: a verify task's result decides whether it is done, runs again, or needs a person.
 
-A look is the `verify` call of a task, begun by `looking`; it tells of one attempt only.
+A verify task runs the `verify` call of a task, is added by `plan.verify_tasks`, and is about one attempt only. Never
+guesses.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ ENDED_IN_DOUBT: Final = "ended_in_doubt"
 
 
 def name_of(task: str, attempt: int) -> str:
-    """Return what the look at an attempt is called."""
+    """Return the name of the verify task for an attempt."""
     base = f"verify-{task.replace('.', '-')}"[:ID_MOST]
     return base if attempt == 1 else f"{base}-{attempt}"
 
 
 def of(constellation: Constellation, task: str) -> str | None:
-    """Return the look at the attempt that counts, None if there is none."""
+    """Return the verify task for the attempt that counts, None if there is none."""
     number = constellation.tasks[task].attempt
     name = name_of(task, number)
     found = constellation.specs.get(name)
@@ -43,7 +44,7 @@ def of(constellation: Constellation, task: str) -> str | None:
 
 
 def verdict(constellation: Constellation, look: str) -> bool | None:
-    """Return whether the attempt had its effect by what a look found; None where that cannot be said (yet)."""
+    """Return whether the attempt had its effect by a verify task's result; None if that is not known (yet)."""
     if constellation.tasks[look].state is not TaskState.SUCCEEDED:
         return None
     verified = constellation.specs.get((constellation.specs[look].verifies or "").rpartition("/")[0])
@@ -60,7 +61,7 @@ def verdict(constellation: Constellation, look: str) -> bool | None:
 
 
 def told(work: Work, constellation: Constellation, look: str, *, tries_most: int) -> None:
-    """A look has succeeded: what it looked at is done, or may run again, or stays with a person."""
+    """Apply the result of a verify task: its task is done, runs again, fails, or stays with a person."""
     task, _, number = (constellation.specs[look].verifies or "").rpartition("/")
     record = constellation.tasks.get(task)
     if record is None or record.state is not TaskState.UNKNOWN or str(record.attempt) != number:
@@ -95,7 +96,7 @@ def told(work: Work, constellation: Constellation, look: str, *, tries_most: int
 
 
 def sentence(constellation: Constellation, task: str, where: str) -> str:
-    """Return what a look at a task that may have happened does or could not do; empty if there is none."""
+    """Return a sentence on the verify task of a task in doubt; empty if there is none."""
     look = of(constellation, task)
     if look is None:
         return ""

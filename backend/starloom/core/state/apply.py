@@ -1,8 +1,8 @@
-"""The only code that changes state: put a record (null removes), keep the derived indexes, undo.
+"""The only code that changes state: puts a record (null removes), maintains the derived indexes, undoes.
 
-`put` is generic: it replaces one record and calls the one index hook with what was and what is. Undoing is the
-same hook the other way round, so an index can not drift from its entities. What a put may have moved is noted in
-`shard.touched` for the step's agenda; noting is all it does.
+`put` is generic: it replaces one record and calls its index hook with the old and the new one. Undoing calls the same
+hook the other way round, so an index cannot drift from its entities. Tasks that a put may have moved are noted in
+`shard.touched` for the step's agenda, and only noted.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
-# Members are bound once where each task asks for them: looked up on its class one costs what ten such names cost.
+# Members are bound once, since every task compares with them: a look-up on the class costs as much as ten such names.
 _READY, _SUCCEEDED, _UNKNOWN = TaskState.READY, TaskState.SUCCEEDED, TaskState.UNKNOWN
 _OPENED, _UNDECIDED, _SHUT = GateState.OPEN, GateState.UNDECIDED, GateState.SHUT
 _SUCCESS, _ENDED_OK = Gate.SUCCESS, AttemptEnd.OK
 _HOLDS_SLOT = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
-# What the indexes ask of a state, as bits: one look-up tells all of it, and a record that is not there has none.
+# The properties of a state that the indexes need, as bits: one look-up gives all; an absent record has none.
 _OPEN, _QUEUES, _STARTABLE, _SLOT, _ENDED, _DOUBT = 1, 2, 4, 8, 16, 32
 _TRAITS = {
     state: (_OPEN if state not in FINAL_TASK_STATES else _ENDED)
@@ -64,12 +64,12 @@ _EXCUSED = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PERSON
 
 
 def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:
-    """Replace one record and journal what was there."""
+    """Replace one record and journal the old one."""
     put_all(shard, stream, ((kind, key, record),))
 
 
 def put_all(shard: Shard, stream: Stream, puts: Sequence[tuple[str, str, Record | None]]) -> None:
-    """Replace records in order, as `put` does one: an event has several, and a plan has thousands."""
+    """Replace records in order, each as `put` does: an event has several, and a plan has thousands."""
     tables, hooks, note, seq = stream.tables, _HOOKS[type(stream)], shard.journal.append, stream.seq
     for kind, key, record in puts:
         table = tables[kind]
@@ -85,7 +85,7 @@ def put_all(shard: Shard, stream: Stream, puts: Sequence[tuple[str, str, Record 
 
 
 def undo(shard: Shard, mark: int = 0) -> None:
-    """Take back every put since the journal had `mark` entries, newest first."""
+    """Undo every put since the journal had `mark` entries, newest first."""
     journal = shard.journal
     while len(journal) > mark:
         stream, kind, key, old, seq = journal.pop()
@@ -288,7 +288,7 @@ def _relist_after(shard: Shard, constellation: Constellation, source: str) -> No
 
 
 def _relist(shard: Shard, constellation: Constellation, root: str) -> None:
-    """Note whether a family's list is being made anew; what hangs on its old children is decided again."""
+    """Note whether a family's list is being made again; the gates from its old children are decided again."""
     now = stale(constellation, root)
     if now == (root in constellation.relisting):
         return
@@ -473,7 +473,7 @@ def _index_offer(_shard: Shard, fleet: Fleet, key: str, old: Offer | None, new: 
 
 
 def _index_secret(_shard: Shard, access: Access, _key: str, old: Secret | None, new: Secret | None) -> None:
-    # That it was used once more lets nobody have it who could not before.
+    # A further use of a secret does not change who may have it.
     if old is None or new is None or old.version != new.version:
         access.secrets_revision += 1
 
@@ -503,13 +503,13 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
 
 
 def load(shard: Shard, stream_name: str, seq: int, entities: dict[str, Record]) -> None:
-    """Put a stream's entities as they were stored, in an order that the hooks can take."""
+    """Put a stream's stored entities, in the order that the index hooks require."""
     stream = shard.stream(stream_name)
     by_kind: dict[str, list[tuple[str, Record]]] = {}
     for full, record in entities.items():
         kind, _, key = full.partition("/")
         by_kind.setdefault(kind, []).append((key, record))
-    # Tasks and groups last: each decides its gates anew, which reads attempts, and queues by rank, which reads all.
+    # Tasks and groups last: each decides its gates again, which reads attempts, and queues by rank, which reads all.
     for kind in (*[k for k in by_kind if k not in _LOAD_LAST], *_LOAD_LAST):
         if kind == "task" and isinstance(stream, Constellation):
             set_ranks(stream)
@@ -525,5 +525,5 @@ _LOAD_LAST = ("spec", "attempt", "dep", "task", "group")
 
 
 def full_key(kind: str, key: str) -> str:
-    """Return the key of a record as it stands in events and in the store."""
+    """Return the key of a record in events and in the store."""
     return kind if kind in ("head", "answer") else f"{kind}/{key}"

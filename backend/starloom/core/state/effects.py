@@ -1,8 +1,8 @@
-"""What the core orders the edge to do; they leave after their events are committed.
+"""Effects: the core's orders to the edge, which leave after their events are committed.
 
-`after` says how safe the events must be first: `commit` (in Redis) or `durable` (in SQL). `Send`, `StartJob` and
-`StoreCheck` are kept in the commit's outbox and sent again after a crash; `Answer` and `ArmTimer` die with the
-process, because the asker is gone and timers are computed from state.
+`after` says how safe the events must be first: `commit` (in Redis) or `durable` (in SQL). Effects are kept in the
+commit's outbox and sent again after a crash, except `ArmTimer` and `Answer`: timers are computed from state, and the
+asker is gone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Effect(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=
 
 
 class InputSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where one part of an input lies: the attempt of a task, or a person's answer or mark (`text`)."""
+    """The source of one part of an input: the attempt of a task, or a person's answer or mark (`text`)."""
 
     attempt: int = 0
     output: str = ""
@@ -42,8 +42,8 @@ class InputPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class SendDispatch(Effect, frozen=True, kw_only=True, tag="dispatch"):
     """Assemble and send a dispatch: values are read from the shard by reference just before sending.
 
-    `args` may still hold `{"each": pointer}` (resolved with `item`) and `{"secret": name}` nodes; of the latter only
-    those named in `secrets` are given, by whoever sends it: a value is never part of an effect.
+    `args` may still hold `{"each": pointer}` (resolved with `item`) and `{"secret": name}` nodes. Only the secrets in
+    `secrets` are given, by the pump when it sends: a value is never part of an effect.
     """
 
     args: str
@@ -76,7 +76,7 @@ class SendFetch(Effect, frozen=True, kw_only=True, tag="fetch"):
 
 
 class SendResume(Effect, frozen=True, kw_only=True, tag="resume"):
-    """Restate one open attempt to its device, which answers with what became of it; `action` as in a resume plan."""
+    """Restate one open attempt to its device, which answers with its state; `action` as in a resume plan."""
 
     action: str
     at: LeaseRef
@@ -92,14 +92,14 @@ class SendDrain(Effect, frozen=True, kw_only=True, tag="drain"):
 
 
 class SendQuery(Effect, frozen=True, kw_only=True, tag="query"):
-    """Ask a device's ledger what became of attempts."""
+    """Ask a device's ledger for the state of attempts."""
 
     attempts: list[LeaseRef]
     device: str
 
 
 class SendAnswer(Effect, frozen=True, kw_only=True, tag="answer"):
-    """Give a device a person's answer to its question; `action` names the one asking that it is for."""
+    """Give a device a person's answer to its question; `action` names the question asked."""
 
     action: str
     allow: bool
@@ -119,7 +119,7 @@ class CloseDevice(Effect, frozen=True, kw_only=True, tag="close_device"):
 
 
 class CloseToken(Effect, frozen=True, kw_only=True, tag="close_token"):
-    """Cut every socket that was let in by this token."""
+    """Cut every socket that was opened with this token."""
 
     token: str
 
@@ -140,7 +140,7 @@ class ArmTimer(Effect, frozen=True, kw_only=True, tag="timer"):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The one reply to the input that asked; `faults` mean it was refused and changed nothing."""
+    """The only reply to an input; with `faults` it was refused and changed nothing."""
 
     after: str = COMMIT
     faults: list[Fault] = []

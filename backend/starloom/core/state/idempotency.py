@@ -1,7 +1,7 @@
-"""What was asked once under a key is done once: a key with the hash of its body, kept in `access` and so in the log.
+"""Idempotency: a request repeated under its key is carried out once. Keys are kept in `access`, and so in the log.
 
-A key belongs to the token or session that sent it: another caller's key is another key. An edit's counts for its
-constellation, too.
+A key is kept with the hash of its request's body and belongs to the token or session that sent it: another caller's
+key is another key. The key of an edit also belongs to its constellation.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Asked = tuple[str, str]
 
 
 def made_before(work: Work, caller: str, scope: str, asked: Asked | None) -> str | None:
-    """Return what a key has made already, None if it is new.
+    """Return the id of what a key has made already, None if it is new.
 
     Raises:
-        Refusal: `idempotency_mismatch`, if it came with another body then.
+        Refusal: `idempotency_mismatch`, if it came with another body before.
     """
     if asked is None:
         return None
@@ -32,7 +32,7 @@ def made_before(work: Work, caller: str, scope: str, asked: Asked | None) -> str
 
 
 def note_made(work: Work, caller: str, scope: str, asked: Asked | None, made: str) -> None:
-    """Keep what a key has made."""
+    """Keep the id of what a key has made."""
     if asked is not None:
         entry = Idempotency(at_ms=work.at_ms, body_hash=asked[1], made=made)
         work.emit(work.shard.access, EventKind.KEY_USED, made, [("idem", _name(caller, scope, asked), entry)])

@@ -1,8 +1,8 @@
-"""What reaches the hub: requests, reports, timers. The only way to change state is to step one of these.
+"""Inputs of the hub: requests, reports, timers. State changes only when one of these is stepped.
 
-Time, ids and randomness arrive inside an input: `at_ms` is stamped by the engine when it is taken (never read
-from a peer), `id` names it, `by` says who asked (the connection's identity and nothing else), `scope` is the role
-under which it was let in.
+Time, ids and randomness arrive inside an input: `at_ms` is stamped by the engine when it is taken (never read from a
+peer), `id` names it, `by` is the author (the connection's identity and nothing else), `scope` is the role under which
+it was accepted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from starloom_protocol.schedule_records import Schedule
 from starloom_protocol.vocabulary import Priority, Profile
 
 CALLER: Final = "principal"
-"""How `caller` is written in inputs: kept ones have it so, from when a key of idempotency belonged to a principal."""
+"""The encoded name of `caller`: kept inputs have it, from a time when idempotency keys belonged to principals."""
 
 
 class Input(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, tag_field="k"):
@@ -39,8 +39,8 @@ class Input(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=T
 class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
     """A new constellation. With `plan` it is lowered already; else `request` or `recipe` is planned by a job.
 
-    `approves` here and in other inputs: who asks may answer approvals, and so set one aside or go beyond it. `caller`
-    is the token or session to which the key of `idempotency` belongs.
+    `approves` here and in other inputs: the author may answer approvals, and so waive or exceed one. `caller` is the
+    token or session to which the key of `idempotency` belongs.
     """
 
     approves: bool = True
@@ -61,7 +61,7 @@ class RequestReceived(Input, frozen=True, kw_only=True, tag="request"):
 
 
 class JobClaimed(Input, frozen=True, kw_only=True, tag="job_claimed"):
-    """A worker takes or renews a job; answered by whether it may go on."""
+    """A worker claims a job or renews its claim; answered by whether it may continue."""
 
     constellation: str
     job: str
@@ -70,9 +70,9 @@ class JobClaimed(Input, frozen=True, kw_only=True, tag="job_claimed"):
 
 
 class PlanProposed(Input, frozen=True, kw_only=True, tag="plan_proposed"):
-    """The planner's plan for version 0, a question that it must have answered first, or why there is neither.
+    """The planner's plan for version 0, a question that must be answered first, or the reason why there is neither.
 
-    `by_model` says that a model wrote the plan: it has less right than a person's.
+    `by_model`: a model wrote the plan, which then has fewer rights than a person's.
     """
 
     by_model: bool = False
@@ -85,7 +85,7 @@ class PlanProposed(Input, frozen=True, kw_only=True, tag="plan_proposed"):
 
 
 class ModelUsed(Input, frozen=True, kw_only=True, tag="model_used"):
-    """A worker asks a model (`calls`), or tells what that took: `micros` are millionths of a dollar."""
+    """A worker calls a model (`calls`), or reports the cost: `micros` are millionths of a dollar."""
 
     calls: int = 0
     constellation: str
@@ -98,8 +98,8 @@ class ModelUsed(Input, frozen=True, kw_only=True, tag="model_used"):
 class ReviewProposed(Input, frozen=True, kw_only=True, tag="review_proposed"):
     """The reviewer's edit of the plan; without operations, no change.
 
-    `wish` is told to a person: what it would do if it were allowed to. `ask`: an edit that is wider than what was
-    approved is put to a person instead of being refused.
+    `wish` is a text for a person: the change that the reviewer would make if it were allowed to. `ask`: an edit that is
+    wider than the approved plan is put to a person instead of being refused.
     """
 
     ask: bool = False
@@ -124,7 +124,7 @@ class EditProposed(Input, frozen=True, kw_only=True, tag="edit"):
 
 
 class DraftOpened(Input, frozen=True, kw_only=True, tag="draft"):
-    """Who asks is editing these tasks; said again before `ttl_s` is over, it goes on."""
+    """The author is editing these tasks; repeated within `ttl_s`, the draft continues."""
 
     constellation: str
     tasks: list[str]
@@ -152,7 +152,7 @@ class ControlRequested(Input, frozen=True, kw_only=True, tag="control"):
 
 
 class StopAllRequested(Input, frozen=True, kw_only=True, tag="stop_all"):
-    """Cancel everything that is live; every device that has work confirms."""
+    """Cancel every live constellation; each device that has work confirms."""
 
     reason: str = ""
 
@@ -167,7 +167,7 @@ class QuestionAnswered(Input, frozen=True, kw_only=True, tag="answer"):
 
 
 class StandingRevoked(Input, frozen=True, kw_only=True, tag="standing_revoked"):
-    """A person takes back what was allowed for good."""
+    """A person revokes a standing allowance."""
 
     reason: str = ""
     standing: str
@@ -209,7 +209,7 @@ class DeviceConnected(Input, frozen=True, kw_only=True, tag="device_connected"):
 
 
 class DeviceDisconnected(Input, frozen=True, kw_only=True, tag="device_disconnected"):
-    """The connection of a session is gone. `hub_ended`: with the hub that held it, so the device is not at fault."""
+    """The connection of a session is gone. `hub_ended`: its hub has ended, so the device is not at fault."""
 
     device: str
     hub_ended: bool = False
@@ -232,7 +232,7 @@ class ConditionReceived(Input, frozen=True, kw_only=True, tag="condition"):
 
 
 class AsksReceived(Input, frozen=True, kw_only=True, tag="asks"):
-    """All that a device asks its owner now, and whose answer its policy takes."""
+    """The open questions of a device to its owner, and whose answers its policy accepts."""
 
     answers: str
     device: str
@@ -241,7 +241,7 @@ class AsksReceived(Input, frozen=True, kw_only=True, tag="asks"):
 
 
 class OwnerAskAnswered(Input, frozen=True, kw_only=True, tag="ask_answered"):
-    """A person here answers a question of a device; `action` is what they saw."""
+    """A person answers a question of a device on the hub; `action` names the question that they saw."""
 
     action: str
     allow: bool
@@ -268,7 +268,7 @@ class ReceiptReported(Input, frozen=True, kw_only=True, tag="receipt"):
 
 
 class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):
-    """What a device's ledger says of one attempt: unknown, accepted, started, finished, or unasked begun."""
+    """The state of one attempt in a device's ledger: unknown, accepted, started, finished, or, unasked, begun."""
 
     at: LeaseRef
     device: str
@@ -276,7 +276,7 @@ class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):
 
 
 class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
-    """A device answers pointers that were asked of an attempt after its end."""
+    """A device answers the pointers into an ended attempt's result for which it was asked."""
 
     device: str
     frame: FactsFrame
@@ -285,7 +285,7 @@ class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
 class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
     """`action`: rename drain resume revoke label seen.
 
-    `deadline_s` of a drain: when what may be repeated is moved to other devices; 0 is at once, -1 never.
+    `deadline_s` of a drain: when repeatable work is moved to other devices; 0 is at once, -1 never.
     """
 
     action: str
@@ -299,9 +299,9 @@ class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
 
 
 class SecretSet(Input, frozen=True, kw_only=True, tag="secret_set"):
-    """A value of a secret lies ciphered under `cipher`; it is not here. `version` is the one that it was ciphered for.
+    """A new value of a secret; its ciphertext, not included, is stored as `cipher` and bound to `version`.
 
-    `base_version` is the version that its writer saw, 0 for none, absent for whichever stands.
+    `base_version` is the version that its writer saw, 0 for none, absent for any.
     """
 
     base_version: int | None = None
@@ -347,8 +347,8 @@ class RecipeRemoved(Input, frozen=True, kw_only=True, tag="recipe_removed"):
 class ScheduleSaved(Input, frozen=True, kw_only=True, tag="schedule"):
     """A schedule, new or (`change`) in place of the one with its id; `plan` is what it would run today.
 
-    Of `schedule` only what a person chooses counts. `keep_plan`: it runs this very plan, not what words or a recipe
-    give then. `plan_hash` says "I approve what the preview showed".
+    Of `schedule` only the fields that a person chooses count. `keep_plan`: it runs this very plan instead of planning
+    its words or recipe at each firing. `plan_hash` approves the plan of the preview.
     """
 
     approves: bool = True
@@ -360,7 +360,7 @@ class ScheduleSaved(Input, frozen=True, kw_only=True, tag="schedule"):
 
 
 class ScheduleControlled(Input, frozen=True, kw_only=True, tag="schedule_control"):
-    """`action`: pause resume run seen remove. Whoever resumes a schedule owns it from then on."""
+    """`action`: pause resume run seen remove. A person who resumes a schedule owns it from then on."""
 
     action: str
     owner: str = ""
@@ -373,7 +373,7 @@ class ScheduleControlled(Input, frozen=True, kw_only=True, tag="schedule_control
 
 
 class TimerFired(Input, frozen=True, kw_only=True, tag="timer"):
-    """A due moment computed from state; judged against state, so a stale one does nothing."""
+    """A timer computed from state; judged against state, so a stale one does nothing."""
 
     attempt: int = 0
     constellation: str
@@ -398,7 +398,7 @@ class PrincipalAdded(Input, frozen=True, kw_only=True, tag="principal"):
 
 
 class TokenAdded(Input, frozen=True, kw_only=True, tag="token"):
-    """A token; its text is not here, so a repeated key is told which one it made and no more."""
+    """A new token; its text is not included, so a repeated request gets only the id of the token that it made."""
 
     caller: str = ""
     idempotency: tuple[str, str] | None = None
@@ -414,7 +414,7 @@ class SignInOpened(Input, frozen=True, kw_only=True, tag="signin"):
 
 
 class SignInUsed(Input, frozen=True, kw_only=True, tag="signin_used"):
-    """A sign-in link is exchanged for a session; answered by whether it was still good."""
+    """A sign-in link is exchanged for a session; answered by whether it was still valid."""
 
     signin: str
     token: Token
@@ -424,14 +424,14 @@ class SignInUsed(Input, frozen=True, kw_only=True, tag="signin_used"):
 
 
 class FaultNoted(Input, frozen=True, kw_only=True, tag="fault"):
-    """The lab did something to the fleet; an event in the constellation, so that a reader sees why."""
+    """The lab injected a fault; it becomes an event in the constellation, so that a reader sees the cause."""
 
     constellation: str
     note: str
 
 
 class LabFaultAsked(Input, frozen=True, kw_only=True, tag="lab_fault_asked"):
-    """A person wants something broken. `held`: a program of the lab runs the device now, `able`: and can do this."""
+    """A person asks for a fault. `held`: a program of the lab runs the device now, `able`: it can inject this fault."""
 
     able: bool
     device: str
@@ -444,20 +444,20 @@ class LabFaultAsked(Input, frozen=True, kw_only=True, tag="lab_fault_asked"):
 
 
 class LabFaultHealAsked(Input, frozen=True, kw_only=True, tag="lab_fault_heal_asked"):
-    """A person wants a fault over before its time."""
+    """A person asks to heal a fault before its time."""
 
     fault: str
 
 
 class LabFaultBegan(Input, frozen=True, kw_only=True, tag="lab_fault_began"):
-    """The lab did it; `note` says what."""
+    """The lab injected a fault; `note` describes it."""
 
     fault: str
     note: str
 
 
 class LabFaultEnded(Input, frozen=True, kw_only=True, tag="lab_fault_ended"):
-    """The lab took it back; or `failed` to do it, with the reason."""
+    """The lab healed a fault, or `failed` to inject it, with the reason."""
 
     failed: bool
     fault: str
@@ -470,8 +470,8 @@ class LabFaultEnded(Input, frozen=True, kw_only=True, tag="lab_fault_ended"):
 class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
     """A new constellation from the state of `origin` after its event `seq` (`records`, by key), at `version`.
 
-    With `task` that task and what follows it begins anew. `args` are whole arguments of tasks, as canonical text;
-    `confirm` names work that a person lets run again.
+    With `task`, that task and its dependents run again. `args` are whole arguments of tasks, as canonical text;
+    `confirm` names work that a person allows to run again.
     """
 
     approves: bool = True
@@ -490,7 +490,7 @@ class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
 
 
 class UndoRequested(Input, frozen=True, kw_only=True, tag="undo"):
-    """What these finished tasks have done is to be taken back, or that of all which declare how."""
+    """The effects of these finished tasks must be undone, or those of all that declare an undo."""
 
     constellation: str
     reason: str = ""
@@ -498,13 +498,13 @@ class UndoRequested(Input, frozen=True, kw_only=True, tag="undo"):
 
 
 class HistoryRestored(Input, frozen=True, kw_only=True, tag="history_restored"):
-    """The hub starts for the first time on a history that was put back from a backup made at `made_ms`."""
+    """The hub starts for the first time on a history restored from a backup made at `made_ms`."""
 
     made_ms: int
 
 
 class RefusalNoted(Input, frozen=True, kw_only=True, tag="refusal"):
-    """Somebody was refused at a door (`api sign_in connect join`), `times` in a row; `by` whom, if that is known."""
+    """A caller was refused at a door (`api sign_in connect join`), `times` in a row; `by` names it, if known."""
 
     address: str = ""
     code: str

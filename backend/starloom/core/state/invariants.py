@@ -1,7 +1,7 @@
-"""What must hold of a shard after every step: numbered as in engine.md, checked whole as the oracle of tests.
+"""The invariants of a shard after every step: numbered as in engine.md, checked whole as the oracle of tests.
 
-`check` walks everything; `check_touched` only what a step's journal names, so that a step stays O(what it moved).
-I8 (durability), I14-I16 live in the store, the edge and the agent and are checked there.
+`check` walks the whole shard; `check_touched` only the entities in a step's journal, so that its cost follows the step.
+I8 (durability) and I14-I16 belong to the store, the edge and the agent and are checked there.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def check(shard: Shard) -> None:
 
 
 def check_touched(shard: Shard) -> None:
-    """Check what the journal of the batch in hand says was moved."""
+    """Check the entities in the journal of the current batch."""
     seen: dict[tuple[str, str], None] = {}
     for stream, kind, key, _old, _seq in shard.journal:
         if not isinstance(stream, Constellation):
@@ -112,7 +112,7 @@ def check_task(constellation: Constellation, task: str) -> None:
 
 
 def check_indexes(constellation: Constellation) -> None:
-    """Check that the indexes are what the entities say."""
+    """Check that the indexes agree with the entities."""
     undecided: dict[str, int] = {}
     shut: dict[str, int] = {}
     for key, dependency in constellation.deps.items():

@@ -1,4 +1,4 @@
-"""The shard as the loop holds it: entities by kind and id, and indexes derived from them.
+"""The model of the shard in memory: entities by kind and id, and indexes derived from them.
 
 Only `apply` writes here. Indexes are functions of the entities: never stored, never hashed, rebuilt on load.
 Nothing iterates a set; maps keep insertion order.
@@ -85,14 +85,14 @@ class Stream:
         self.tables: dict[str, dict[str, Any]] = {kind: {} for kind in kinds}
 
     def records(self) -> Iterator[tuple[str, str, Record]]:
-        """Yield (kind, id, record) of everything."""
+        """Yield (kind, id, record) of every entity."""
         for kind, table in self.tables.items():
             for key, record in table.items():
                 yield kind, key, record
 
 
 class Tally:
-    """How the children of a group stand."""
+    """The counts of a group's children by state."""
 
     __slots__ = ("children", "excused", "held_slots", "succeeded", "unfinished")
 
@@ -105,10 +105,10 @@ class Tally:
 
 
 class Progress:
-    """How the tasks of a constellation have ended so far; `devices` counts the successful ones of each.
+    """The counts of ended tasks of a constellation; `devices` counts the successful ones by device.
 
-    `paces` has, by tool, how many of its tasks succeeded and the milliseconds that these took together; `hedges` and
-    `broken` count tasks that had a hedge, and attempts that ended in an error or a timeout that may pass.
+    `paces` has, by tool, how many of its tasks succeeded and the milliseconds that they took together; `hedges` counts
+    tasks that had a hedge, `broken` attempts that ended in a timeout or an error that may pass.
     """
 
     __slots__ = ("broken", "checked", "devices", "ended", "failed", "hedges", "paces", "succeeded")
@@ -127,12 +127,12 @@ class Progress:
 class Constellation(Stream):
     """A constellation's entities and indexes.
 
-    Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency; `unasked` those
-    that hang on a finished result whose fact only its device can tell. `head` is the constellation's own record,
-    there from its first event on. `relisting` has the roots of families whose list is being made anew; `lists` has,
-    by source, the gates of the families made from its output; `ready` counts tasks in that state, `held` the slots that
-    its tasks hold; `demands` has those in which tasks of it wait; `served` is the shard's `order` when it was last
-    given a slot, or when its first task joined a queue.
+    Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency; `unasked` those that
+    need a fact of a finished result that only its device can read. `head` is the constellation's own record, present
+    from its first event on. `relisting` has the roots of families whose list is being made again; `lists` has, by
+    source, the gates of the families made from its output; `ready` counts tasks in that state, `held` the slots that
+    its tasks hold; `demands` has those in which its tasks wait; `served` is the shard's `order` when it last got a
+    slot, or when its first task joined a queue.
     """
 
     __slots__ = (
@@ -215,11 +215,11 @@ class Constellation(Stream):
         self.unfinished_top = 0
 
     def record(self, name: str) -> TaskRecord | GroupRecord:
-        """Return where a task or a group stands."""
+        """Return the record of a task or a group."""
         return self.tasks.get(name) or self.groups[name]
 
     def within(self, group: str) -> list[str]:
-        """Return everything inside a group in order: tasks, and groups before what is in them."""
+        """Return all tasks and groups inside a group in order, each group before its content."""
         found: list[str] = []
         stack = list(reversed(self.children.get(group, {})))
         while stack:
@@ -229,7 +229,7 @@ class Constellation(Stream):
         return found
 
     def leaves(self, group: str) -> list[str]:
-        """Return the tasks of a group in order, those of the groups within it included."""
+        """Return the tasks of a group in order, including those of nested groups."""
         return [name for name in self.within(group) if name in self.tasks]
 
     def attempt(self, task: str, number: int) -> Attempt:
@@ -237,18 +237,17 @@ class Constellation(Stream):
         return self.attempts[f"{task}/{number}"]
 
     def last_attempt(self, task: str) -> Attempt | None:
-        """Return the newest attempt of a task, if it ever had one."""
+        """Return the newest attempt of a task, None if it never had one."""
         record = self.tasks.get(task)
         return self.attempts.get(f"{task}/{record.attempt}") if record and record.attempt else None
 
 
 class Fleet(Stream):
-    """Devices and what they offer, and schedules; `used` counts slots, `tools` is each device's offer by tool name,
-    held once for all devices that offer the same (`tool_sets`).
+    """Devices with their offers, and schedules; `used` counts slots, `tools` is each device's offer by tool name, held
+    once for all devices that offer the same (`tool_sets`).
 
     `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge; `freed`
-    rises with every slot that becomes free;
-    `stop_waits` has the device of each attempt whose end a stop-all waits for.
+    rises with every slot that becomes free; `stop_waits` has the device of each attempt for whose end a stop-all waits.
     """
 
     __slots__ = (
@@ -302,9 +301,9 @@ class Fleet(Stream):
 
 
 class Access(Stream):
-    """Principals, tokens, sign-in links, idempotency keys and what is known of secrets; never streamed live.
+    """Principals, tokens, sign-in links, idempotency keys and records of secrets; never streamed live.
 
-    `secrets_revision` rises when a secret is set, removed or given to others.
+    `secrets_revision` rises when a secret is set, removed or gets other receivers.
     """
 
     __slots__ = ("idempotency", "principals", "secrets", "secrets_revision", "signins", "tokens")
@@ -322,11 +321,10 @@ class Access(Stream):
 class Demand:
     """Ready tasks of one owner that want the same: by constellation a heap of (-rank, order, task), lazily pruned.
 
-    `feasible` are the devices that can, in order of name: each with its slots, whether its owner is to be spared, and
-    the number by which it ranks where nothing else tells devices apart, as long as it is idle (`placement`);
-    `full_at` is the fleet's `freed` when the last of their slots was found taken. Where several constellations wait,
-    `usual` and `longest` are heaps over them, kept by `fair_share`; `pushed` has the newest entry of each in the one,
-    `aged` who has an entry in the other.
+    `feasible` are the capable devices, in order of name: each with its slots, whether it is spared for its owner, and
+    its rank while idle where nothing else distinguishes devices (`placement`); `full_at` is the fleet's `freed` when
+    all their slots were found taken. If several constellations wait, `usual` and `longest` are heaps over them, kept by
+    `fair_share`; `pushed` has the newest entry of each in `usual`, `aged` those with an entry in `longest`.
     """
 
     __slots__ = (
@@ -362,12 +360,11 @@ class Demand:
 
 
 class Shard:
-    """Everything one engine loop owns.
+    """The state that one engine loop owns.
 
-    `touched` collects tasks and groups whose gates or children moved, in order, for the step's agenda; `queued_now`
-    those that joined a queue since the step began, `ended_stops` attempts that a stop-all waited for; `journal` what
-    `apply` replaced since then, so that a refused
-    input can be undone.
+    `touched` collects tasks and groups whose gates or children moved, in order, for the step's agenda; `queued_now` has
+    tasks that joined a queue since the step began, `ended_stops` ended attempts for which a stop-all waited, `journal`
+    the records that `apply` replaced since then, so that a refused input can be undone.
     """
 
     __slots__ = (
@@ -410,7 +407,7 @@ class Shard:
         self.journal: list[tuple[Stream, str, str, Any, int]] = []
 
     def stream(self, name: str) -> Stream:
-        """Return a stream by name, a new constellation where there is none."""
+        """Return a stream by name; make a new constellation if there is none."""
         if name == "fleet":
             return self.fleet
         if name == "access":

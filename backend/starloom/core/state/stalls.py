@@ -1,6 +1,6 @@
-"""Stalls: a live constellation in which nothing can go on is a fault of the hub, and the step that makes it tells it.
+"""Stalls: a live constellation that cannot continue is a bug of the hub, and the step that causes it reports it.
 
-Owns the question whether anything in a constellation can still move. Repairs nothing: a person skips or cancels.
+Owns the check whether any task of a constellation can still move. Repairs nothing: a person skips or cancels.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ NAMED_MOST = 5
 
 
 def is_stalled(constellation: Constellation) -> bool:
-    """Whether nothing runs, is ready, held, asked, timed or waits for a device, and yet it is not over.
+    """Tell whether no task runs, is ready, held, asked about or waits for a device, and yet the constellation is live.
 
-    A paused constellation waits for a person to resume it. Back-off, holds and waiting for devices are reasons of
-    ready tasks; work in doubt keeps its attempt open.
+    A paused constellation waits for a person. Back-off, holds and waiting for devices are reasons of ready tasks; work
+    in doubt keeps its attempt open.
     """
     state = constellation.head.state
     if state in FINAL_CONSTELLATION_STATES or state is ConstellationState.PAUSED:
@@ -37,7 +37,7 @@ def waiting_in(constellation: Constellation) -> list[str]:
 
 
 def sentence(constellation: Constellation) -> str:
-    """Return what is told of a stall, and the way out."""
+    """Return the sentence about a stall, with the way out."""
     names = waiting_in(constellation)
     more = f" and {len(names) - NAMED_MOST} more" if len(names) > NAMED_MOST else ""
     what = f"{', '.join(names[:NAMED_MOST])}{more} cannot start" if names else "it does not end"
@@ -45,7 +45,7 @@ def sentence(constellation: Constellation) -> str:
 
 
 def watch(work: Work, names: Iterable[str]) -> None:
-    """Tell of each of these constellations that is stalled, once; and take it back where it moves again."""
+    """Ask once for attention for each of these constellations that is stalled, and end it for one that moves again."""
     for name in names:
         constellation = work.shard.constellations.get(name)
         if constellation is None or name not in work.shard.live:

@@ -1,4 +1,4 @@
-"""Tools that many devices offer alike: each tool, and each set of them, is held once however many devices offer it.
+"""Tool sets: each tool, and each set of tools, is held once however many devices offer it.
 
 An offer with all built-in tools takes half a megabyte as records, and the devices of a fleet offer much the same. Pure;
 must not decide who may use a tool.
@@ -19,7 +19,7 @@ Digests = tuple[bytes, ...]
 
 
 class _ToolSet:
-    """One set: as a list, by name, and how many devices offer it."""
+    """One set: as a list, by name, and the number of devices that offer it."""
 
     __slots__ = ("by_name", "devices", "digests", "tools")
 
@@ -42,7 +42,7 @@ class ToolSets:
         return len(self._sets)
 
     def share(self, offer: Offer) -> Offer:
-        """Return the offer with the tools that other devices hold already, as far as they do."""
+        """Return the offer with its tools replaced by equal ones that other devices hold already."""
         if id(offer.tools) in self._by_id:
             return offer
         digests = _digests(offer.tools)
@@ -56,7 +56,7 @@ class ToolSets:
         return replace(offer, tools=tools)
 
     def take(self, tools: list[ToolOffer]) -> Mapping[str, ToolOffer]:
-        """Count one more device that offers these; return them by name."""
+        """Count one more device that offers these tools; return them by name."""
         found = self._by_id.get(id(tools))
         if found is None:
             digests = _digests(tools)
@@ -65,7 +65,7 @@ class ToolSets:
         return found.by_name
 
     def leave(self, tools: list[ToolOffer]) -> None:
-        """Count one device less; a set that no device offers is forgotten."""
+        """Count one device less that offers these tools; a set that no device offers is dropped."""
         found = self._by_id.get(id(tools)) or self._sets.get(_digests(tools))
         if found is None:
             return
@@ -84,7 +84,7 @@ class ToolSets:
         self._tools.clear()
 
     def different(self) -> Iterator[Mapping[str, ToolOffer]]:
-        """Yield each set once, by name of tool."""
+        """Yield each different set once, by name of tool."""
         return (found.by_name for found in self._sets.values())
 
     def _add(self, digests: Digests, tools: list[ToolOffer]) -> _ToolSet:
@@ -93,7 +93,7 @@ class ToolSets:
             held, same, sets = self._tools.get(digest, (tool, digest, 0))
             self._tools[digest] = (held, same, sets + 1)
             shared.append(same)
-        # A list that is held here stays alive, so its identity names it.
+        # A list that is held here stays alive, so its identity is a valid key.
         found = self._sets[tuple(shared)] = self._by_id[id(tools)] = _ToolSet(tuple(shared), tools)
         return found
 

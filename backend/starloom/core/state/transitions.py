@@ -1,7 +1,7 @@
-"""Every (state, trigger) pair of a task: acted on, ignored with a reason, or never with a reason.
+"""The table of every (state, trigger) pair of a task: acted on, ignored with a reason, or never with a reason.
 
-The handlers look a pair up here before they act; a test walks the whole product. `never` from a person is a
-refusal (409), from a peer it is counted and dropped, from the core itself it is a fault of ours.
+The handlers look a pair up here before they act; a test walks the whole product. `never` from a person is a refusal
+(409), from a peer it is counted and dropped, from the core itself it is a bug.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ ACT = Row(Verdict.ACT)
 
 
 def ignore(reason: str) -> Row:
-    """A pair that changes nothing, and why that is right."""
+    """Return the row of a pair that changes nothing, with the reason."""
     return Row(Verdict.IGNORE, reason)
 
 
 def never(reason: str) -> Row:
-    """A pair that must not come up, and what it would mean."""
+    """Return the row of a pair that must not occur, with its meaning."""
     return Row(Verdict.NEVER, reason)
 
 
@@ -143,5 +143,5 @@ TASK_TABLE: dict[tuple[TaskState, Trigger], Row] = {
 
 
 def look_up(state: TaskState, trigger: Trigger) -> Row:
-    """Return what is decided of a pair."""
+    """Return the row of a pair."""
     return TASK_TABLE[(state, trigger)]

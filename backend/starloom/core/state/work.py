@@ -1,4 +1,4 @@
-"""The work of one batch: what inputs have decided so far - events, effects, answers - and how to take one back.
+"""The work of one batch: the events, effects and answers that its inputs have decided, and the undoing of an input.
 
 Handlers emit events; each is applied to the shard at once, so a step sees its own decisions. A refused input
 raises `Refusal`: its puts are undone, its events and effects dropped, and only its answer remains.
@@ -25,7 +25,7 @@ _Raw = msgspec.Raw
 
 
 class Refusal(Exception):
-    """An input is refused whole: nothing of it is applied, the asker gets every fault."""
+    """An input is refused as a whole: nothing of it is applied, and the asker gets every fault."""
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__("; ".join(f"{item.code}: {item.reason}" for item in faults))
@@ -33,7 +33,7 @@ class Refusal(Exception):
 
 
 def fault(code: Code, reason: str, place: str = "", hint: str = "") -> Fault:
-    """Return a fault with the vocabulary's way out unless a better one is known."""
+    """Return a fault with the vocabulary's hint unless a better one is given."""
     return Fault(code=code, reason=reason, place=place, hint=hint or CODES[code].hint)
 
 
@@ -74,7 +74,7 @@ class Drafted(msgspec.Struct, frozen=True, gc=False):
 
 
 class Work:
-    """One batch over a shard. `item` is the input in hand; `at_ms` and `roll` are its time and its chance."""
+    """One batch over a shard. `item` is the current input; `at_ms` and `roll` are its time and its random number."""
 
     __slots__ = (
         "answers",
@@ -108,7 +108,7 @@ class Work:
         self.by = "engine"
 
     def begin(self, item: AnyInput) -> None:
-        """Take an input in hand."""
+        """Make an input the current one."""
         self.item = item
         self.at_ms = item.at_ms
         self.roll = item.roll
@@ -131,20 +131,20 @@ class Work:
         self.effects.append(effect)
 
     def answer(self, value: Any = None, *, after: str = DURABLE) -> None:
-        """Answer the input in hand."""
+        """Answer the current input."""
         if self.item is not None:
             self.answers.append(Answer(after=after, input_id=self.item.id, value=value))
 
     def ignore(self, reason: str) -> None:
-        """Count an input that changes nothing, by reason; never an event, never silence."""
+        """Count an input that changes nothing, by reason, without an event."""
         self.ignored[reason] = self.ignored.get(reason, 0) + 1
 
     def refuse(self, device: str, door: str, reason: str) -> None:
-        """Keep a refusal of what a device said, for the log of refusals, which bounds them; it decides nothing."""
+        """Keep the refusal of a device's report for the log of refusals, which bounds it; it decides nothing."""
         self.refused.append((device, door, reason))
 
     def back_to(self, marks: tuple[int, int, int]) -> None:
-        """Undo everything since `marks`; `undone` counts how often there was something, for queues keep its trace."""
+        """Undo the batch back to `marks`; `undone` counts the undos of any put, because queues keep traces of them."""
         self.undone += len(self.shard.journal) > marks[0]
         undo(self.shard, marks[0])
         del self.events[marks[1] :]
@@ -157,7 +157,7 @@ class Work:
         self.shard.ended_stops.clear()
 
     def marks(self) -> tuple[int, int, int]:
-        """Return where the batch stands, for `back_to`."""
+        """Return the present marks of the batch, for `back_to`."""
         return len(self.shard.journal), len(self.events), len(self.effects)
 
 
@@ -171,7 +171,7 @@ def change_task(
     note: str = "",
     by: str | None = None,
 ) -> None:
-    """Emit one task event; what else it puts comes first, so that gates see facts before the state."""
+    """Emit one task event; the other puts come first, so that gates see facts before the state."""
     if work.ready:
         work.ready.pop((constellation.name, task), None)
     work.emit(constellation, kind, task, [*also, ("task", task, record)], note=note, by=by)
@@ -196,7 +196,7 @@ def attend(work: Work, constellation: Constellation, reason: Attention, *, note:
 
 
 def close_question(work: Work, constellation: Constellation, task: str) -> bool:
-    """Close the open question of a task that does not wait for its answer any more; True if there was one."""
+    """Close the open question of a task that no longer waits for its answer; True if there was one."""
     for key in constellation.open_questions:
         asked = constellation.questions[key]
         if asked.task == task:
@@ -209,14 +209,14 @@ def close_question(work: Work, constellation: Constellation, task: str) -> bool:
 
 
 def close_questions(work: Work, constellation: Constellation) -> None:
-    """Close every open question of a constellation that waits for no answer any more."""
+    """Close every open question of a constellation that no longer waits for an answer."""
     for key in list(constellation.open_questions):
         closed = replace(constellation.questions[key], answer="", answered_by=work.by, answered_ms=work.at_ms)
         work.emit(constellation, EventKind.QUESTION_CLOSED, key, [("question", key, closed)])
 
 
 def unattend(work: Work, constellation: Constellation, reason: Attention) -> None:
-    """Take a reason out of a constellation's attention, if it is there."""
+    """Remove a reason from a constellation's attention, if it is there."""
     head = constellation.head
     if reason in head.attention:
         changed = replace(head, attention=[item for item in head.attention if item != reason])

@@ -1,1 +1,1 @@
-"""Queues of ready tasks and whose turn a free slot is."""
+"""Queues of ready tasks and the fair sharing of free slots."""

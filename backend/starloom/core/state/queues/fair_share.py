@@ -1,10 +1,10 @@
-"""Whose turn a free slot is: among owners, then among the constellations of one owner. Places nothing.
+"""Fair sharing of free slots: among owners, then among the constellations of one owner. Places no task.
 
 Owners share slots: the one that holds the fewest comes first. Of one owner's constellations a higher priority comes
-first, then small ones in order of age, then the others by the slots they hold, weighted by how much is left of them.
-After `IN_A_ROW_MOST` grants in that order, one goes to the constellation that holds no slot and was served longest
-ago. A constellation of n that wait therefore gets a slot within n * (IN_A_ROW_MOST + 1) grants of its owner, whatever
-the others are.
+first, then small ones in order of age, then the others by the slots that they hold, weighted by their remaining work.
+After `IN_A_ROW_MOST` grants in that order, one goes to the constellation that holds no slot and was served longest ago.
+One of n waiting constellations therefore gets a slot within n * (IN_A_ROW_MOST + 1) grants of its owner, whatever the
+others are.
 
 A demand for which several constellations wait keeps two heaps over them, so that a turn costs their logarithm. A key
 that rises is corrected when it comes to the top; one that falls is pushed again at once (`moved`).
@@ -19,22 +19,22 @@ from starloom.core.state.model import Constellation, Demand, Shard
 from starloom_protocol.vocabulary import Priority
 
 SMALL_MOST: Final = 8
-"""A constellation with at most so many unfinished tasks goes before larger ones: it is done before they notice."""
+"""A constellation with at most this many unfinished tasks goes before larger ones, which it hardly delays."""
 IN_A_ROW_MOST: Final = 3
 STALE_MOST: Final = 64
-"""So many entries beyond two a constellation may a heap have before it is built again."""
+"""The entries that a heap may have beyond two a constellation before it is rebuilt."""
 
 _RANKS: Final = {Priority.HIGH: 0, Priority.NORMAL: 1, Priority.LOW: 2}
 UsualKey = tuple[int, int, int, int, str]
 
 
 def owner_key(shard: Shard, owner: str) -> tuple[int, int]:
-    """Return what owners are ordered by: who holds the fewest slots, then who was served longest ago."""
+    """Return the key that orders owners: fewest slots held, then served longest ago."""
     return shard.shares.get(owner, 0), shard.turns.get(owner, 0)
 
 
 def usual_key(constellation: Constellation) -> UsualKey:
-    """Return what the constellations of one owner are ordered by, the first to be served first; its name is last."""
+    """Return the key that orders the constellations of one owner, the smallest first; it ends with the name."""
     head, unfinished = constellation.head, len(constellation.tasks) - constellation.progress.ended
     if unfinished <= SMALL_MOST:
         return _RANKS[head.policy.priority], 0, 0, head.created_ms, constellation.name
@@ -43,7 +43,7 @@ def usual_key(constellation: Constellation) -> UsualKey:
 
 
 def join(shard: Shard, constellation: Constellation, demand: Demand) -> list[tuple[int, int, str]]:
-    """Return the line of a constellation in a demand, a new one where it has none."""
+    """Return the heap of a constellation in a demand; make a new one if it has none."""
     name = constellation.name
     line = demand.lines.setdefault(name, [])
     if demand.key not in constellation.demands:
@@ -61,7 +61,7 @@ def join(shard: Shard, constellation: Constellation, demand: Demand) -> list[tup
 
 
 def leave(shard: Shard, demand: Demand, name: str) -> None:
-    """Drop the line of a constellation that waits for a demand no more."""
+    """Drop the heap of a constellation that no longer waits for a demand."""
     del demand.lines[name]
     demand.pushed.pop(name, None)
     constellation = shard.constellations.get(name)
@@ -75,7 +75,7 @@ def leave(shard: Shard, demand: Demand, name: str) -> None:
 
 
 def moved(constellation: Constellation) -> None:
-    """Note that a constellation may come earlier now: a slot of it became free, tasks ended, its priority changed."""
+    """Note that a constellation may come earlier now: it freed a slot, tasks ended, or its priority changed."""
     key = usual_key(constellation)
     for demand in constellation.demands.values():
         if len(demand.lines) > 1:
@@ -99,22 +99,22 @@ def _build(shard: Shard, demand: Demand) -> None:
 
 
 def alone(shard: Shard, demand: Demand) -> Constellation | None:
-    """Return the only constellation that waits for a demand; None where there are several."""
+    """Return the only constellation that waits for a demand; None if there are several."""
     if len(demand.lines) != 1:
         return None
     return shard.constellations.get(next(iter(demand.lines)))
 
 
 def served(shard: Shard, constellation: Constellation) -> None:
-    """Note that a constellation is given a slot for which no other one of its owner waited."""
+    """Note that a constellation got a slot for which no other one of its owner waited."""
     shard.order += 1
     shard.turns[constellation.head.author] = constellation.served = shard.order
 
 
 class Turns:
-    """The constellations of one owner that wait for `demands`, asked in turn until one can be placed.
+    """The constellations of one owner that wait for `demands`, tried in turn until one can be placed.
 
-    `close` puts back what was asked in vain.
+    `close` puts back those that were tried without success.
     """
 
     def __init__(self, shard: Shard, owner: str, demands: list[Demand]) -> None:
@@ -127,7 +127,7 @@ class Turns:
         self._late = shard.in_a_row.get(owner, 0) >= IN_A_ROW_MOST
 
     def next(self) -> tuple[Constellation, list[Demand]] | None:
-        """Return whose turn it is, with the demands that it waits for; None once each was asked."""
+        """Return the next constellation, with the demands for which it waits; None once each was tried."""
         first = self._longest() if self._late else None
         if first is None:
             self._late = False
@@ -138,7 +138,7 @@ class Turns:
         return self._shard.constellations[first], [demand for demand in self._demands if first in demand.lines]
 
     def served(self, constellation: Constellation) -> None:
-        """Note that a constellation is given a slot."""
+        """Note that a constellation got a slot."""
         shard, name = self._shard, constellation.name
         if any(len(demand.lines) > (name in demand.lines) for demand in self._demands):
             row = shard.in_a_row.get(self._owner, 0)
@@ -146,7 +146,7 @@ class Turns:
         served(shard, constellation)
 
     def close(self) -> None:
-        """Put back what was asked in vain, so that it is asked again for the next slot."""
+        """Put back those that were tried without success, so that they are tried again for the next slot."""
         for heap, key in self._aside:
             heappush(heap, key)
         for longest, entry in self._without_aside:
@@ -210,7 +210,7 @@ class Turns:
         return None
 
     def _contended(self, demand: Demand) -> list[tuple[int, str]] | None:
-        """Return the heap by age of a demand that several wait for, built again if most of its entries are stale."""
+        """Return the heap by age of a demand for which several wait, rebuilt if most of its entries are stale."""
         if len(demand.lines) < 2:
             return None
         if len(demand.usual) > 2 * len(demand.lines) + STALE_MOST and not self._asked:
@@ -222,7 +222,7 @@ class Turns:
         return self._waiting(demand, name) if name is not None and name not in self._asked else None
 
     def _waiting(self, demand: Demand, name: str) -> Constellation | None:
-        """Return a constellation that waits for a demand; one that left the shard waits no more."""
+        """Return a constellation if it waits for a demand; one that left the shard does not."""
         if name not in demand.lines:
             return None
         constellation = self._shard.constellations.get(name)

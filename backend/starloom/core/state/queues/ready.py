@@ -1,7 +1,7 @@
-"""The queues of ready tasks, one per demand: what `apply` keeps as an index and placement draws from.
+"""The queues of ready tasks, one per demand: an index that `apply` maintains and placement reads.
 
-A queue has one heap for each constellation, by rank, then age: ranks of different plans say nothing about each other.
-An entry that `shard.queued` no longer knows is dropped when placement meets it.
+A queue has one heap for each constellation, by rank, then age: ranks of different plans are not comparable. An entry
+that is no longer in `shard.queued` is dropped when placement meets it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _READY = TaskState.READY
 
 
 def demand_key(spec: TaskSpec, recipe: str | None = None) -> tuple[str, bytes]:
-    """Return what a task wants, so that all who want the same wait in one queue.
+    """Return the key of a task's demand, so that tasks that want the same wait in one queue.
 
-    `recipe` is that of its constellation; it counts for tasks that are given secrets alone.
+    `recipe` is that of its constellation; it matters only for tasks that are given secrets.
     """
     where = encode_entity(spec.device) if spec.device is not None else b""
     if spec.secrets:
@@ -30,7 +30,7 @@ def demand_key(spec: TaskSpec, recipe: str | None = None) -> tuple[str, bytes]:
 
 
 def queueable(record: TaskRecord) -> bool:
-    """Whether a task could be placed now as far as itself is concerned."""
+    """Tell whether a task's own record allows it to be placed now."""
     return record.state is _READY and record.reason is None
 
 
@@ -53,7 +53,7 @@ def enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
 
 
 def dequeue(shard: Shard, constellation: Constellation, task: str) -> None:
-    """Take a task out of whatever queue it waits in."""
+    """Remove a task from its queue, if it is in one."""
     shard.queued.pop((constellation.name, task), None)
     spec = constellation.specs.get(task)
     if spec is not None and spec.group:

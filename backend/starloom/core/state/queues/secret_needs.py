@@ -1,4 +1,4 @@
-"""Which device may be given the secrets that a task names: asked of what is known of them. No value here."""
+"""Needs of secrets: decides, from the secrets' records, which device may be given those of a task. Has no value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starloom_protocol.vocabulary import Reason
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The secrets of a task: their names, the recipe that asks, and where to look them up."""
+    """The secrets of a task: their names, the recipe of its constellation, and where to look them up."""
 
     access: Access
     names: tuple[str, ...]
@@ -20,12 +20,12 @@ class Needs:
 
 
 def needs_of(access: Access, spec: TaskSpec, recipe: str | None) -> Needs | None:
-    """Return what a task needs to be given, None if it names no secret."""
+    """Return the needs of a task, None if it names no secret."""
     return Needs(access, tuple(spec.secrets), recipe) if spec.secrets else None
 
 
 def set_line(name: str) -> str:
-    """Return the line that sets a secret."""
+    """Return the command line that sets a secret."""
     return f"starloom secret set {name}"
 
 
@@ -46,7 +46,7 @@ def withheld(needs: Needs, device: Device, tool: str) -> tuple[Reason, str] | No
 
 
 def missing(needs: Needs | None) -> list[str]:
-    """Return the names that are not set."""
+    """Return the names of the secrets that are not set."""
     return [] if needs is None else [name for name in needs.names if name not in needs.access.secrets]
 
 

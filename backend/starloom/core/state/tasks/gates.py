@@ -1,6 +1,6 @@
-"""When a dependency is open, shut or undecided: a total function of its source's record (plan.md, Dependencies).
+"""Gates: a dependency is open, shut or undecided, by a total function of its source's record (plan.md, Dependencies).
 
-Reads facts of attempts; never parses more than the one fact a condition names.
+Reads facts of attempts; never parses more than the one fact that a condition names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ITEMS = "$items"
 
 
 def pointer_of(constellation: Constellation, dependency: Dependency) -> str | None:
-    """Return the pointer that the core itself reads to decide a gate; None where it reads no output."""
+    """Return the pointer that the core reads to decide a gate; None if it reads no output."""
     if dependency.condition is not None:
         return dependency.condition.output
     if dependency.input != ITEMS:
@@ -44,7 +44,7 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
             found[pointer] = None
     group = spec.group if constellation.lists else None
     while group is not None:
-        # A list made over a group's output is read from each of its children.
+        # A list over a group's output is read from each of its children.
         for dependency in constellation.lists.get(group, {}).values():
             pointer = pointer_of(constellation, dependency)
             if pointer is not None:
@@ -72,7 +72,7 @@ def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
 def output_nodes(value: Any) -> list[str]:
     """Return the pointers of all `{"output": pointer}` nodes in a rule's operations.
 
-    A node is a map with that one key, so a condition's or a result's `output` is none.
+    A node is a map with that key only, so the `output` of a condition or a result is no node.
     """
     found: list[str] = []
     stack = [value]
@@ -98,7 +98,7 @@ _NOT_CHOSEN = frozenset({Reason.NOT_CHOSEN, Reason.ENOUGH, Reason.SKIPPED_BY_PER
 
 
 def excused(constellation: Constellation, task: str, record: TaskRecord | GroupRecord) -> bool:
-    """Whether an end that is no success counts as not chosen downstream: by choice, or an optional task's."""
+    """Tell whether an end without success counts as not chosen downstream: by choice, or of an optional task."""
     if record.state == "skipped" and record.reason in _NOT_CHOSEN:
         return True
     spec = constellation.specs.get(task)
@@ -106,7 +106,7 @@ def excused(constellation: Constellation, task: str, record: TaskRecord | GroupR
 
 
 def stale(constellation: Constellation, root: str) -> bool:
-    """Whether a family stands over a list of an earlier round than its source's present one."""
+    """Tell whether a family was expanded over a list of an earlier round than its source's present one."""
     spec = constellation.specs.get(root)
     if spec is None or spec.for_each is None or spec.for_each.source is None:
         return False
@@ -119,13 +119,13 @@ def stale(constellation: Constellation, root: str) -> bool:
 
 
 def of_old_list(constellation: Constellation, task: str) -> bool:
-    """Whether a task is a child of a family whose list is being made anew: nobody knows whether it stays."""
+    """Tell whether a task is a child of a family whose list is being made again, and so may not stay."""
     spec = constellation.specs.get(task)
     return spec is not None and spec.key is not None and spec.family in constellation.relisting
 
 
 def decide_success(constellation: Constellation, source: str) -> GateState:
-    """Return the state of every gate that waits for the success of a task; undecided where no gate of it is decided."""
+    """Return the state of every gate that waits for the success of a task; undecided if it decides no gate yet."""
     record = constellation.tasks.get(source) or constellation.groups.get(source)
     if record is None or record.state not in _FINAL:
         return _UNDECIDED
@@ -135,7 +135,7 @@ def decide_success(constellation: Constellation, source: str) -> GateState:
 
 
 def decide(constellation: Constellation, dependency: Dependency) -> GateState:
-    """Return the state of one gate now."""
+    """Return the present state of one gate."""
     source = dependency.source
     on_success = decide_success(constellation, source)
     if on_success is _UNDECIDED or dependency.gate is _SUCCESS:
@@ -166,9 +166,9 @@ def decide(constellation: Constellation, dependency: Dependency) -> GateState:
 
 
 def fact(constellation: Constellation, task: str, pointer: str) -> object:
-    """Return what a pointer finds in the result of a succeeded task, or MISSING.
+    """Return the value at a pointer in the result of a succeeded task, or MISSING.
 
-    A fact that was never asked for is MISSING too; `asked` tells the two apart.
+    A fact that was never asked for is MISSING too; `asked` distinguishes the two.
     """
     record = constellation.tasks[task]
     if record.marked is not None:
@@ -185,7 +185,7 @@ def fact(constellation: Constellation, task: str, pointer: str) -> object:
 
 
 def asked(constellation: Constellation, task: str, pointer: str) -> bool:
-    """Whether the result of a task can say what a pointer finds: inline, marked, or brought as a fact."""
+    """Tell whether the value at a pointer in a task's result is available: inline, marked, or brought as a fact."""
     record = constellation.tasks[task]
     attempt = constellation.attempts.get(f"{task}/{record.attempt}")
     if record.marked is not None or attempt is None or attempt.artifact is None:
@@ -194,7 +194,7 @@ def asked(constellation: Constellation, task: str, pointer: str) -> bool:
 
 
 def successes(constellation: Constellation, source: str) -> list[str]:
-    """Return the tasks whose outputs make up what `source` gives: itself, or a group's successful leaves in order."""
+    """Return the tasks whose outputs form that of `source`: itself, or a group's successful leaves in order."""
     if source not in constellation.groups:
         return [source] if constellation.tasks[source].state is TaskState.SUCCEEDED else []
     children = constellation.leaves(source)
@@ -209,7 +209,7 @@ def _key_order(constellation: Constellation, child: str) -> tuple[int, str]:
 
 
 def unanswered(constellation: Constellation, dependency: Dependency) -> Iterator[str]:
-    """Yield the finished tasks whose devices must still say what a gate's pointer finds in their results."""
+    """Yield the finished tasks whose devices must still read a gate's pointer in their results."""
     pointer = pointer_of(constellation, dependency)
     if pointer is None:
         return
@@ -231,7 +231,7 @@ def condition_met(constellation: Constellation, task: str, condition: Condition)
 def shut_cause(constellation: Constellation, task: str) -> tuple[Reason, str]:
     """Return why a task is skipped: the first failed or cancelled task on the way, else not chosen.
 
-    A failure cause wins over one that was merely not chosen.
+    A failure takes precedence over a task that was merely not chosen.
     """
     found: tuple[Reason, str] | None = None
     for key, dependency in constellation.incoming.get(task, {}).items():

@@ -1,8 +1,8 @@
-"""Order in the graph: cycles, ranks on the critical path, what lies downstream. Iterative throughout.
+"""Order in the graph: cycles, ranks on the critical path, downstream tasks. Iterative throughout.
 
-A cycle can only pass through a target of an edge that was added, so only what those targets reach is ordered:
-one topological pass over the affected part (Kahn 1962), never a walk per edge. Ranks fall along every edge that was
-there before, so only what they put between the ends of the new edges is affected (Pearce and Kelly 2006).
+A cycle can only pass through a target of an added edge, so only the tasks that those targets reach are ordered: one
+topological pass over the affected part (Kahn 1962), never a walk per edge. Ranks fall along every earlier edge, so only
+tasks with a rank between the ends of the new edges are affected (Pearce and Kelly 2006).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from starloom.core.state.tasks.gates import ITEMS
 
 
 def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str, None]:
-    """Return `starts` and everything reached from them, in order of discovery.
+    """Return `starts` and all tasks and groups reached from them, in order of discovery.
 
-    A group stands before its children, a child before its group: what waits for one waits for the other.
+    A group precedes its children and a child its group: a task that waits for one waits for the other.
     """
     found: dict[str, None] = dict.fromkeys(starts)
     stack = list(found)
@@ -30,10 +30,10 @@ def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str,
 
 
 def redone(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:
-    """Return what a new round of `starts` reaches, and the children among it that may keep their round.
+    """Return the tasks that a new round of `starts` opens, and the reached children that may keep their round.
 
-    These are the children of a family whose list is made anew; whether they keep it is seen when the list is known,
-    so what follows on them is among the former.
+    The latter are children of a family whose list is made again. The new list decides whether they keep their round, so
+    the tasks after them are among the former.
     """
     opened: dict[str, None] = {}
     kept: dict[str, None] = {}
@@ -73,7 +73,7 @@ def _following(constellation: Constellation, task: str) -> list[str]:
     for dependency in constellation.outgoing.get(task, {}).values():
         after.append(dependency.target)
         if dependency.input == ITEMS:
-            # A list stands before all that is made from it.
+            # A list precedes all tasks that are made from it.
             for member in constellation.families.get(dependency.target, ()):
                 after.extend(constellation.children.get(member, ()))
     spec = constellation.specs.get(task)
@@ -85,12 +85,12 @@ def _following(constellation: Constellation, task: str) -> list[str]:
 def find_cycle(
     constellation: Constellation, targets: Iterable[str], sources: Iterable[str] | None = None
 ) -> list[str] | None:
-    """Return the tasks of one cycle through what `targets` reach, in order, or None.
+    """Return the tasks of one cycle among those that `targets` reach, in order, or None.
 
-    `sources` are where the edges to the targets begin, if those are all that is new since ranks were right: then
-    only what lies between is looked at.
+    `sources` are the sources of the edges to the targets, if no other edge is new since ranks were correct: then only
+    the tasks between them are examined.
     """
-    # A list stands before what is made from it, and ranks do not say so.
+    # A list precedes the tasks made from it, which ranks do not show.
     known = sources is not None and not constellation.families
     part = _between(constellation, list(targets), list(sources or ())) if known else downstream(constellation, targets)
     after = {task: [item for item in _following(constellation, task) if item in part] for task in part}
@@ -110,7 +110,7 @@ def find_cycle(
         return None
     path: dict[str, None] = {}
     task = next(iter(waiting))
-    # Everything left has a predecessor that is left: walking back must come round.
+    # Every task left has a predecessor that is left, so walking back must find the cycle.
     before = {follower: task for task in waiting for follower in after[task] if follower in waiting}
     while task not in path:
         path[task] = None
@@ -120,10 +120,11 @@ def find_cycle(
 
 
 def _between(constellation: Constellation, targets: list[str], sources: list[str]) -> dict[str, None]:
-    """Return what the targets reach, or what reaches the sources, whichever is found out first: a cycle is in both.
+    """Return the tasks that the targets reach, or those that reach the sources, whichever is complete first.
 
-    Along a cycle one comes from the target of a new edge to the source of a new one by old edges, which only fall: so
-    nothing of it ranks above every target or below every source. What is new has no rank and is always looked at.
+    A cycle is in both. It leads from the target of a new edge to the source of a new edge by old edges, along which
+    ranks fall, so none of its tasks ranks above every target or below every source. New tasks have no rank and are
+    always included.
     """
     rank = constellation.rank
     low = min((rank[task] for task in sources if task in rank), default=1)
@@ -146,7 +147,7 @@ def _between(constellation: Constellation, targets: list[str], sources: list[str
 
 
 def set_ranks(constellation: Constellation) -> bool:
-    """Set the rank (edges to the farthest end) of every task, in one pass; False if a cycle keeps some without."""
+    """Set the rank (edges to the farthest end) of every task, in one pass; False if a cycle leaves some without."""
     outgoing, rank = constellation.outgoing, constellation.rank
     left = {task: len(outgoing.get(task, ())) + (1 if spec.group else 0) for task, spec in constellation.specs.items()}
     farthest = dict.fromkeys(left, 0)
@@ -166,9 +167,9 @@ def set_ranks(constellation: Constellation) -> bool:
 
 
 def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
-    """Raise the rank of changed tasks and of their ancestors, as far as an edit made the way longer.
+    """Raise the rank of changed tasks and of their ancestors, as far as an edit made their path longer.
 
-    A way that became shorter keeps its old rank: ranks order a queue, they decide nothing else.
+    A path that became shorter keeps its old rank: ranks order a queue and decide nothing else.
     """
     rank = constellation.rank
     raised = []
@@ -178,7 +179,7 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
             if now > rank.get(task, -1):
                 rank[task] = now
                 raised.append(task)
-    # A list also stands before what is made from it: there one raised task does not say how far its list is.
+    # A list also precedes the tasks made from it: there one raised task does not determine the rank of its list.
     lists = bool(constellation.families)
     while raised:
         task = raised.pop()

@@ -1,4 +1,4 @@
-"""Superseded tasks: which other task counts in the outcome for one that ended without success."""
+"""Supersession: another task counts in the outcome for one that ended without success."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FOR_A_FAILURE = frozenset({Reason.UPSTREAM_FAILED, Reason.UPSTREAM_CANCELLED})
 
 
 def ended_badly(record: TaskRecord | GroupRecord) -> bool:
-    """Whether a task or group failed, was cancelled, or was skipped because another one was."""
+    """Tell whether a task or group failed, was cancelled, or was skipped because another one did."""
     skipped = record.state == "skipped" and record.reason in _FOR_A_FAILURE
     return skipped or record.state in ("failed", "cancelled")
 
