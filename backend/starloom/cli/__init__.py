@@ -1,4 +1,4 @@
-"""The `starloom` command: a client of the REST API like any other, and what runs a hub on this machine."""
+"""The `starloom` command: a client of the REST API like any other, and the supervisor of a hub on this machine."""
 
 from __future__ import annotations
 

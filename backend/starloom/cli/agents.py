@@ -1,7 +1,7 @@
-"""Agents of this machine: joins one by a code that the owner's own hub made, and says how to run it.
+"""Agents of this machine: joins one with a code that the owner's own hub made, and returns the program that runs it.
 
 A home remembers its device by id: names belong to the hub, and a person may give them to other devices. A home whose
-device the hub no longer knows is made anew, because a revoked key never comes back.
+device the hub no longer knows is replaced by a new one, because a revoked key is never accepted again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HUB_FILE = "hub.json"
 
 @dataclass(frozen=True)
 class LocalAgent:
-    """One agent that this machine runs. `url` is where it finds the hub, `via` the hub's socket if it goes by that."""
+    """One agent that this machine runs. `url` is the hub's address, `via` the hub's socket if the agent uses it."""
 
     home: Path
     name: str
@@ -91,7 +91,7 @@ def point_at(agent: LocalAgent) -> None:
 
 
 async def join(client: Client, agent: LocalAgent) -> OwnDevice:
-    """Join the agent if it has not yet, and return its device; another may have the name already, so look at it.
+    """Join the agent if it has not joined yet, and return its device; its name may differ, if that was taken.
 
     Raises:
         Problem: it could not join; the agent's own words are quoted.
@@ -148,7 +148,7 @@ async def until_online(client: Client, names: Sequence[str], *, within_s: float 
     """Wait until every one of these devices, by name or id, is online.
 
     Raises:
-        Problem: one is not, in time; it says which and why.
+        Problem: one is not online in time; it says which and why.
     """
     deadline = asyncio.get_running_loop().time() + within_s
     while True:
@@ -173,7 +173,7 @@ def _absence(name: str, item: dict[str, Any] | None) -> str:
 
 
 def device_missing(reason: str, hint: str) -> Problem:
-    """Return the problem of a device that the hub is without, while the hub itself is there."""
+    """Return the problem of a device that is missing at the hub, while the hub itself answers."""
     return here("device_missing", "A device is missing", reason, hint, Exit.FAILED)
 
 

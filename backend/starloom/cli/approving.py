@@ -1,4 +1,4 @@
-"""What waits for a person, and the answers: `approvals | approve | deny`.
+"""Open questions to people, and their answers: `approvals | approve | deny`.
 
 Pairings and the questions of devices to their owners are answered here too.
 """
@@ -43,7 +43,7 @@ def approvals(
     always: Annotated[bool, typer.Option("--always", help="The calls that are allowed from now on.")] = False,
     revoke: Annotated[str | None, typer.Option("--revoke", metavar="ID", help="Take one of those back.")] = None,
 ) -> None:
-    """List the open questions: approvals, tasks that ask a person, and what devices ask their owners."""
+    """List the open questions: approvals, tasks that ask a person, and questions of devices to their owners."""
     if revoke is not None:
         _told(run, f"{revoke} is asked again from now on", run.client.delete(f"/standing-approvals/{revoke}"))
     elif always:
@@ -141,7 +141,7 @@ def approve(
     always: Annotated[bool, typer.Option("--always", help="Also allow the same calls here from now on.")] = False,
     reason: Annotated[str, typer.Option("--reason", help="Kept with the answer.")] = "",
 ) -> None:
-    """Allow what a question asks for, answer it with one of its choices, or let a device in."""
+    """Approve a question, answer it with one of its choices, or let a device in."""
     if value is not None and always:
         raise usage("--value and --always do not go together: --always is an answer of its own")
     made = []
@@ -171,7 +171,7 @@ def deny(
     approval: IdsArgument,
     reason: Annotated[str, typer.Option("--reason", help="Kept, and shown where it failed.")] = "",
 ) -> None:
-    """Refuse what a question asks for, or keep a device out."""
+    """Deny a question, or keep a device out."""
     made = []
     for identity in approval:
         where = "enrollments" if is_pairing(identity) else "asks" if is_ask(identity) else "approvals"

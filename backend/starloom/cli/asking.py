@@ -1,4 +1,4 @@
-"""`submit` and everything that reads a constellation as a whole: `ls show watch result`."""
+"""Commands that submit a request and read a whole constellation: `submit ls show watch result`."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def read_plan(path: str) -> str:
 
 
 def what_runs(request: str, file: str | None, recipe: str | None, param: list[str] | None) -> dict[str, Any]:
-    """Return the part of a body that says what is to run, with what was given of it.
+    """Return the members of a body that name the work: words, plan or recipe, with its parameters.
 
     Raises:
-        Problem: the file cannot be read, or a parameter is none.
+        Problem: the file cannot be read, or a parameter is invalid.
     """
     body: dict[str, Any] = {}
     if request:
@@ -91,7 +91,7 @@ def submit(
     ] = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="k=v, to find it again.")] = None,
 ) -> None:
-    """Ask for something: in words, by a plan, or by a recipe."""
+    """Submit a request: words, a plan, or a recipe."""
     request = " ".join(words or [])
     if sum(1 for given in (request, file, recipe) if given) != 1:
         raise usage(
@@ -173,7 +173,7 @@ def show(
     identity: IdArgument = None,
     version: Annotated[int | None, typer.Option("--version", help="The plan as of this version.")] = None,
 ) -> None:
-    """Show a constellation: its tasks, what it waits for, its answer."""
+    """Show a constellation: its tasks, its open questions, its answer."""
     chosen = run.newest(identity)
     if run.as_json or version is not None:
         run.emit(run.client.get(f"/constellations/{chosen}", version=version))
@@ -263,7 +263,7 @@ def _watch(run: Invocation, identity: str, *, answer: bool) -> None:
 
 
 def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Callable[[], None]:
-    """Return what says why ready tasks do not start, each sentence once."""
+    """Return the function that prints why ready tasks do not start, each sentence once."""
     told: set[str] = set()
 
     def ask() -> None:

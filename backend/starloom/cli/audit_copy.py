@@ -1,4 +1,4 @@
-"""A copy of the record that `audit export` made, walked without a hub."""
+"""The verification of a copy that `audit export` made, without a hub."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMITS_AT_ONCE = 500
 
 
 def verify(file: Path, anchors: Sequence[str]) -> dict[str, Any]:
-    """Return what the hub's own walk would say of the copy; `anchors` read POS:LINK.
+    """Return the same result for the copy as the hub's own verification; `anchors` are written POS:LINK.
 
     Raises:
         OSError: it cannot be read.

@@ -1,4 +1,4 @@
-"""`starloom backup FILE` and `starloom restore FILE`: one archive with all that a hub needs to go on elsewhere.
+"""`starloom backup FILE` and `starloom restore FILE`: one archive with all that a hub needs to continue elsewhere.
 
 It holds the history, the keys, the artifacts, the output of attempts and the identities of the local agents. Redis is
 not in it: a hub rebuilds it from the history. Works on the files and the database of this computer, not through the
@@ -40,9 +40,9 @@ LEFT_OUT: Final = (
     "redis/*", "logs/*", "run/*", "wheels/*", "demo/*", "lab/*", "blobs/partial/*", "up.lock", f"{DATABASE_FILE}*",
     "keys/local.json", "*.part", "agents/*/ledger*", "agents/*/work/*", "agents/*/workspace/*", "agents/*/run/*",
 )  # fmt: skip
-"""Patterns of what a hub or an agent makes again, or what describes a running process.
+"""Patterns of files that a hub or an agent makes again, or that describe a running process.
 
-The ledger of an agent is the memory of its device: an old copy of it would forget work that was done since.
+The ledger of an agent is the memory of its device: an old copy would lack work that was done since.
 """
 KEPT: Final = ("run/hub.id",)
 """Exceptions from `LEFT_OUT`."""
@@ -168,7 +168,7 @@ def _fill(connection: Connection, dump: Dump, folder: Path) -> None:
 
 
 def _note_restored(home: Path, made_ms: int) -> None:
-    """Leave the mark by which the hub learns at its first start that work may have run since the backup."""
+    """Leave the mark that tells the hub at its first start that work may have run since the backup."""
     path = home / RESTORED_FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.write_text(str(made_ms))
@@ -194,7 +194,7 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 class _Hashed:
-    """A file that is read once: it tells the hash of exactly the bytes that were handed on, though it may grow."""
+    """A file that is read once; its hash is that of exactly the bytes that were read, even if the file grows."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -230,7 +230,7 @@ def _write_archive(target: Path, dump: Dump, folder: Path, settings: Settings) -
 
 
 def _add(archive: tarfile.TarFile, place: str, path: str, source: Path) -> Entry | None:
-    """Add one file as it is now; None if it is gone, as an artifact is whose time is over."""
+    """Add one file in its current state; None if it is gone, like an expired artifact."""
     try:
         file = source.open("rb")
     except FileNotFoundError:

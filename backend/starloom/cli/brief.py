@@ -1,4 +1,4 @@
-"""`starloom brief`: a request as a text for the assistant one already has, and the plan that comes back from it."""
+"""`starloom brief`: a request as a text for an assistant, and the plan that the assistant returns."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ def brief(
         str | None, typer.Option("--approve", metavar="HASH", help="Start the plan with this hash, as it was shown.")
     ] = None,
 ) -> None:
-    """Write a text that lets any assistant plan a request; with --answer, take back what it wrote.
+    """Write a text that lets any assistant plan a request; with --answer, read the assistant's answer.
 
-    Faults come back on the output as a text to paste to the assistant, with exit code 2. Nothing starts without
-    --approve.
+    Faults are printed as a text to paste to the assistant, with exit code 2. Nothing starts without --approve.
     """
     request = " ".join(words or [])
     if (answer is None) == (not request):

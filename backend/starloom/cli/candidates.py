@@ -1,4 +1,4 @@
-"""What near words may mean, as lines: each recipe with the command that fills in what is still missing."""
+"""Near matches of words as lines: each recipe with the command that fills in the missing values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CHOICES_MOST = 8
 
 
 def candidate_lines(candidate: Mapping[str, Any]) -> list[str]:
-    """Return the title, the command with what the words have filled, and a line for each value that it still needs."""
+    """Return the title, the command with the values found in the words, and a line for each value still missing."""
     missing = candidate.get("missing") or []
     words = [f"-p {_filled(str(name), value)}" for name, value in (candidate.get("params") or {}).items()]
     words += [f"-p {item['name']}=..." for item in missing]

@@ -1,6 +1,6 @@
-"""`chaos run`: a scenario on an installation of its own, in a folder that is thrown away. The exit code is the result.
+"""`chaos run`: a scenario on an installation of its own, in a temporary folder. The exit code is the result.
 
-Needs no hub that runs already and touches none.
+Needs no running hub and touches none.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _about() -> None:
-    """Break things on purpose and see what becomes of the work."""
+    """Inject faults on purpose and watch how the work recovers."""
 
 
 def chaos_run(
@@ -45,7 +45,7 @@ def chaos_run(
         bool, typer.Option("--live", help="Print the story as it comes, then the verdict: lines of JSON.")
     ] = False,
 ) -> None:
-    """Carry out a scenario in an installation of its own; 0 if its expectation was met, 1 if not, 2 if it is wrong."""
+    """Run a scenario in an installation of its own; exit code 0: expectation met, 1: not met, 2: invalid scenario."""
     if run.hub is not None:
         raise usage("a scenario breaks an installation of its own, never a hub that is there", "Leave out --hub.")
     scenario = _read(file)

@@ -1,6 +1,6 @@
 """The REST API as the command line uses it: one connection, problems raised, creating posts safe to repeat.
 
-Knows HTTP and nothing about what is shown. Everything it raises is a `Problem`.
+Knows HTTP and nothing about the display. Everything it raises is a `Problem`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONNECT_S = 5.0
 ANSWER_S = 60.0
 CREATE_TRIES = 4
 PATIENCE_S = 60.0
-"""How long a command of a person reads again while the hub is away, as when another one takes over."""
+"""The time for which a person's command repeats reads while the hub is away, for example during a takeover."""
 PAUSE_S = (0.2, 2.0)
 
 
@@ -47,10 +47,10 @@ def _say(text: str) -> None:
 class Client:
     """A client of one hub. Not for use by several threads.
 
-    Reads are tried again for `patience_s` while a hub that is there cannot answer; one that nobody hears at all is not
-    waited for, unless it has answered before.
+    Reads are tried again for `patience_s` while a reachable hub cannot answer; an unreachable one is not waited for,
+    unless it has answered before.
 
-    `acting` says for whom it asks where that is not its token's holder: `assistant` narrows what the hub allows it.
+    `acting` names the party it acts for, if that is not its token's holder: `assistant` narrows its rights at the hub.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Client:
             return response
 
     def post(self, path: str, body: Any = None, *, params: dict[str, Any] | None = None) -> Any:
-        """POST once: a control or a question, which is not repeated by itself."""
+        """POST once: a control or a question, which is not repeated automatically."""
         return self._json(self._send("POST", API + path, params=params or {}, json_body=body))
 
     def create(self, path: str, body: Any, *, params: dict[str, Any] | None = None, key: str | None = None) -> Any:
@@ -193,10 +193,11 @@ class Client:
     def download(self, sha256: str, target: Path) -> int:
         """Save an artifact under its hash to a file, whole or not at all; return its bytes.
 
-        A download that is cut goes on while each try brings some; what came stays beside the target for the next call.
+        A download that is cut continues as long as each try brings some bytes; they stay beside the target for the
+        next call.
 
         Raises:
-            Problem: the hub refused, or the bytes that came are not the ones that the hash names.
+            Problem: the hub refused, or the bytes do not match the hash.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(f"{target.name}.{sha256[:12]}.part")
@@ -241,7 +242,7 @@ class Client:
             raise self._no_answer(error) from error
 
     def _fetch(self, sha256: str, part: Path, have: int) -> None:
-        """Add what is missing of an artifact to a file that has some of it."""
+        """Add the missing bytes of an artifact to a partial file."""
         headers = {"Range": f"bytes={have}-"} if have else {}
         with self._http.stream("GET", f"{API}/artifacts/{sha256}", headers=headers) as response:
             if response.status_code == 416:
@@ -287,7 +288,7 @@ class Client:
         return response
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
-        """Send it; what only reads once more on a new connection, for the hub may have just closed an idle one."""
+        """Send it; repeat a read once on a new connection, because the hub may have just closed an idle one."""
         try:
             return self._http.send(request)
         except (httpx.ReadError, httpx.RemoteProtocolError):

@@ -1,4 +1,4 @@
-"""Work on a clock: `schedule add ls show pause resume run seen rm`. Times are shown in the schedule's own zone."""
+"""Commands for schedules: `schedule add ls show pause resume run seen rm`. Times are in the schedule's own zone."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _shown(text: str) -> str:
 
 
 def list_schedules(run: Invocation) -> None:
-    """List the schedules: when each fires next, and what it has to tell."""
+    """List the schedules: the next firing and the notice of each."""
     found = run.client.get("/schedules")
     if run.as_json:
         run.emit(found)
@@ -142,7 +142,7 @@ def _tells(item: dict[str, Any]) -> Iterable[str]:
 
 
 def show(run: Invocation, schedule: ScheduleArgument) -> None:
-    """Show a schedule: its clock, the next five firings, what it may do, how it went."""
+    """Show a schedule: its clock, the next five firings, its consent, its last firing."""
     item = run.client.get(f"/schedules/{schedule}")
     if run.as_json:
         run.emit(item)
@@ -164,28 +164,28 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
 
 
 def pause(run: Invocation, schedule: ScheduleArgument, reason: ReasonOption = "") -> None:
-    """Let it fire no more until it is resumed; what runs goes on."""
+    """Pause a schedule: no firings until it is resumed; running work goes on."""
     _told(run, run.client.post(f"/schedules/{schedule}/pause", {"reason": reason}), "{name} is paused")
 
 
 def resume(run: Invocation, schedule: ScheduleArgument) -> None:
-    """Let it fire again, by your rights; what was due meanwhile is not made up for."""
+    """Resume a schedule, with your rights; firings missed meanwhile are not made up for."""
     made = run.client.post(f"/schedules/{schedule}/resume", {})
     _told(run, made, "{name} fires again: " + (_shown(made["next"][0]) if made["next"] else "never"))
 
 
 def run_now(run: Invocation, schedule: ScheduleArgument) -> None:
-    """Fire once now, beside its clock."""
+    """Fire a schedule once now, in addition to its clock."""
     _told(run, run.client.post(f"/schedules/{schedule}/run", {}), "{name} fires now; follow it: starloom watch")
 
 
 def seen(run: Invocation, schedule: ScheduleArgument) -> None:
-    """Mark what it told you as seen."""
+    """Mark the notice of a schedule as seen."""
     _told(run, run.client.post(f"/schedules/{schedule}/seen", {}), "{name}: seen")
 
 
 def remove(run: Invocation, schedule: ScheduleArgument) -> None:
-    """Take it off the clock for good; what runs goes on."""
+    """Remove a schedule for good; running work goes on."""
     made = run.client.delete(f"/schedules/{schedule}")
     goes_on = f"; {', '.join(made['running'])} goes on" if made["running"] else ""
     _told(run, made, "{name} is removed" + goes_on)

@@ -1,4 +1,4 @@
-"""Puts the command line together from its modules. Imports nothing heavy: it decides how fast `--help` is."""
+"""The assembly of the command line from its modules. Imports nothing heavy, so that `--help` is fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a constellation, its events and its answer look in a terminal. Renders; asks and decides nothing."""
+"""A constellation, its events and its answer as text for a terminal. Renders; asks and decides nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def title(view: View) -> Text:
 
 
 def progress(view: View) -> str:
-    """Return how many tasks are done of those there are, how many run, and what ended otherwise."""
+    """Return the numbers of finished, running and otherwise ended tasks, and of all."""
     count = Counter(str(task.state) for task in view.tasks.values())
     parts = [f"{count['succeeded']} of {count.total()} tasks done", f"{count['leased'] + count['running']} running"]
     parts += [f"{count[state]} {state}" for state in ("failed", "unknown", "cancelled", "skipped") if count[state]]
@@ -45,7 +45,7 @@ def progress(view: View) -> str:
 
 
 def task_table(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, leave_out: Collection[str] = ()) -> Table:
-    """Return the tasks. Of more than `most`, those that move or failed are shown first and the rest is counted."""
+    """Return the tasks. Of more than `most`, running and failed ones are shown first and the rest is counted."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("task", "state", "device", "tool", "time"):
         table.add_column(name, style="bright_black" if name in ("tool", "time") else "", no_wrap=name != "state")
@@ -97,16 +97,16 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
 
 
 def why_line(view: View) -> str:
-    """Return the line that tells more of what failed first and the way out of it; nothing where no task failed.
+    """Return the line with the command that explains the first failure; nothing if no task failed.
 
-    The sentence of an answer is short, and what a device says of a refusal may stand in it in part only.
+    The sentence of an answer is short, and may contain a device's reason only in part.
     """
     failed = [(task.since_ms, name) for name, task in view.tasks.items() if task.state == "failed"]
     return f"Why, and the way out: starloom why {min(failed)[1]} {view.constellation}" if failed else ""
 
 
 def task_name(name: str, devices: dict[str, str]) -> str:
-    """Return what people call a task: a child for a device is called by the device's name, its id stays the id."""
+    """Return the display name of a task: a child for a device has the device's name instead of its id."""
     group, dot, key = name.rpartition(".")
     return f"{group} on {devices[key]}" if dot and key in devices else name
 
@@ -155,9 +155,9 @@ def event_line(event: Event) -> str:
 
 
 class Changes:
-    """What a watcher without a screen reads: each task whenever its shown state is another, versions, faults.
+    """The lines for a watcher without a screen: each change of a task's shown state, versions, faults.
 
-    It reads the events alone: a whole log that comes in one batch is told step by step, each with its own time.
+    It reads the events alone: a whole log that arrives in one batch is printed step by step, with the time of each.
     """
 
     def __init__(self, devices: dict[str, str]) -> None:
@@ -165,7 +165,7 @@ class Changes:
         self._told: dict[str, str] = {}
 
     def lines(self, event: Event) -> list[str]:
-        """Return the lines that an event is worth."""
+        """Return the lines for an event."""
         at = clock(event.at_ms)
         found = []
         for key, raw in event.puts.items():

@@ -1,4 +1,4 @@
-"""Stepping in: `pause resume cancel retry retry-from skip mark reassign edit priority`. Each waits for its answer."""
+"""Controls: `pause resume cancel retry retry-from skip mark reassign edit priority`. Each waits for its answer."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def register(app: typer.Typer) -> None:
 
 
 def pause(run: Invocation, identity: IdArgument = None, reason: ReasonOption = "") -> None:
-    """Start nothing more; what runs goes on."""
+    """Pause a constellation: no further task starts; running tasks go on."""
     _constellation(run, identity, "pause", {"reason": reason})
 
 
 def resume(run: Invocation, identity: IdArgument = None, reason: ReasonOption = "") -> None:
-    """Go on after a pause."""
+    """Resume a paused constellation."""
     _constellation(run, identity, "resume", {"reason": reason})
 
 
 def cancel(run: Invocation, identity: IdArgument = None, task: MaybeTask = None, reason: ReasonOption = "") -> None:
-    """Stop a constellation or one task; it is cancelled when the device has confirmed it."""
+    """Cancel a constellation or one task; it counts as cancelled when the device has confirmed it."""
     if task is None:
         _constellation(run, identity, "cancel", {"reason": reason})
     else:
@@ -78,7 +78,7 @@ def retry(
     confirm: ConfirmOption = None,
     reason: ReasonOption = "",
 ) -> None:
-    """Run a task again that failed, was cancelled, skipped, or is unknown."""
+    """Retry a task that failed, was cancelled or skipped, or is unknown."""
     _task(run, identity, task, "retry", {"reason": reason, "confirm": confirm or []})
 
 
@@ -94,7 +94,7 @@ def retry_from(
 
 
 def skip(run: Invocation, task: TaskOption, identity: IdArgument = None, reason: ReasonOption = "") -> None:
-    """Leave a task out."""
+    """Skip a task."""
     _task(run, identity, task, "skip", {"reason": reason})
 
 
@@ -107,7 +107,7 @@ def mark(
     confirm: ConfirmOption = None,
     reason: ReasonOption = "",
 ) -> None:
-    """Say how a task ended, when you know better than the log."""
+    """Mark a task as ended in a state that you know and the log does not."""
     body: dict[str, Any] = {"state": state, "reason": reason, "confirm": confirm or []}
     if value is not None:
         body["value"] = json_or_text(value)
@@ -159,7 +159,7 @@ def priority(
     priority: Annotated[Priority, typer.Argument(help="Before or after your other constellations.")],
     reason: ReasonOption = "",
 ) -> None:
-    """Say which of your constellations gets a free slot first."""
+    """Set the priority of a constellation: which of yours gets a free slot first."""
     chosen = run.newest(identity)
     snapshot = run.client.get(f"/constellations/{chosen}")
     policy = {**snapshot["policy"], "priority": priority.value}

@@ -1,8 +1,8 @@
-"""Finds the hub that a client means: address, token, and where both came from. Reads files only.
+"""The discovery of a client's hub: address, token, and the source of both. Reads files only.
 
 Order: `--hub`, `STARLOOM_URL`, `STARLOOM_HOME`, `.starloom/` here or in a parent, the default home,
 `~/.config/starloom/hubs.toml`. A running hub writes `run/local.json` (0600) beside its data and removes it at its end;
-it names the hub's Unix socket, which is the only way that is taken to a hub found so.
+it names the hub's Unix socket, and a hub found this way is reached by that socket alone.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from starloom.cli.problems import Problem, unreachable, usage
 HUBS_FILE = Path(".config") / "starloom" / "hubs.toml"
 LOCAL_FILE = Path("run") / "local.json"
 SAME_START_S = 2.0
-"""The clock that starts are told by may be set meanwhile; a number is not given again as fast as this."""
+"""Tolerance for the start time of a process, whose clock may have been set; no pid is reused this quickly."""
 DEFAULT_HOME = Path(".local") / "share" / "starloom"
 
 
 @dataclass(frozen=True, slots=True)
 class OwnHub:
-    """What a hub of this computer says of itself in `file`: its socket, that for tunnels with its pin, its process."""
+    """A hub of this computer by its own `file`: its socket, the socket for tunnels with its pin, its process."""
 
     file: Path
     socket: Path
@@ -38,7 +38,7 @@ class OwnHub:
     started_s: float
 
     def has_ended(self) -> bool:
-        """Return whether the process that wrote it runs no more; its number may be another's by now."""
+        """Return whether the process that wrote the file has ended; its pid may have been reused."""
         import psutil
 
         try:
@@ -51,7 +51,7 @@ class OwnHub:
 
 @dataclass(frozen=True, slots=True)
 class HubAddress:
-    """Where a hub is. `ca` is a file of certificates to trust beside the system's; `own` a hub of this computer."""
+    """The address of a hub. `ca` is a file of extra certificates to trust; `own` the hub's file on this computer."""
 
     url: str
     token: str | None
@@ -62,7 +62,7 @@ class HubAddress:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What discovery looks at; tests give their own."""
+    """The surroundings that discovery reads; tests pass their own."""
 
     environment: Mapping[str, str]
     here: Path
@@ -92,7 +92,7 @@ def hub_option(home: Path) -> str:
 
 
 def read_local(home: Path) -> HubAddress | None:
-    """Return what a running hub wrote beside its data, or None.
+    """Return the file that a running hub wrote beside its data, or None.
 
     Raises:
         Problem: the file is there and cannot be used.
@@ -126,10 +126,10 @@ def read_local(home: Path) -> HubAddress | None:
 
 
 def find(hub: str | None, around: Surroundings | None = None) -> HubAddress:
-    """Return the hub that is meant. `hub` is a URL, a data folder, or a name in hubs.toml.
+    """Return the hub that the command addresses. `hub` is a URL, a data folder, or a name in hubs.toml.
 
     Raises:
-        Problem: none is found (exit code 5), or what is named does not exist (2).
+        Problem: none is found (exit code 5), or the named one does not exist (2).
     """
     around = around or Surroundings.actual()
     token = around.environment.get("STARLOOM_TOKEN") or None

@@ -1,4 +1,4 @@
-"""`starloom doctor`: looks at this machine and at the hub, and says what is wrong with the way out. Changes nothing."""
+"""`starloom doctor`: examines this machine and the hub, and reports each fault with its remedy. Changes nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SOCKETS_LEAST = 500
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     subject: str
     good: bool
@@ -93,7 +93,7 @@ def _disk(settings: Settings) -> Finding:
 
 
 def _open_files() -> Finding:
-    """Say how many devices and pages a hub could hold at once, by the open files that this system allows a process."""
+    """Report how many devices and pages a hub could hold at once, by the limit of open files for a process."""
     sockets = requests_most(descriptors_allowed()) * REQUEST_DESCRIPTORS
     told = f"enough for {sockets:,} devices and pages at once"
     fix = f"For more raise the hard limit: LimitNOFILE={DESCRIPTORS_MOST} in the hub's unit, or `ulimit -Hn` as root."
@@ -230,7 +230,7 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
 
 
 def _waits(said: object) -> object:
-    """Return what a hub that is not ready waits for; another server says something else."""
+    """Return the part that a hub waits for while it is not ready; the answer of another server has none."""
     if not isinstance(said, dict):
         return said
     waits = said.get("waits_for")
@@ -238,7 +238,7 @@ def _waits(said: object) -> object:
 
 
 def _wheels(client: Client) -> Finding:
-    """Say whether another machine can join: the hub must have the agent that a join line installs."""
+    """Report whether another machine can join: the hub must have the agent that a join line installs."""
     status, said = client.outside("/agent/wheels.json")
     if status == HTTPStatus.OK:
         return Finding("agent to hand out", True, ", ".join(f"{item['name']} {item['version']}" for item in said))

@@ -1,7 +1,7 @@
-"""`starloom enroll --ssh`: looks at the server, opens the tunnel, brings the agent, and waits until it is online.
+"""`starloom enroll --ssh`: examines the server, opens the tunnel, installs the agent, and waits until it is online.
 
-Each step says what it does with its seconds; a failure leaves no tunnel and no half-joined device at the hub. The
-person who may sign in there by ssh is trusted to let the device in, so no words are compared.
+Each step is printed with its seconds; a failure leaves no tunnel and no half-joined device at the hub. A person who may
+sign in there by ssh is trusted to let the device in, so no words are compared.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STEP_S = 0.1
 
 @dataclass(frozen=True)
 class Wanted:
-    """What `enroll --ssh` was asked for. `kept_in` is the data folder of the service that keeps the tunnel."""
+    """The options of `enroll --ssh`. `kept_in` is the data folder of the service that keeps the tunnel."""
 
     target: ssh.Target
     label: str = ""
@@ -60,7 +60,7 @@ async def enroll(client: Client, wanted: Wanted, say: Callable[[str], None], sto
     """Add the server; without a service to keep the tunnel hold it until `stop`, after the device is ready.
 
     Raises:
-        Problem: what is missing there or here, with the way out.
+        Problem: something is missing there or here; it names the remedy.
     """
     hub = _hub_of(client)
     ssh.find_program()
@@ -98,7 +98,7 @@ async def _or_stop(tunnel: tunnels.Tunnel, waited: Any) -> None:
 
 @dataclass(frozen=True)
 class _Hub:
-    """Where the tunnel leads, and what the server is told of it. With `socket` it is TLS with the key in `pin`."""
+    """The tunnel's end at the hub, and its address for the server. With `socket` it is TLS with the key in `pin`."""
 
     url: str
     host: str
@@ -173,7 +173,7 @@ async def run_there(target: ssh.Target, text: str, within_s: float) -> tuple[int
 
 
 async def look(target: ssh.Target, home: str, port: int) -> remote.Server:
-    """Return what is there.
+    """Return the probe of the server.
 
     Raises:
         Problem: ssh failed, there is no Python, it is too old, or this is no system with a POSIX shell.
@@ -200,7 +200,7 @@ async def look(target: ssh.Target, home: str, port: int) -> remote.Server:
 
 
 def judge(wanted: Wanted, server: remote.Server) -> None:
-    """Say what is missing before anything is changed.
+    """Check the server before anything is changed.
 
     Raises:
         Problem: with the way out.
@@ -298,8 +298,8 @@ _INSTALL_FAULTS: tuple[tuple[str, str, str], ...] = (
 
 
 def install_fault(said: str) -> tuple[str, str]:
-    """Return what went wrong while the agent was installed, and the way out."""
-    # join.py ends with the command that failed; what that command said stands before.
+    """Return the fault of a failed installation of the agent, and its remedy."""
+    # join.py ends with the command that failed; the output of that command comes before.
     before = [line for line in said.splitlines() if not line.startswith("join.py: this did not work")]
     last = ssh.last_line("\n".join(before) or said).removeprefix("join.py: ").removeprefix("starloom-agent: ")
     for pattern, sentence, way in _INSTALL_FAULTS:

@@ -1,4 +1,4 @@
-"""The exit codes of `starloom`: they are the result. Decides which one a state or a refusal means.
+"""The exit codes of `starloom`, which carry the result. Decides which one a state or a refusal means.
 
 A watch that is cut never ends in `SUCCEEDED`.
 """
@@ -37,7 +37,7 @@ def exit_of_state(state: str) -> Exit | None:
 
 
 def exit_of_refusal(status: int, code: str) -> Exit:
-    """Return the exit code of a refused request: what was asked is wrong, or the hub cannot, or it failed.
+    """Return the exit code of a refused request: the request is wrong, or the hub cannot do it, or it failed.
 
     A refused token is a wrong call, never the result of a constellation; a refusal that waits for a person's approval
     needs one.
@@ -52,7 +52,7 @@ def exit_of_refusal(status: int, code: str) -> Exit:
 
 
 def exit_of_preview(found: Mapping[str, Any], *, approved: str = "") -> Exit:
-    """Return how what a preview shows would begin if it was submitted, `approved` being the hash given with it.
+    """Return the exit code that submitting a preview would begin with; `approved` is the hash given with it.
 
     Words that no recipe fits and no model may plan are a mistake in the call; a plan that waits for an approval needs a
     person.

@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 
 def devices(run: Invocation) -> None:
-    """List the devices: whether they are there, what they do, what they may."""
+    """List the devices: their connection, their work, their profile."""
     found = run.client.get("/devices")
     if run.as_json:
         run.emit(found)
@@ -67,7 +67,7 @@ def devices(run: Invocation) -> None:
 
 
 def _full_disk(item: dict[str, Any]) -> str | None:
-    """Return what is to be said of a device that can write nothing down."""
+    """Return the sentence for a device whose disk is full."""
     condition = item.get("condition") or {}
     if condition.get(DeviceFact.DISK) != DISK_FULL:
         return None
@@ -89,7 +89,7 @@ def resolve(run: Invocation, device: str) -> dict[str, Any]:
 
 
 def show_device(run: Invocation, device: DeviceArgument) -> None:
-    """Show a device: facts, grants, each tool with what it may do and why it is not available."""
+    """Show a device: facts, grants, and each tool with its effects or the reason why it is unavailable."""
     found = run.client.get(f"/devices/{resolve(run, device)['id']}")
     vitals = run.client.get("/vitals", device=found["id"])
     if run.as_json:
@@ -114,7 +114,7 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
 
 
 def _standing(item: dict[str, Any]) -> list[str]:
-    """Return why a device gets no work or is asked last, and what lets it work again."""
+    """Return why a device gets no work or is chosen last, and the command that lets it work again."""
     said = [item["over"]] if item.get("over") else []
     if item.get("draining"):
         why = f" ({item['drain_reason']})" if item.get("drain_reason") else ""
@@ -158,27 +158,27 @@ def drain(
         typer.Option("--deadline", metavar="TIME", help="Then move what may be repeated to others; `now`: at once."),
     ] = "",
 ) -> None:
-    """Give a device no new work; what it has goes on, what must not be repeated always to its end."""
+    """Drain a device: it gets no new work; running work goes on, and work that must not be repeated is never moved."""
     _device_control(run, device, "drain", reason, deadline)
 
 
 def resume_device(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
-    """Give a device work again that was drained or set aside."""
+    """Resume a device that was drained or quarantined."""
     _device_control(run, device, "resume", reason)
 
 
 def seen(run: Invocation, device: DeviceArgument) -> None:
-    """Take note that a device remembers more than this history, as after a backup was restored."""
+    """Acknowledge that a device remembers more work than this history, as after the restore of a backup."""
     _device_control(run, device, "seen", "")
 
 
 def revoke(run: Invocation, device: DeviceArgument, reason: ReasonOption = "") -> None:
-    """Cut a device off at once; it must join again to come back."""
+    """Revoke a device at once; it must join again to come back."""
     _device_control(run, device, "revoke", reason)
 
 
 def rename(run: Invocation, device: DeviceArgument, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
-    """Give a device another name."""
+    """Rename a device."""
     found = resolve(run, device)
     made = run.client.patch(f"/devices/{found['id']}", {"name": name})
     if run.as_json:
@@ -192,7 +192,7 @@ def label(
     device: DeviceArgument,
     labels: Annotated[list[str] | None, typer.Argument(metavar="[LABEL]...", help="All of its labels.")] = None,
 ) -> None:
-    """Give a device these labels in place of those it has; without any it has none."""
+    """Replace the labels of a device; without arguments it has none."""
     found = resolve(run, device)
     made = run.client.patch(f"/devices/{found['id']}", {"labels": labels or []})
     if run.as_json:

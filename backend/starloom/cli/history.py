@@ -1,4 +1,4 @@
-"""Going back and looking back: `fork undo replay blame` of a constellation, `audit verify | export` of everything."""
+"""Commands for history: `fork undo replay blame` of a constellation, `audit verify | export` of everything."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def undo(
     version: Annotated[int | None, typer.Option("--version", min=2, help="Take back this edit of the plan.")] = None,
     reason: ReasonOption = "",
 ) -> None:
-    """Take back what finished tasks have done, by the calls that they declare; or an edit of the plan."""
+    """Undo the work of finished tasks, by the calls that they declare; or an edit of the plan."""
     if task and version is not None:
         raise usage("tasks are undone, or an edit is", "Give --task or --version.")
     chosen = run.newest(identity)
@@ -103,7 +103,7 @@ def undo(
 
 
 def replay(run: Invocation, identity: IdArgument = None) -> None:
-    """Decide every step of a constellation again from its inputs, and show where the log says something else."""
+    """Decide every step of a constellation again from its inputs, and show where the log differs."""
     chosen = run.newest(identity)
     found = run.client.get(f"/constellations/{chosen}/replay", within_s=PATIENCE_S)
     if run.as_json:
@@ -129,7 +129,7 @@ def _print_replay(chosen: str, found: dict[str, Any]) -> None:
 
 
 def blame(run: Invocation, task: Annotated[str, typer.Argument(metavar="TASK")], identity: IdArgument = None) -> None:
-    """Say which versions of the plan put a task and its dependencies where they are: who, when, why."""
+    """List the versions of the plan that made a task and its dependencies as they are: who, when, why."""
     chosen = run.newest(identity)
     found = run.client.get(f"/constellations/{chosen}/blame", task=task)
     if run.as_json:
@@ -149,7 +149,7 @@ def verify(
     anchor: Annotated[list[str] | None, typer.Option("--anchor", help="POS:LINK that was printed earlier.")] = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="A copy made by `audit export`.")] = None,
 ) -> None:
-    """Walk the chain of the record: is every row what was written? Keep the anchor that is printed elsewhere."""
+    """Verify the chain of the record: is every row as it was written? Keep the printed anchor in another place."""
     found = (
         _verify_copy(file, anchor or [])
         if file
@@ -182,7 +182,7 @@ def _print_pruned(found: dict[str, Any]) -> None:
 
 
 def _verify_copy(file: Path, anchors: list[str]) -> dict[str, Any]:
-    """Walk a copy without a hub; only what a copy has is looked at: events, hashes of inputs, links."""
+    """Verify a copy without a hub; only the content of a copy is checked: events, hashes of inputs, links."""
     from starloom.cli import audit_copy  # here, for it loads what no other command needs
 
     try:

@@ -1,4 +1,4 @@
-"""What every command shares: `--json` and `--hub`, the client opened on first use, problems shown as sentences.
+"""The parts that all commands share: `--json` and `--hub`, the client opened on first use, problems as sentences.
 
 Imports no HTTP library before a command needs one, so that the command line starts quickly.
 """
@@ -39,7 +39,7 @@ class Invocation:
 
     @property
     def client(self) -> Client:
-        """Return the client of the hub that is meant.
+        """Return the client of the hub that the command addresses.
 
         Raises:
             Problem: no hub is found.
@@ -51,7 +51,7 @@ class Invocation:
         return self._client
 
     def newest(self, given: str | None) -> str:
-        """Return the constellation that is meant; without one the newest.
+        """Return the given constellation; without one the newest.
 
         Raises:
             Problem: there is none.
@@ -112,13 +112,13 @@ def _guarded(command: Callable[..., None], run: Invocation, given: dict[str, Any
         sys.stderr.write("interrupted; what was submitted goes on at the hub\n")
         raise typer.Exit(int(Exit.INTERRUPTED)) from stop
     except BrokenPipeError as closed:
-        # The reader of a pipe (`head`) has enough; what it did not read is no success of ours.
+        # The reader of a pipe (`head`) closed it; output that was not read does not count as success.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(int(Exit.FAILED)) from closed
 
 
 def show_problem(problem: Problem, *, as_json: bool) -> None:
-    """Tell a problem: a sentence, each fault with its place, the way out; on stdout as JSON if asked for."""
+    """Print a problem: a sentence, each fault with its place, the remedy; on stdout as JSON if asked for."""
     if as_json:
         sys.stdout.write(json.dumps({"problem": problem.document}, indent=2, ensure_ascii=False) + "\n")
         return

@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 
 def recipes(run: Invocation) -> None:
-    """List what can be asked for without a model."""
+    """List the recipes, which need no model."""
     found = run.client.get("/recipes")
     if run.as_json:
         run.emit(found)
@@ -54,7 +54,7 @@ def show_recipe(
     name: NameArgument,
     version: Annotated[int | None, typer.Option("--version", min=1, help="An older one that was saved here.")] = None,
 ) -> None:
-    """Show a recipe: phrases, parameters, what it asks for, its versions."""
+    """Show a recipe: phrases, parameters, effects, versions."""
     found = run.client.get(f"/recipes/{name}", version=version)
     if run.as_json:
         run.emit(found)
@@ -81,7 +81,7 @@ def run_recipe(
     wait: WaitOption = False,
     preview: PreviewOption = False,
 ) -> None:
-    """Carry out a recipe: the same as `submit -r NAME`."""
+    """Run a recipe: the same as `submit -r NAME`."""
     submit(run, recipe=name, param=param, wait=wait, preview=preview)
 
 
@@ -90,7 +90,7 @@ def prove_recipe(
     recipe: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A recipe of the hub, or a file.")],
     param: ParamOption = None,
 ) -> None:
-    """Check a recipe and show what it would do here, with the values of its test; starts nothing.
+    """Check a recipe and show its plan here, with the values of its test; starts nothing.
 
     The exit code is 1 when a task has no device, or a device lacks a grant.
     """
@@ -126,7 +126,7 @@ def import_recipe(
         int | None, typer.Option("--over", min=1, metavar="N", help="Make it the version after version N.")
     ] = None,
 ) -> None:
-    """Keep a recipe at the hub. Runs nothing; all faults are reported at once."""
+    """Save a recipe at the hub. Runs nothing; all faults are reported at once."""
     body: dict[str, Any] = {"recipe": read_plan(file)}
     if over is not None:
         body["base_version"] = over
@@ -166,7 +166,7 @@ def export_recipe(
 
 
 def remove_recipe(run: Invocation, name: NameArgument) -> None:
-    """Forget a recipe that was saved here, with all its versions."""
+    """Remove a recipe that was saved here, with all its versions."""
     run.client.delete(f"/recipes/{name}")
     if run.as_json:
         run.emit({"removed": name})

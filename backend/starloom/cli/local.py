@@ -1,7 +1,7 @@
 """`starloom up`: one foreground process that starts the service, keeps it running, and ends all of it.
 
-Starts Redis, hub, worker, this computer's agent and, if asked, the sample; decides nothing about work. What it
-starts ends with it: in order on Ctrl-C or SIGTERM, by a death signal if it is killed.
+Starts Redis, hub, worker, this computer's agent and, if asked, the sample; decides nothing about work. Its children
+end with it: in order on Ctrl-C or SIGTERM, by a death signal if it is killed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ STOP_S = 8.0
 
 @dataclass(frozen=True)
 class Wishes:
-    """What `starloom up` was asked for."""
+    """The options of `starloom up`."""
 
     agent: bool = True
     demo: bool = False
@@ -56,7 +56,7 @@ class Wishes:
 
 
 def serve(wishes: Wishes) -> int:
-    """Run the service until it is told to stop, and return the exit code.
+    """Run the service until a signal stops it, and return the exit code.
 
     Raises:
         Problem: it cannot start; nothing is left running.
@@ -186,7 +186,7 @@ class Service:
     async def _start(self) -> Child | None:
         """Start all parts and return the sample's process, if it is wanted.
 
-        What needs no other part starts beside it: on two cores the hub takes one while it loads.
+        Parts that need no other one start beside the hub, which takes one of two cores while it loads.
         """
         sample = await self._begin_sample() if self._wishes.demo else None
         environment = await self._places()
@@ -222,7 +222,7 @@ class Service:
         return None
 
     async def _places(self) -> dict[str, str]:
-        """Return where hub and worker find each other, starting the embedded Redis if none is named."""
+        """Return the addresses by which hub and worker find each other; start the embedded Redis if none is named."""
         settings = self._settings
         redis_url = settings.redis_url
         if redis_url is None:
@@ -255,7 +255,7 @@ class Service:
         return found
 
     async def _start_agent(self, client: Client, address: HubAddress) -> str:
-        """Start this computer's agent, and return its device; without one the rest goes on, and it is said why."""
+        """Start this computer's agent, and return its device; if that fails, say why, and go on without it."""
         name = computer_name()
         demo_folder = self._home / "demo" / "desktop"
         agent = LocalAgent(
@@ -276,7 +276,7 @@ class Service:
         return device.id
 
     async def _begin_sample(self) -> Child:
-        """Start the sample, which draws its pictures while the hub starts and goes on when it is told."""
+        """Start the sample, which draws its pictures while the hub starts, then waits for `SampleStart`."""
         wishes = self._wishes
         SampleStart(self._home).forget()
         argv = [sys.executable, "-m", "starloom.lab.demo", "--home", str(self._home)]
@@ -291,7 +291,7 @@ class Service:
         return child
 
     async def _until_ready(self, hub: Child) -> None:
-        """Wait until the hub says that it can do work.
+        """Wait until the hub is ready.
 
         Raises:
             Problem: it ended or took too long; its log is quoted.
@@ -358,7 +358,7 @@ def _code_of(demo: Child) -> int:
 
 
 def _reached(lan: dict[str, Any], hub: str, *, wanted: bool) -> list[str]:
-    """Return what to say of the local network's listener."""
+    """Return the sentence about the local network's listener."""
     if lan["open"]:
         return [
             f"In the local network it is at {lan['url']}; add a phone with: starloom enroll --qr{hub}",

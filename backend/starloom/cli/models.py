@@ -1,6 +1,6 @@
-"""Looks for model servers on this machine: the usual ports on loopback, asked for their list of models.
+"""The search for model servers on this machine: asks the usual ports on loopback for their list of models.
 
-One short question to each; follows nothing, sends nothing but that, reads a bounded answer, changes no setting.
+Sends one short request to each and nothing else; follows no redirect, reads a bounded answer, changes no setting.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """A server that lists models as OpenAI's API does. `name` is whose port it is; another program may have it."""
+    """A server that lists models as OpenAI's API does. `name` is the usual owner of its port; it may be another one."""
 
     name: str
     url: str
@@ -62,7 +62,7 @@ def _models(http: httpx.Client, url: str) -> tuple[str, ...] | None:
                 if len(raw) > BYTES_MOST:
                     return None
         document = json.loads(raw)
-    # Whatever else uses such a port is simply no model server.
+    # Another program that uses such a port is no model server.
     except (httpx.HTTPError, ValueError, RecursionError):
         return None
     listed = document.get("data") if isinstance(document, dict) else None

@@ -1,6 +1,6 @@
 """`starloom doctor --from-outside`: tries the hub by the names that other machines use, as a stranger would.
 
-Sends no token. What it cannot see from here - a firewall between, another network's DNS - it says.
+Sends no token. It names the faults that it cannot see from here: a firewall between, another network's DNS.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOCKET = "/aip/v1"
 
 
 def examine_outside(home: Path | None) -> list[Finding]:
-    """Return what was found at the public address of the hub of this data folder (or the usual one)."""
+    """Return the findings at the public address of the hub of this data folder (or the usual one)."""
     try:
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid:
@@ -31,7 +31,7 @@ def examine_outside(home: Path | None) -> list[Finding]:
 
 
 def look_from_outside(settings: Settings) -> list[Finding]:
-    """Return what was found at the public address; one finding says so if there is none."""
+    """Return the findings at the public address; one finding says so if there is none."""
     url = settings.public_url
     if url is None:
         return [
@@ -78,7 +78,7 @@ def _secure(url: str) -> Finding:
 
 
 def _sockets(url: str) -> Finding:
-    """Open the socket that agents use, and leave before a word is said."""
+    """Open the socket that agents use, and close it before any message."""
     target = url.replace("http", "ws", 1) + SOCKET
     try:
         with connect(target, open_timeout=TRY_S, close_timeout=1.0, proxy=None, compression=None):

@@ -1,6 +1,6 @@
-"""How the command line reaches the hub of its own computer: by the hub's Unix socket, whose user the kernel names.
+"""The connection of the command line to the hub of its own computer: a Unix socket, whose user the kernel names.
 
-The owner's token goes to no port of TCP for that: a port may be anybody's while the hub is down.
+The owner's token is not sent to a TCP port for that: any program may listen on it while the hub is down.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Adding devices: `enroll` by a line or by ssh, the pairing's words and answer, and `tunnel ls|rm`."""
+"""Commands for pairing: `enroll` by a line or by ssh, the pairing's words and answer, and `tunnel ls|rm`."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ def _home(run: Invocation) -> Path:
 
 
 def tunnel_list(run: Invocation) -> None:
-    """List the kept tunnels: where to, whether they carry, and the last fault with its way out."""
+    """List the kept tunnels: their servers, whether they are up, and the last fault with its remedy."""
     from starloom.cli import tunnels
     from starloom.cli.style import clock
 
@@ -309,7 +309,7 @@ def tunnel_list(run: Invocation) -> None:
 
 
 def tunnel_remove(run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
-    """End a tunnel and keep it no longer; the device stays in the fleet, out of reach."""
+    """Remove a tunnel; the device stays in the fleet, out of reach."""
     from starloom.cli import tunnels
 
     home = _home(run)

@@ -1,4 +1,4 @@
-"""Who may do what: `token open demo`."""
+"""Commands for access: `token open demo`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def token_create(
     label: Annotated[str, typer.Option("--label", help="A note on its use.")] = "",
     scope: Annotated[list[str] | None, typer.Option("--scope", help="Narrow it to this scope.")] = None,
 ) -> None:
-    """Make a token. It is shown once, has no more rights than yours, and ends with yours."""
+    """Create a token. It is shown once, has no more rights than yours, and ends with yours."""
     body: dict[str, Any] = {"role": role.value, "ttl_s": duration_s(ttl)}
     if holder:
         body["for"] = holder
@@ -64,7 +64,7 @@ def token_create(
 
 
 def token_list(run: Invocation) -> None:
-    """List the tokens: role, until when, last use. Their secrets are not kept."""
+    """List the tokens: role, expiry, last use. Their secrets are not kept."""
     found = run.client.get("/tokens")
     if run.as_json:
         run.emit(found)
@@ -81,7 +81,7 @@ def token_list(run: Invocation) -> None:
 
 
 def token_revoke(run: Invocation, token: Annotated[str, typer.Argument(metavar="ID")]) -> None:
-    """End a token; its open connections are cut."""
+    """Revoke a token; its open connections are cut."""
     _told(run, f"{token} revoked", run.client.delete(f"/tokens/{token}"))
 
 

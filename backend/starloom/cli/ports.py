@@ -1,4 +1,4 @@
-"""Who has a port, and which one near it is free."""
+"""Ports of this machine: the process that has one, and the next free one."""
 
 from __future__ import annotations
 

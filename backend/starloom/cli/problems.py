@@ -1,4 +1,4 @@
-"""What can go wrong for a client, as sentences: where, what was tried, the way out. Imports nothing heavy."""
+"""Problems of a client as sentences: the place, the attempt, the remedy. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Problem(Exception):
 
 
 def problem_of(status: int, document: dict[str, Any]) -> Problem:
-    """Return the problem that a problem+json document of this HTTP status tells."""
+    """Return the problem of a problem+json document with this HTTP status."""
     places = [
         Place(
             place=str(fault.get("place") or ""),
@@ -61,13 +61,13 @@ def problem_of(status: int, document: dict[str, Any]) -> Problem:
 
 
 def here(code: str, title: str, reason: str, hint: str, exit_code: Exit) -> Problem:
-    """Return a problem that arose on this side, without an answer of the hub; its document says what the text says."""
+    """Return a problem that arose on this side, without an answer of the hub; its document has the same text."""
     document = {"code": code, "reason": reason, "hint": hint}
     return Problem(code=code, title=title, reason=reason, hint=hint, exit_code=exit_code, document=document)
 
 
 def usage(reason: str, hint: str = "See `starloom --help`.") -> Problem:
-    """Return the problem of a command line that cannot be meant."""
+    """Return the problem of an invalid command line."""
     return here("usage", "This cannot be done as written", reason, hint, Exit.USAGE)
 
 

@@ -25,9 +25,9 @@ LOG_BYTES_MAX = 5 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Program:
-    """What to run. With `log` its output goes to that file, else it shares the terminal.
+    """The program of a child process. With `log` its output goes to that file, else it shares the terminal.
 
-    `piped`: the words come here by a pipe and are written by this process, because the program's own disk may be full.
+    `piped`: this process reads the output from a pipe and writes the log, because the program's own disk may be full.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Child:
                 began = time.monotonic()
                 self.exit_code = await self._process.wait()
                 if self._copying is not None:
-                    # What it started may still hold the other end of the pipe.
+                    # A child of it may still hold the other end of the pipe.
                     await asyncio.wait({self._copying}, timeout=LAST_WORDS_S)
                     self._copying.cancel()
                 if self._stopping.is_set() or not self._restart:

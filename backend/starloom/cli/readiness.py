@@ -1,4 +1,4 @@
-"""How long `starloom up` waits for its hub: three minutes, and as long as it brings an older history up to date."""
+"""The time that `starloom up` waits for its hub: three minutes, and as long as an older history is being migrated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OPENING_WORDS: Final = "  the history is brought up to date; after an update tha
 
 
 class Patience:
-    """Told the time in seconds and whether the history is being opened, again and again."""
+    """The patience of one start; callers report the time in seconds and whether the history is being opened."""
 
     def __init__(self, began_s: float) -> None:
         self._since_s = began_s
@@ -18,7 +18,7 @@ class Patience:
         self._told = False
 
     def lasts(self, now_s: float, *, opening: bool) -> bool:
-        """Whether to wait on; the time begins anew when the history is open."""
+        """Whether to keep waiting; the time starts again when the history is open."""
         if opening:
             self._since_s = now_s
             if self._opening_since_s is None:
@@ -28,7 +28,7 @@ class Patience:
         return now_s - self._since_s < READY_S
 
     def words(self, now_s: float) -> str | None:
-        """Return what to tell the person now, once."""
+        """Return the sentence for the person once the opening takes long; None otherwise, and after the first time."""
         since_s = self._opening_since_s
         if self._told or since_s is None or now_s - since_s < TOLD_AFTER_S:
             return None

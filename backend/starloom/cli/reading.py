@@ -1,4 +1,4 @@
-"""What reads parts of a constellation: `logs events why diff`."""
+"""Commands that read parts of a constellation: `logs events why diff`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def logs(
     tail: Annotated[int, typer.Option("--tail", min=1, help="Only the last bytes.")] = LOG_PAGE,
     search: Annotated[str | None, typer.Option("--q", help="Only lines that contain this.")] = None,
 ) -> None:
-    """Print what a task's program wrote; without a task, of every task that has begun."""
+    """Print the output of a task; without a task, of every task that has begun."""
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
     snapshot = run.client.get(f"/constellations/{chosen}")
@@ -98,11 +98,11 @@ def events(
 _OF_THE_WHOLE = frozenset(
     {"budget", "history_restored", "planning_failed", "review_wishes", "rule_refused", "stalled", "undo_failed"}
 )
-"""What asks for a person beside any single task."""
+"""The attention that concerns the whole constellation and no single task."""
 
 
 def why(run: Invocation, task: TaskArgument = None, identity: IdArgument = None) -> None:
-    """Say why a task, or the whole constellation, does not move: every candidate with its reason, and the fix."""
+    """Explain why a task, or the whole constellation, does not move: every candidate with its reason, and the fix."""
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
     found = run.client.get(f"/constellations/{chosen}/why", task_id=task)
@@ -145,7 +145,7 @@ def diff(
     second: Annotated[int, typer.Argument(metavar="V2")],
     identity: IdArgument = None,
 ) -> None:
-    """Show what changed between two versions of a plan, who changed it and why."""
+    """Show the changes between two versions of a plan, their authors and reasons."""
     chosen = run.newest(identity)
     found = run.client.get(f"/constellations/{chosen}/diff", **{"from": first, "to": second})
     if run.as_json:

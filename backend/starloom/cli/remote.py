@@ -1,7 +1,7 @@
-"""What runs on a server that is added by ssh: the shell texts, sent on the standard input of `sh -s`. Pure.
+"""The shell texts that run on a server added by ssh, sent on the standard input of `sh -s`. Pure.
 
-A text carries everything, so no secret stands in a command line that other users of the server could read, and
-nothing depends on the person's login shell there.
+A text carries everything, so no secret is in a command line that other users of the server could read, and nothing
+depends on the person's login shell there.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ print(json.dumps({
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
-    """What the probe found. `port` is free on the server's loopback address."""
+    """The findings of the probe. `port` is free on the server's loopback address."""
 
     python: str
     venv: bool
@@ -94,7 +94,7 @@ def probe(home: str, port: int) -> str:
 
 @dataclass(frozen=True)
 class Joining:
-    """What a server is told to do to join. `hub` is the hub's own address, `via` where the tunnel ends there, `pin` the
+    """The parameters of a server's join. `hub` is the hub's own address, `via` the end of the tunnel there, `pin` the
     key that the tunnel's certificate must carry.
     """
 
@@ -127,7 +127,7 @@ def _agent(home: str, arguments: Sequence[str]) -> str:
 
 
 def hold(home: str) -> list[str]:
-    """Return the command that a tunnel runs: start the agent if it does not run, say that all is up, stay.
+    """Return the command that a tunnel runs: start the agent if it does not run, report that it is up, stay.
 
     It ends when its standard input does, so nothing is left there when the tunnel is cut.
     """

@@ -1,6 +1,6 @@
-"""What `starloom up` tells the sample, which starts beside the hub: that the hub is ready, and its own device.
+"""Signals of `starloom up` to the sample, which starts beside the hub: the hub is ready, and this computer's device.
 
-Files below the data folder, because the sample is a process of its own. Both sides read and write them here alone.
+They are files below the data folder, because the sample is a process of its own. Both sides use them here alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class SampleStart:
         self._desktop = home / "run" / "sample-desktop"
 
     def forget(self) -> None:
-        """Take back what an earlier start has told."""
+        """Remove the signals of an earlier start."""
         self._hub.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for path in (self._hub, self._desktop):
             path.unlink(missing_ok=True)
@@ -29,7 +29,7 @@ class SampleStart:
         self._hub.touch()
 
     def desktop_is(self, device: str) -> None:
-        """Tell the id of this computer's device, empty if it has none."""
+        """Signal the id of this computer's device, empty if it has none."""
         part = self._desktop.with_name(self._desktop.name + ".part")
         part.write_text(device)
         part.replace(self._desktop)
@@ -44,6 +44,6 @@ class SampleStart:
 
 
 async def _until(path: Path) -> None:
-    """Wait until a file is there; whoever starts this process ends it if that never comes."""
+    """Wait until a file is there; `starloom up` ends this process if it never comes."""
     while not path.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
         await asyncio.sleep(LOOK_EVERY_S)

@@ -38,7 +38,7 @@ def set_secret(
     for_recipe: Annotated[list[str] | None, typer.Option("--for-recipe", help="Only for plans of this recipe.")] = None,
     for_any: Annotated[bool, typer.Option("--for-any", help="Lift the limits that it had.")] = False,
 ) -> None:
-    """Set a secret or replace its value; a limit that is not named stays as it was."""
+    """Set a secret or replace its value; limits that are not given stay."""
     if not SECRET_NAME.fullmatch(name):
         raise usage(f"{quoted(name)} is no name of a secret", "Use letters, digits, `-`, `_` and `.`, at most 64.")
     if for_any and (for_device or for_tool or for_recipe):
@@ -70,7 +70,7 @@ def list_secrets(run: Invocation) -> None:
 
 
 def remove_secret(run: Invocation, name: NameArgument) -> None:
-    """Remove a secret; what needs it waits from then on."""
+    """Remove a secret; tasks that need it wait from then on."""
     run.client.delete(f"/secrets/{name}")
     if run.as_json:
         run.emit({"name": name, "removed": True})
@@ -106,5 +106,5 @@ def _value(name: str, from_file: Path | None) -> str:
     except UnicodeDecodeError:
         # Without its cause: that would carry the bytes.
         raise usage("the value is no UTF-8 text", "Encode it, for example with base64.") from None
-    # What an editor or `echo` puts behind the last line belongs to the file, not to the value.
+    # The line end that an editor or `echo` puts after the last line belongs to the file, not to the value.
     return text.removesuffix("\n").removesuffix("\r")

@@ -45,7 +45,7 @@ def up(
     home: HomeOption = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write the sample's figures there as JSON.")] = None,
 ) -> None:
-    """Run the whole service in the foreground until Ctrl-C, which stops everything it started."""
+    """Run the whole service in the foreground until Ctrl-C, which stops all its processes."""
     from starloom.cli.local import Wishes, serve
 
     if (once or report) and not demo:
@@ -80,7 +80,7 @@ def doctor(
         bool, typer.Option("--whole", help="Check every page of the history, however long it takes.")
     ] = False,
 ) -> None:
-    """Look for what is wrong on this machine and with the hub, each with its fix."""
+    """Check this machine and the hub, and list each fault with its fix."""
     from starloom.cli.doctor import examine
 
     findings = examine(run.hub, home, whole=whole)
@@ -110,7 +110,7 @@ def backup(run: Invocation, file: FileArgument, home: HomeOption = None) -> None
 
 
 def restore(run: Invocation, file: FileArgument, home: HomeOption = None) -> None:
-    """Put an archive into an empty data folder; `starloom up` goes on from there."""
+    """Restore an archive into an empty data folder; `starloom up` continues from there."""
     from starloom.cli.backup import restore as put_back
     from starloom.cli.local import holding
 
@@ -131,7 +131,7 @@ def _settings(home: Path | None) -> Settings:
 
 
 def _tell_archive(run: Invocation, done: str, manifest: Manifest) -> None:
-    """Say what an archive holds."""
+    """Print the content of an archive."""
     rows = sum(table.rows for table in manifest.dump.tables)
     if run.as_json:
         figures = {"commits": manifest.dump.watermark, "rows": rows, "files": len(manifest.files)}
@@ -141,7 +141,7 @@ def _tell_archive(run: Invocation, done: str, manifest: Manifest) -> None:
 
 
 def config_show(run: Invocation, home: HomeOption = None) -> None:
-    """Print every setting with its value and where it came from."""
+    """Print every setting with its value and its source."""
     from starloom.settings import SettingsInvalid, load
 
     try:

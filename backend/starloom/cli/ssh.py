@@ -1,7 +1,7 @@
-"""The owner's own `ssh`: how it is called, and what its failures mean with the way out of each. Starts no process.
+"""The owner's own `ssh`: its arguments, and the meaning of its failures with the remedy of each. Starts no process.
 
-Always without questions (`BatchMode`): what needs a person's answer is told as a line to type, so that a tunnel that
-works now also works after a restart with nobody there.
+Always without questions (`BatchMode`): where a person's answer is needed, a line to type is printed, so that a tunnel
+that works now also works after a restart with nobody there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FIXED = (
 
 @dataclass(frozen=True)
 class Target:
-    """Where and how to sign in: what a person would give to `ssh`. `config` is another `ssh_config`."""
+    """The destination of `ssh` and its options, as a person would give them. `config` is another `ssh_config`."""
 
     destination: str
     port: int | None = None
@@ -102,7 +102,7 @@ def argv(target: Target, command: Sequence[str], forward: Forward | None = None)
     return [find_program(), *_FIXED, *target.flags, *tunnel, target.destination, shlex.join(command)]
 
 
-# What OpenSSH writes, the sentence for it, and the way out; the first that fits counts.
+# A message of OpenSSH, the sentence for it, and the remedy; the first match counts.
 _FAULTS: tuple[tuple[str, str, str], ...] = (
     (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -163,7 +163,7 @@ _FAULTS: tuple[tuple[str, str, str], ...] = (
 
 
 def fault_of(target: Target, said: str) -> tuple[str, str]:
-    """Return what a fault of `ssh` itself means, and the way out; `said` is what it wrote to stderr."""
+    """Return the meaning of a fault of `ssh` itself, and the remedy; `said` is its stderr."""
     host = target.destination.rpartition("@")[2]
     last = last_line(said)
     for pattern, sentence, way in _FAULTS:
@@ -194,5 +194,5 @@ def _refused(reason: str, hint: str) -> Problem:
 
 
 def refused(target: Target, reason: str, hint: str) -> Problem:
-    """Return what the other side lacks as a problem."""
+    """Return a lack of the other side as a problem."""
     return _refused(f"{target.destination}: {reason}", hint)

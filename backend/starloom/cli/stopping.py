@@ -1,4 +1,4 @@
-"""`stop-all`: cancels everything, then waits and says which devices confirmed and which are away."""
+"""`stop-all`: cancels everything, then waits and lists the devices that confirmed and those that are away."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def stop_all(
     ] = "30s",
     reason: Annotated[str, typer.Option("--reason", help="Kept in the log.")] = "",
 ) -> None:
-    """Cancel everything everywhere; every device confirms."""
+    """Cancel everything on all devices, and wait for their confirmations."""
     wait_s = duration_s(wait)
     made = run.client.post("/stop-all", {"reason": reason} if reason else {})
     stopped = made["constellations"]
@@ -58,7 +58,7 @@ def confirmed(
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> dict[str, Any]:
-    """Return what the hub tells of the devices once all that are there confirmed, or when the time is over."""
+    """Return the hub's list of devices once all reachable ones have confirmed, or when the time is over."""
     found, until = first, now() + wait_s
     while any(not item["confirmed_at"] and item["link"] == "online" for item in found["devices"]) and now() < until:
         sleep(POLL_S)
@@ -67,7 +67,7 @@ def confirmed(
 
 
 def line_of(item: dict[str, Any]) -> str:
-    """Return the line of one device: confirmed, still at it, or away with what it may still run."""
+    """Return the line of one device: confirmed, still stopping, or away with the work that it may still run."""
     tasks = "1 task" if item["asked"] == 1 else f"{item['asked']} tasks"
     if item["confirmed_at"]:
         return f"{item['name']}: confirmed, {tasks} ended"

@@ -1,6 +1,6 @@
-"""How the terminal shows what the vocabulary names: shapes as characters, tones as colours, sizes and times.
+"""The style of the terminal for the vocabulary: shapes as characters, tones as colours, sizes and times.
 
-Owns no words of states. The shape is always there, so that colour alone says nothing.
+Owns no words of states. The shape is always shown, so that no meaning depends on colour alone.
 """
 
 from __future__ import annotations

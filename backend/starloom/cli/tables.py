@@ -47,7 +47,7 @@ def _columns_of(value: Any, rows: list[dict[str, Any]]) -> list[tuple[str, str, 
 
 
 def cell(value: object, show: str) -> str:
-    """Return a value as people read it; a list or map as what it holds, nothing for null."""
+    """Return a value for people; a list or map by its content, nothing for null."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Tools as devices offer them: `tools show`, with what a call takes and what a plan may point at in its result."""
+"""Tools as devices offer them: `tools show`, with the arguments of a call and the fields of its result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def show_tool(run: Invocation, tool: ToolArgument) -> None:
-    """Show a tool: who offers it, what it takes, and the fields of its result. `?`: not in every result or call."""
+    """Show a tool: its devices, its arguments, and the fields of its result. `?`: not in every result or call."""
     items = {item["tool"]: item for item in run.client.get("/capabilities")["items"]}
     if tool not in items:
         near = difflib.get_close_matches(tool, items, n=1)

@@ -58,7 +58,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 @dataclass
 class Tunnel:
-    """One tunnel, kept up between `start` and `stop`. `up` is set while it carries; `fault` is the last one."""
+    """One tunnel, kept up between `start` and `stop`. `up` is set while it is open; `fault` is the last one."""
 
     record: Record
     changed: Callable[[], None] = lambda: None
@@ -83,7 +83,7 @@ class Tunnel:
         self.up.clear()
 
     async def until_up(self, within_s: float = UP_WITHIN_S) -> None:
-        """Wait until it carries.
+        """Wait until it is open.
 
         Raises:
             Problem: it failed first; or it took too long.
@@ -184,7 +184,7 @@ def _write(path: Path, document: object) -> None:
 
 
 def forget(home: Path, device: str) -> bool:
-    """Have it no longer kept; False if there was none."""
+    """Stop keeping a tunnel; False if there was none."""
     path = path_of(home, device)
     known = path.exists()
     path.unlink(missing_ok=True)
@@ -205,7 +205,7 @@ def records(home: Path) -> dict[str, Record | str]:
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """How a kept tunnel is: `up`, `down` (with fault and hint), or `connecting`."""
+    """The condition of a kept tunnel: `up`, `down` (with fault and hint), or `connecting`."""
 
     state: str
     since_s: int
@@ -215,7 +215,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def conditions(home: Path) -> dict[str, Condition]:
-    """Return what the running keeper last wrote; empty while there is none."""
+    """Return the conditions that the running keeper last wrote; empty while there is none."""
     try:
         return msgspec.json.decode((home / STATE_FILE).read_bytes(), type=dict[str, Condition])
     except (FileNotFoundError, msgspec.DecodeError):

@@ -1,7 +1,7 @@
-"""How this program is typed where its lines are read, and the one way in which the command line prints sentences.
+"""The command line of this program as its reader must type it, and the only way to print sentences here.
 
-Sentences name commands as documents do, `starloom submit ...`; here they become lines that work when pasted. What is
-not the product's own words (answers, outputs, JSON) must not pass through here. Imports nothing heavy.
+Sentences name commands as documents do, `starloom submit ...`; here they become lines that work when pasted. Texts
+that are not the product's own (answers, outputs, JSON) must not pass through here. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from starloom.program import NAME
 
 
 def program() -> str:
-    """Return what a shell in the current folder needs to run this program; quoted, so it may be several words."""
+    """Return the words that run this program from a shell in the current folder, quoted."""
     script = installed.script()
     if not script.exists():
         return installed.anywhere()

@@ -1,4 +1,4 @@
-"""Reads what people type for values: `k=v`, `k:=JSON`, durations. Raises a `Problem` for what cannot be meant."""
+"""Values that people type: `k=v`, `k:=JSON`, durations. Raises a `Problem` for invalid ones."""
 
 from __future__ import annotations
 

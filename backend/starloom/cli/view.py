@@ -120,7 +120,7 @@ class View:
         return presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
 
     def needs_person(self) -> bool:
-        """Say whether it asks for attention and nothing in it can move by itself."""
+        """Return whether it asks for attention and no task of it can move without a person."""
         if self.final:
             return False
         if self.state in (ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED):

@@ -1,4 +1,4 @@
-"""The figures of a device as a terminal says them: now, and from where to where in the last hour. Pure."""
+"""The figures of a device as text for a terminal: the current value, and the range of the last hour. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follows a constellation by its event log until it ends, or until only a person can move it.
+"""The watch of a constellation by its event log until it ends, or until only a person can move it.
 
 The log is read by long poll from the last number seen, so a cut loses nothing. A hub that stays away ends the watch
 as unreachable, never as a success.
@@ -49,7 +49,7 @@ def follow(
 ) -> Iterator[Batch]:
     """Yield batches after applying them to `view`, until its state is final or it needs a person.
 
-    `quiet` is called once whenever nothing has happened for `SETTLE_S`: the moment to say what it waits for.
+    `quiet` is called once whenever nothing has happened for `SETTLE_S`, to print the reason of the waiting.
 
     Raises:
         Problem: the hub refused, or it was away for longer than `outage_s`.
@@ -93,6 +93,6 @@ def follow(
 
 
 def outcome(view: View) -> Exit:
-    """Return the exit code of what was watched; only a final state is a result."""
+    """Return the exit code of a watch; only a final state is a result."""
     code = exit_of_state(view.state)
     return Exit.ATTENTION if code is None else code

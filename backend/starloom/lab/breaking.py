@@ -1,4 +1,4 @@
-"""Does faults to an installation and takes them back. Decides neither when nor whether what follows is right."""
+"""The injection of faults into an installation, and their end. Decides neither their time nor the verdict."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from starloom_protocol.plan.scenario import FaultDoc
 
 SIGNS: Final = {Target.HUB: "starloom.app", Target.WORKER: "starloom.jobs.worker", Target.REDIS: "valkey-server"}
-"""By what the supervisor's children are known."""
+"""The signs in a command by which the supervisor's children are known."""
 
 
 class Impossible(Exception):
-    """The fault cannot happen now: what it should hit is not there."""
+    """The fault cannot happen now: its target is not there."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Breaker:
         """Carry out a fault; `holder` is the device that it hits if it names none.
 
         Raises:
-            Impossible: what it should hit is dead or gone.
+            Impossible: its target is dead or gone.
         """
         broken = Broken(fault)
         if fault.target in (Target.DEVICE, Target.LINK):
@@ -157,13 +157,13 @@ def size_of(fault: FaultDoc) -> float:
 
 
 def told(broken: Broken) -> str:
-    """Return a fault as a sentence's beginning: `the link of north is cut`."""
+    """Return a fault as the beginning of a sentence: `the link of north is cut`."""
     fault = broken.fault
     return sentence(fault.target, fault.kind, broken.device, size_of(fault))
 
 
 def sentence(target: Target, kind: Kind, device: str, size_s: float) -> str:
-    """Return what is broken, and how, in words."""
+    """Return a fault in words: its target and its kind."""
     what = f"the {target}"
     if target is Target.DEVICE:
         what = f"the agent of {device}"

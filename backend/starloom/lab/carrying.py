@@ -1,6 +1,6 @@
-"""Carries out one scenario on an installation: asks, breaks each thing when its time has come, waits for the end.
+"""The run of one scenario on an installation: submit the request, inject each fault in its time, wait for the end.
 
-Owns when a fault happens and when it is over. The whole takes at most `expect.within_s` and what faults last.
+Owns the time of each fault and its end. The whole takes at most `expect.within_s` and the duration of the faults.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from starloom_protocol.vocabulary import FINAL_TASK_STATES
 TURN_S: Final = 0.02
 STOP_S: Final = 10.0
 SETTLED_S: Final = 0.5
-"""How long a constellation that waits for a person must stay so: what is on its way may still come."""
+"""The time for which a constellation must wait for a person before it counts as waiting: events may be on their way."""
 
 
 @dataclass
 class Told:
-    """Everything that is worth telling of one run."""
+    """The full report of one run."""
 
     scenario: Scenario
     constellation: str
@@ -104,7 +104,7 @@ class Run:
                 self._do(due, now)
 
     def before_asking(self) -> None:
-        """Do what is to be broken when the request comes."""
+        """Inject the faults that are due when the request comes."""
         for due in self.dues:
             if due.fault.at.after_s == 0:
                 self._do(due, time.monotonic())
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def lasts(self) -> bool:
-        """Say whether a fault has still to come or to end."""
+        """Return whether a fault has still to come or to end."""
         return any(not due.done for due in self.dues)
 
     @property
@@ -160,7 +160,7 @@ class Run:
 
 
 def carry_out(scenario: Scenario, installation: Installation, heard: Callable[[Line], None] | None = None) -> Told:
-    """Carry out a scenario on an installation that is started; `heard` is told each line of its story as it comes.
+    """Carry out a scenario on a started installation; `heard` is called with each line of its story as it comes.
 
     Raises:
         Problem: the hub took neither words nor plan.
@@ -192,12 +192,12 @@ def carry_out(scenario: Scenario, installation: Installation, heard: Callable[[L
 
 
 def told_of(fault: FaultDoc) -> str:
-    """Return a fault that did not happen, with the place it was meant for."""
+    """Return in words a fault that did not happen, with its intended target."""
     return told(Broken(fault, device=fault.device or ""))
 
 
 def _body(scenario: Scenario, post: Callable[..., Any]) -> dict[str, Any]:
-    """Return what is asked for; what words mean is looked at first, and its hash approves this very plan."""
+    """Return the body of the request; words are previewed first, and the hash approves exactly that plan."""
     if scenario.plan is not None:
         return {"plan": scenario.plan}
     preview = post("/constellations/preview", {"request": scenario.request})
@@ -228,14 +228,14 @@ def _until_end(run: Run) -> float:
 
 
 def _may_end(run: Run, rested_at: float, now: float) -> bool:
-    """Say whether nothing is expected any more: a final state is the end, also of faults whose time cannot come."""
+    """Return whether nothing more is expected: a final state is the end, also of faults that were never due."""
     if run.view is not None and run.view.final:
         return not any(due.broken is not None and not due.done for due in run.dues) or now - rested_at > SETTLED_S
     return not run.lasts and now - rested_at > SETTLED_S
 
 
 def _take(run: Run, wait_s: float) -> bool:
-    """Take what the follower has read; say whether there was anything."""
+    """Take the events that the follower has read; return whether there were any new ones."""
     if run.view is None and run.follower.accepted is not None:
         run.view, run.accepted_at = View(run.follower.accepted), time.monotonic()
     try:
@@ -251,7 +251,7 @@ def _take(run: Run, wait_s: float) -> bool:
 
 
 def _finish_notes(run: Run, view: View) -> None:
-    """Wait until the log has every fault, so that the constellation's feed shows what was done to it."""
+    """Wait until the log has every fault, so that the constellation's feed shows them."""
     deadline = time.monotonic() + STOP_S
     while time.monotonic() < deadline:
         _take(run, TURN_S)

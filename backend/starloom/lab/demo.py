@@ -1,8 +1,8 @@
 """The sample of `make run`: draws the pictures, runs two demo devices, asks, injects the one fault, shows the answer.
 
-A process of its own under `starloom up`. It talks to the hub like anyone: REST with the local token. Its agents are
-real `starloom-agent` processes; the phone's link runs through the fault proxy. Nothing waits for a fixed time but the
-phone's announced two seconds off.
+A process of its own under `starloom up`. It uses the hub like any client: REST with the local token. Its agents are
+real `starloom-agent` processes; the phone's link runs through the fault proxy. Nothing waits for a fixed time except
+the phone's announced two seconds off.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ POLL_S = 10.0
 
 @dataclass(frozen=True)
 class Choices:
-    """What the sample was asked for."""
+    """The options of the sample."""
 
     home: Path
     once: bool
@@ -85,7 +85,7 @@ class Sample:
             Problem: a device cannot join, or the hub is away.
         """
         await self._prepare(drawing)
-        # What words mean is looked at first; its hash says that this very plan is approved.
+        # The words are previewed first; the hash of the preview approves exactly that plan.
         preview = await asyncio.to_thread(self._client.post, "/constellations/preview", {"request": self._words})
         if not preview["plan_hash"]:
             raise _stopped(f"the words were not understood: {preview['understood']['said']}", "See `starloom recipes`.")
@@ -143,7 +143,7 @@ class Sample:
         await device.start()
 
     async def _start_link(self, name: str) -> FaultProxy:
-        """Listen on the port of the last time where it is free, so that the device finds its hub again by itself."""
+        """Listen on the port of the last run if it is free, so that the device reconnects to its hub without help."""
         host, _, port = self._address.url.rpartition("//")[2].partition(":")
         link = FaultProxy(host, int(port or 80))
         path = self._places.phone.parent / f"{name}.port"
@@ -181,7 +181,7 @@ class Sample:
         return " ".join(dict.fromkeys(waiting)) or "see the page"
 
     async def _break(self, view: View) -> None:
-        """Ask the lab, as anyone may, to kill the phone's agent for two seconds, in the middle of `send.3`."""
+        """Ask the lab by its API to kill the phone's agent for two seconds, in the middle of `send.3`."""
         phone = self._devices[PHONE]
         while (upload := upload_of(view, self._places.phone)) is None:
             await self._screen.changed()
@@ -200,7 +200,7 @@ class Sample:
     async def _until_alone(self, view: View) -> None:
         """Wait until `digest` and the sends beside `send.3` are done; orders to the phone are held meanwhile.
 
-        What was ordered before the hold shows as running within moments, so a short quiet says there is nothing.
+        Tasks ordered before the hold show as running within moments, so after a short quiet there are none.
         """
         loop = asyncio.get_running_loop()
         quiet_since: float | None = None
@@ -231,7 +231,7 @@ class Sample:
         return int(outcome(view))
 
     async def tell_next(self) -> None:
-        """Say where the page is and what to try; the service goes on, also where the sample could not."""
+        """Print the address of the page and suggestions; the service goes on, even if the sample could not."""
         link = (await asyncio.to_thread(self._client.create, "/sign-in-links", {}))["url"]
         told = (self._address.url, str(link), hub_option(self._choices.home))
         await asyncio.to_thread(self._screen.tell_next, *told)

@@ -1,7 +1,7 @@
 """`make demo-check`: the sample in a temporary home, as a stranger runs it, and everything `sample.md` says asserted.
 
-Compares files byte by byte on disk, counts started attempts in the three ledgers, and looks for what outlived the
-service. Prints each assertion and ends with one line of JSON.
+Compares files byte by byte on disk, counts started attempts in the three ledgers, and looks for processes that outlived
+the service. Prints each assertion and ends with one line of JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FOLDERS, PICTURES, EQUAL = 8, 24, 3
 
 
 class Checker:
-    """Collects assertions; all are made, so that one run shows all that is wrong."""
+    """Collects assertions; all of them are made, so that one run shows every failure."""
 
     def __init__(self) -> None:
         self.failed: list[str] = []
@@ -83,7 +83,7 @@ def check(home: Path, code: int, said: str, wall_s: float) -> tuple[Checker, dic
     it.that(repeated == {CUT_TASK: 2}, f"by the three ledgers only {CUT_TASK} was started twice ({repeated})")
     it.that(figures["succeeded"], "the constellation succeeded")
     it.that(figures["task_s"] > figures["wall_s"], f"task times {figures['task_s']} s > wall {figures['wall_s']} s")
-    # How long it took says as much about the machine as about the sample: shown, not asserted.
+    # The duration depends on the machine as much as on the sample: shown, not asserted.
     print(f"  note  {figures['wall_s']} s from agents online; the aim is under 15 s on an idle machine", flush=True)
     it.that(figures["nonzero_sleeps"] == 0, "no task of the plan sleeps")
     return it, figures

@@ -1,7 +1,7 @@
 """One simulated device of this process: its agent, its link through a fault proxy, its clock. Breaks and heals it.
 
-What breaks is real: signals to the agent, a proxy in its link, a limit on the size of its files, a clock that is wrong.
-Decides neither when nor whether; knows no hub.
+The faults are real: signals to the agent, a proxy in its link, a limit on the size of its files, a wrong clock.
+Decides neither the time nor the choice of a fault; knows no hub.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class DemoDevice:
 
     @property
     def can(self) -> dict[str, list[str]]:
-        """What can be broken of it on this machine."""
+        """The faults that are possible on this machine: target -> kinds."""
         found = {target: list(CAN[target]) for target in (FaultTarget.DEVICE, FaultTarget.LINK)}
         if not hasattr(psutil.Process, "rlimit"):  # Linux alone limits another process
             found[FaultTarget.DEVICE].remove(FaultKind.DISK_FULL)
@@ -69,17 +69,17 @@ class DemoDevice:
         await self._child.start()
 
     async def stop(self) -> None:
-        """End the agent and its link, whatever is broken of them."""
+        """End the agent and its link, also while they are broken."""
         for wound in self._wounds:
             _go_on(wound)
         await self._child.stop(STOP_S)
         await self.proxy.stop()
 
     async def wound(self, target: FaultTarget, kind: FaultKind, size_s: float, for_s: float) -> tuple[Wound, str]:
-        """Break it; return what to heal, and what was done in words.
+        """Break it; return the wound to heal, and a sentence about it.
 
         Raises:
-            Impossible: its agent is dead already, or gone in this moment.
+            Impossible: its agent is dead already, or ended at this moment.
         """
         wound = Wound(target, kind, size_s)
         said = self.told_next or f"{sentence(target, kind, self.name, size_s)}, for {for_s:g} s"
@@ -95,7 +95,7 @@ class DemoDevice:
         return wound, said
 
     async def heal(self, wound: Wound) -> str:
-        """Take a fault back; others that last stay. Return what is so now, in words."""
+        """End a fault; others that last stay. Return the new state in words."""
         self._wounds.remove(wound)
         if wound.target is FaultTarget.LINK:
             self._heal_link()

@@ -1,4 +1,4 @@
-"""What the sample shows: its steps, the constellation as it runs, the fault, the answer. Draws; decides nothing."""
+"""The screen of the sample: its steps, the running constellation, the fault, the answer. Draws; decides nothing."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class DemoScreen:
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Say what was done and how long it took."""
+        """Print a step and its duration, after the block that does it."""
         began = time.monotonic()
         yield
         self.told(what, time.monotonic() - began)
 
     def told(self, what: str, took_s: float) -> None:
-        """Say how long something took that was done meanwhile."""
+        """Print a step that has been done already, and its duration."""
         self._console.print(f"  {what}: {took_s:.1f} s")
 
     def introduce(self, words: str, *, fault: bool) -> None:
-        """Say what will happen, what is real in it and what is not."""
+        """Print the request, and which parts of the sample are real."""
         self._names = self._ask_names()
         self._console.print()
         self._console.print(Text(f"“{words}”", style="bold"))
@@ -79,7 +79,7 @@ class DemoScreen:
         self._console.print(self._picture(view))
 
     def draw(self, fresh: Sequence[Event]) -> None:
-        """Show what has changed."""
+        """Show the changes."""
         self._change.set()
         self._change = asyncio.Event()
         view = self._view

@@ -1,4 +1,4 @@
-"""What the hub asks the lab: what became of a fault, and runs of scenarios. Joins the two; breaks nothing itself."""
+"""The lab as the hub sees it: reports of faults, and runs of scenarios. Joins the two; breaks nothing."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ class Desk:
         self.close = runs.close
 
     async def report(self, fault: LabFault, names: Mapping[str, str], now_ms: int) -> list[dict[str, Any]]:
-        """Return what became of the work that a fault met."""
+        """Return the report on the work that a fault affected."""
         return await report(self._log, fault, names, now_ms)

@@ -1,6 +1,6 @@
-"""How often work was really begun, counted from the devices' own ledgers: what the hub believes is not asked.
+"""The number of times that work was really begun, counted in the devices' own ledgers, independent of the hub.
 
-Reads the ledgers; `Effects` itself is plain data. Whether a count is right is the verdict's to say.
+Reads the ledgers; `Effects` itself is plain data. The verdict, not this module, decides whether a count is right.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What became of the work that a fault met: the story from the fault on, and how often each task was begun.
+"""The report on the work that a fault affected: the story from the fault on, and how often each task was begun.
 
 Reads the log of the constellations that the fault names. Counts are those of the log: a device writes a beginning into
 its ledger before it begins, and reports it, also after a crash.
@@ -22,13 +22,13 @@ EVENTS_MOST: Final = 20_000
 
 
 class Events(Protocol):
-    """Where the log is read."""
+    """The part of the log that is read here."""
 
     async def events(self, stream: str, after: int, limit: int) -> list[bytes]: ...
 
 
 class _Met:
-    """One constellation as its log tells it."""
+    """One constellation by its log."""
 
     def __init__(self, fault: LabFault, names: Mapping[str, str]) -> None:
         self.story = Story(began_ms=fault.began_ms or fault.asked_ms)
@@ -76,7 +76,7 @@ class _Met:
 
 
 async def report(log: Events, fault: LabFault, names: Mapping[str, str], now_ms: int) -> list[dict[str, Any]]:
-    """Return for each constellation that the fault met its story as lines, and the beginnings of what it met."""
+    """Return the story and the counted beginnings of each constellation that the fault affected."""
     return [await _one(log, fault, names, name, now_ms) for name in fault.constellations]
 
 

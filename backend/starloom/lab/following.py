@@ -1,6 +1,6 @@
-"""Asks the hub for a scenario's constellation and reads its log, from a thread of its own: a hub may stand still.
+"""The follower: submits a scenario's request and reads its log, in a thread of its own, because a hub may be frozen.
 
-Hands events over by a queue. A hub that is away is asked again; nothing is decided here.
+Passes events on by a queue. A hub that is away is asked again; nothing is decided here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AWAY_S = 0.1
 
 
 class Follower:
-    """Runs between `start` and `stop`; `refused` is why the request was not taken, if it was not."""
+    """Runs between `start` and `stop`; `refused` is the problem of a request that was refused."""
 
     def __init__(self, client: Client, body: dict[str, Any]) -> None:
         self.events: queue.Queue[list[Event]] = queue.Queue()
@@ -38,13 +38,13 @@ class Follower:
         self._thread.start()
 
     def note(self, sentence: str) -> None:
-        """Let the log say that this was broken, as soon as there is a hub to say it to."""
+        """Note in the log that this was broken, as soon as a hub is there."""
         self._untold += 1
         self._notes.put(sentence)
 
     @property
     def told(self) -> bool:
-        """Say whether every note is in the log."""
+        """Return whether every note is in the log."""
         return self._untold == 0
 
     def stop(self, within_s: float) -> None:
@@ -94,5 +94,5 @@ class Follower:
 
 
 def may_pass(problem: Problem) -> bool:
-    """Say whether asking again can help: the hub is away, or one of its parts is, rather than the request wrong."""
+    """Return whether asking again can help: the hub or one of its parts is away, rather than the request wrong."""
     return problem.exit_code is Exit.UNREACHABLE or int(problem.document.get("status") or 0) >= 500

@@ -1,7 +1,7 @@
-"""Does to simulated devices what somebody asked the hub for: waits for orders, breaks, heals in time, reports each.
+"""The host of simulated devices: waits for the hub's orders, breaks devices, heals them in time, reports each fault.
 
-A client of the REST API like any other. What is broken here is healed in time also while the hub is away; the reports
-follow when it is back.
+A client of the REST API like any other. A fault ends in time even while the hub is away; the reports follow when it is
+back.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Host:
             return
         self._heal[fault] = asyncio.Event()
         if order["state"] == "active" or order["healing"]:
-            # Another program had begun it, whose devices have ended with it; or nobody had.
+            # Another program had begun it, whose devices have ended with it; or none had.
             work = self._report(
                 fault, "ended", "it was over before this program took it up", failed=not order["began_at"]
             )
@@ -114,7 +114,7 @@ class Host:
         return await device.heal(wound)
 
     async def _report(self, fault: str, what: str, note: str, *, failed: bool = False) -> None:
-        """Say it until the hub has heard it; one that does not know the fault any more needs no report."""
+        """Report until the hub has received it; a hub that no longer knows the fault needs no report."""
         while True:
             try:
                 async with self._reporting:

@@ -1,6 +1,6 @@
-"""Follows the requests on one HTTP/1.1 connection as bytes go by: heads, bodies by length, an upgrade. Pure.
+"""A reader of the requests on one HTTP/1.1 connection in passing: heads, bodies by length, an upgrade. Pure.
 
-Rewrites `Host` to a given value and touches nothing else; every byte given comes out again in order.
+Rewrites `Host` to a given value and changes nothing else; every other byte comes out again in order.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Piece:
 
 
 class HeadReader:
-    """The state of one connection. After an upgrade, or anything that is not HTTP/1.1, all passes as it is.
+    """The state of one connection. After an upgrade, or anything that is not HTTP/1.1, all bytes pass unchanged.
 
-    With `raw` all does from its first byte: where no head is to be expected, none must be waited for.
+    With `raw` they do from the first byte: without an expected head, none must be waited for.
     """
 
     def __init__(self, host: str, *, raw: bool = False) -> None:
@@ -39,7 +39,7 @@ class HeadReader:
         self._upgraded = False
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        """Yield what can be passed on now; an unfinished head is kept until it is whole."""
+        """Yield the pieces that can be passed on now; an unfinished head is kept until it is whole."""
         data = self._held + data
         self._held = b""
         while data:

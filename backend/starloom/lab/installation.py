@@ -1,7 +1,7 @@
 """A whole installation for one scenario: hub, Redis and worker under their supervisor, simulated devices, their links.
 
 Everything is started and ended here, by process id, from the thread that made it (a child ends with that thread).
-What is broken in it, and when, stands in `breaking` and `carrying`.
+Owns no faults: those are in `breaking`, their times in `carrying`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TIME_SCALE: Final = 10
 """Leases and graces are divided by it: a device counts as gone after two seconds."""
 
 PROGRAMS: Final = ("sleep", "true", "false", "touch", "date", "echo", "cat")
-"""What `shell.run` may call on a device of the lab, with any arguments."""
+"""The programs that `shell.run` may call on a device of the lab, with any arguments."""
 
 _GRANT_ALL: Final = """\
 import json, sys
@@ -110,7 +110,7 @@ class Installation:
             self._client = None
 
     def left_over(self) -> list[str]:
-        """Return what still runs with this home, which must be nothing after `close`."""
+        """Return the processes that still run with this home; after `close` there must be none."""
         return list(left_over(self.home))
 
     def new_client(self) -> Client:
@@ -175,7 +175,7 @@ class Installation:
         set_clock(self._clock(name), by_s)
 
     def fill_disk(self, name: str, *, full: bool) -> None:
-        """Let no file of the agent and of what it starts from now on grow (EFBIG), or let them again."""
+        """Forbid the files of the agent and of its new processes to grow (EFBIG), or allow it again."""
         process = self.agent(name)
         if process is not None:
             _, most = process.rlimit(psutil.RLIMIT_FSIZE)
@@ -237,7 +237,7 @@ class Installation:
             time.sleep(STEP_S)
 
     def _spawn(self, argv: Sequence[str], log: str) -> subprocess.Popen[bytes]:
-        """Start a process whose words come here by a pipe: its own disk may be full."""
+        """Start a process whose output comes here by a pipe, because its own disk may be full."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
         process = subprocess.Popen(
             argv,
@@ -272,7 +272,7 @@ def _pump(process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process as its owner would, also one that is stopped; by force if it does not listen."""
+    """End a process as its owner would, also a frozen one; by force if it does not react."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGCONT)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 async def patiently(call: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
-    """Return what the call returns, or raise what it raises; who is cancelled meanwhile leaves its thread behind."""
+    """Return the result of the call, or raise its exception; a cancelled caller leaves the thread behind."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
 
@@ -31,7 +31,7 @@ async def patiently(call: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
             finish = _raising(answer, error)
         else:
             finish = _giving(answer, found)
-        # A loop that has ended meanwhile has nobody who waits.
+        # If the loop has ended meanwhile, no caller waits.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, finish)
 

@@ -1,7 +1,7 @@
-"""Finds ports of loopback for servers that are killed and come back at the same place. Reserves nothing.
+"""Free loopback ports for servers that are killed and start again at the same port. Reserves nothing.
 
-They lie below those that systems give to outgoing connections: a client that dials while its server is dead could
-otherwise be given that very port and find itself at the other end.
+They lie below the ports that systems give to outgoing connections: a client that dials while its server is dead could
+otherwise be given that same port and connect to itself.
 """
 
 from __future__ import annotations

@@ -32,12 +32,12 @@ class Traffic:
 
 
 class _Cut(Exception):
-    """The bytes up to here were let through; the link ends now."""
+    """The allowed bytes have passed; the link ends now."""
 
 
 @dataclass
 class _Direction:
-    """The frames that one side of an upgraded connection says."""
+    """The frames of one side of an upgraded connection."""
 
     frames: Frames
     mangler: Mangler
@@ -55,7 +55,7 @@ class _Pipe:
         self.down = _Direction(Frames(head=True), Mangler(draw))
 
     def reset(self) -> None:
-        """End both sides with RST, as a cable that is pulled ends nothing politely."""
+        """End both sides with RST, without an orderly close, like a pulled cable."""
         for writer in (self.client, self.target):
             raw = writer.transport.get_extra_info("socket")
             if raw is not None:
@@ -149,7 +149,7 @@ class FaultProxy:
     def hold_uploads(self, paths: frozenset[str], count: int) -> None:
         """Stop uploads to these paths when `count` of their body bytes have passed, and orders on upgraded sockets.
 
-        Sets `held`. Everything else, also what upgraded sockets say upwards, goes on.
+        Sets `held`. Everything else goes on, also the frames of upgraded sockets towards the target.
         """
         self._hold = (paths, count)
         self._held_open.clear()
@@ -161,7 +161,7 @@ class FaultProxy:
         self._drop_all()
 
     def heal(self) -> None:
-        """Take every fault back; connections that were reset stay gone."""
+        """End every fault; connections that were reset stay closed."""
         self._latency_s = self._jitter_s = 0.0
         self._cut_left = None
         self._refusing = False
@@ -295,7 +295,7 @@ class FaultProxy:
         return data
 
     def _mangled(self, direction: _Direction, data: bytes) -> bytes:
-        """Return what goes on of an upgraded connection's bytes: whole frames, or what became of them."""
+        """Return the bytes to pass on for those of an upgraded connection: whole frames, or their mangled form."""
         before = direction.mangler.hit
         passed = b"".join(direction.mangler.pass_on(frame, self._mangling) for frame in direction.frames.feed(data))
         self.mangled += direction.mangler.hit - before

@@ -54,7 +54,7 @@ class Upload:
 
 
 def upload_of(view: View, phone: Path) -> Upload | None:
-    """Return what `send.3` will send, once the plan knows its folder; the files are read from the phone's disk."""
+    """Return the upload of `send.3`, once the plan knows its folder; the files are read from the phone's disk."""
     item = view.record(f"item/{CUT_FAMILY}/{CUT_KEY}", Item)
     if item is None:
         return None
@@ -73,7 +73,7 @@ def _on_disk(phone: Path, path: Path) -> Path:
 
 @dataclass
 class Figures:
-    """What `make demo-check` ends with; see quality.md."""
+    """The figures that `make demo-check` prints at its end; see quality.md."""
 
     succeeded: bool
     answer_files: int
@@ -117,7 +117,7 @@ def sleeps_in(view: View) -> int:
 
 
 def evidence(view: View, events: list[Event], figures: Figures) -> dict[str, Any]:
-    """Return what a checker needs beside the disks and ledgers."""
+    """Return the data that a checker needs beside the disks and ledgers."""
     answer = view.answer
     return {
         "constellation": view.constellation,

@@ -16,10 +16,10 @@ from starloom_protocol.plan.scenario import Scenario
 def run_apart(scenario: Scenario, say: Callable[[str], None], heard: Callable[[Line], None] | None = None) -> Told:
     """Run a scenario in a folder of its own, which is kept only if the expectation was not met or something failed.
 
-    `heard` is told each line of the story as it comes.
+    `heard` is called with each line of the story as it comes.
 
     Raises:
-        Problem: the installation did not start, or the hub refused what was asked.
+        Problem: the installation did not start, or the hub refused the request.
     """
     # Not below a long path: that of a Unix socket must be short.
     home = Path(tempfile.mkdtemp(prefix="sl-lab-"))

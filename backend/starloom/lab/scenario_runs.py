@@ -1,7 +1,7 @@
-"""Scenarios that somebody runs from the page: each `starloom chaos run` as a process, one at a time, within bounds.
+"""Runs of scenarios from the page: each is a process `starloom chaos run`, one at a time, within bounds.
 
-The process makes an installation of its own and ends it. Here are its story as it comes and its verdict; runs are kept
-in memory, the latest `RUNS_KEPT` of them, and are gone with this process.
+The process makes an installation of its own and ends it. This module keeps its story as it comes and its verdict, in
+memory alone, for the latest `RUNS_KEPT` runs; they are lost with this process.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Run:
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
     def document(self) -> dict[str, Any]:
-        """Return the run as JSON has it; once it is told, the story stands in the order of its times."""
+        """Return the run as a JSON value; after the final report, its story is in the order of its times."""
         told = self.told or {}
         return {
             "id": self.id,
@@ -125,7 +125,7 @@ class ScenarioRuns:
         return self._find(scenario, run).document()
 
     async def stop(self, scenario: str, run: str) -> dict[str, Any]:
-        """End a run that goes on.
+        """End a run that is still going.
 
         Raises:
             KeyError: there is no such run.
@@ -137,7 +137,7 @@ class ScenarioRuns:
         return found.document()
 
     async def close(self) -> None:
-        """End what still runs."""
+        """End the run that is still going, if there is one."""
         for run in self._runs.values():
             run.stopping = run.stopping or not run.done.is_set()
             await _end(run, CLOSE_S)

@@ -1,7 +1,7 @@
-"""Runs a module whose wall clock is wrong by what a file says: `python -m starloom.lab.shifted FILE MODULE ARGS...`.
+"""A module run with a wall clock shifted by a file: `python -m starloom.lab.shifted FILE MODULE ARGS...`.
 
-The file holds one number of eight bytes, in seconds; who writes it moves the clock while the program runs. Only this
-process is fooled: not its children, and no monotonic clock, as on a machine whose owner set the date.
+The file holds one number of eight bytes, in seconds; writing it moves the clock while the program runs. Only this
+process is affected: not its children, and no monotonic clock, as on a machine whose owner set the date.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NUMBER: Final = struct.Struct("<d")
 
 
 def set_clock(path: Path, by_s: float) -> None:
-    """Move the clock of whoever runs with this file; makes the file if there is none."""
+    """Move the clock of the process that runs with this file; make the file if there is none."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_NUMBER.pack(by_s))
@@ -28,7 +28,7 @@ def set_clock(path: Path, by_s: float) -> None:
 
 
 def fool(path: Path) -> None:
-    """Make `time.time` and `time.time_ns` of this process wrong by what the file says from now on."""
+    """Shift `time.time` and `time.time_ns` of this process by the content of the file from now on."""
     with path.open("rb") as file:
         view = mmap.mmap(file.fileno(), _NUMBER.size, access=mmap.ACCESS_READ)
     real, real_ns = time.time, time.time_ns
@@ -43,7 +43,7 @@ def fool(path: Path) -> None:
 
 
 def main() -> None:
-    """Fool this process, then be the module."""
+    """Shift the clock of this process, then run the module."""
     path, module, *rest = sys.argv[1:]
     fool(Path(path))
     sys.argv = [module, *rest]

@@ -1,7 +1,7 @@
-"""Splits the bytes of one WebSocket direction into whole frames and does to them what a bad line would. Pure.
+"""Frames of one WebSocket direction: splits its bytes into whole frames and mangles them like a bad line. Pure.
 
-`kind` is one of the link faults that concern single frames; which frame is hit is drawn from the given randomness.
-Control frames (close, ping, pong) and the handshake pass as they are.
+`kind` is one of the link faults that concern single frames; the frames to hit are drawn from the given randomness.
+Control frames (close, ping, pong) and the handshake pass unchanged.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from starloom_protocol.lab_faults import FaultKind as Kind
 
 MANGLING = frozenset({Kind.DROP, Kind.DUPLICATE, Kind.REORDER, Kind.CORRUPT})
 SHARE = 1 / 3
-"""How many of the frames are hit: enough to be met soon, few enough that some sessions open."""
+"""The share of frames that are hit: enough to be hit soon, few enough that some sessions open."""
 
 HANDSHAKE = 2
-"""Frames of each direction that are neither corrupted nor held back: who hears another hub's key again and again gives
-up, and nothing follows a handshake's message that could overtake it."""
+"""Frames of each direction that are neither corrupted nor held back: an agent that sees another hub's key repeatedly
+gives up, and no message follows a handshake's message that could overtake it."""
 
 TURNED = 0x80
-"""The bit that is turned in one byte of a corrupted frame: what was UTF-8 is none any more, wherever it is.
+"""The bit that is flipped in one byte of a corrupted frame: its text is no longer UTF-8, wherever the byte is.
 
-A change that leaves a readable message of other content is what TLS is for; no agent could tell it from the truth.
+A change that leaves a readable message of other content is left to TLS; no agent could detect it.
 """
 
 _CONTROL = 0x08
@@ -37,7 +37,7 @@ class Frames:
         self._head = head
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what is whole: first the head of the answer (if there is one), then frame by frame."""
+        """Yield the complete parts: first the head of the answer (if there is one), then frame by frame."""
         self._held += data
         if self._head:
             head, found, rest = self._held.partition(b"\r\n\r\n")
@@ -67,7 +67,7 @@ def _payload_at(frame: bytes) -> int:
 
 
 class Mangler:
-    """What one direction does to its frames while a fault lasts; `hit` counts the frames it touched."""
+    """The mangling of one direction's frames while a fault lasts; `hit` counts the changed frames."""
 
     def __init__(self, draw: random.Random) -> None:
         self._draw = draw
@@ -76,7 +76,7 @@ class Mangler:
         self.hit = 0
 
     def pass_on(self, frame: bytes, kind: Kind | None) -> bytes:
-        """Return what goes over the line in place of the frame."""
+        """Return the bytes that replace the frame on the line."""
         late, self._late = self._late, None
         self._passed += 1
         if late is not None:

@@ -1,4 +1,4 @@
-"""What happened, in order: faults, what the engine did about them, the end. Pure: built from the log and from notes.
+"""The story of a run, in order: faults, reactions of the engine, the end. Pure: built from the log and from notes.
 
 Times are seconds since the hub accepted the request, or since a given moment.
 """
@@ -21,7 +21,7 @@ _QUIET: Final = (TaskState.WAITING, TaskState.READY, TaskState.LEASED)
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that happened; `kind` is fault, healed, engine or note."""
+    """One line of a story; `kind` is fault, healed, engine or note."""
 
     at_s: float
     kind: str
@@ -31,7 +31,7 @@ class Line:
 class Story:
     """Collects lines; at most `LINES_MAX` of the engine's, so that a plan of thousands of tasks can be read.
 
-    `heard` is told each line at once; in `lines` they stand by their times.
+    `heard` is called with each line at once; `lines` returns them in the order of their times.
     """
 
     def __init__(self, heard: Callable[[Line], None] | None = None, began_ms: int | None = None) -> None:
@@ -42,7 +42,7 @@ class Story:
         self._left_out = 0
 
     def note(self, at_ms: int, kind: str, text: str) -> None:
-        """Add what the lab itself did or saw at a time of this machine."""
+        """Add an action or observation of the lab at a time of this machine."""
         self._add(Line(self._since(at_ms), kind, text))
 
     def _add(self, line: Line) -> None:
@@ -51,7 +51,7 @@ class Story:
             self._heard(line)
 
     def read(self, events: Iterable[Event], devices: Mapping[str, str]) -> None:
-        """Add what events of the constellation are worth."""
+        """Add the lines for events of the constellation."""
         for event in events:
             if self._began_ms is None:
                 self._began_ms = event.at_ms
@@ -72,7 +72,7 @@ class Story:
         return [asdict(line) for line in self.lines()]
 
     def text(self) -> str:
-        """Return the story as a person reads it: faults stand out."""
+        """Return the story as text for a person: faults stand out."""
         marks = {FAULT: "FAULT ", HEALED: "over  ", ENGINE: "      ", NOTE: "      "}
         return "\n".join(f"{line.at_s:7.2f} s  {marks[line.kind]}{line.text}" for line in self.lines())
 

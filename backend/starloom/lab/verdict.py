@@ -10,7 +10,7 @@ from starloom_protocol.vocabulary import Repeatability
 
 
 def state_of(view: View) -> str:
-    """Return the state as `expect.state` names it: `waiting` where nothing moves before a person decides."""
+    """Return the state as `expect.state` names it: `waiting` if nothing moves until a person decides."""
     return WAITING if view.needs_person() else str(view.state)
 
 
@@ -24,7 +24,7 @@ def _kinds(view: View) -> dict[str, Repeatability]:
 
 
 def misses(expect: ExpectDoc, view: View, effects: Effects, took_s: float, not_done: list[str]) -> list[str]:
-    """Return every way in which what happened is not what was expected; none means that it was met.
+    """Return every difference from the expectation; an empty list means that it was met.
 
     `not_done` are faults that did not happen: a scenario that broke nothing proves nothing.
     """

@@ -1,6 +1,6 @@
 """The fixed words of a brief: what Starloom is, the plan language in short, two plans that work, how to answer.
 
-Text only. A test holds the plans against the language and the tools, so what a stranger's model is taught stays true.
+Text only. A test checks the plans against the language and the tools, so that the text stays true.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The recipes there are: the built-in ones, read once from the folder beside the checkout or inside the wheel."""
+"""The catalogue of the built-in recipes, read once from the folder beside the checkout or inside the wheel."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def load_catalogue(folder: Path | None = None) -> Catalogue:
 
 
 def param_title(name: str, param: ParamDoc) -> str:
-    """Return what a form calls a parameter."""
+    """Return the label of a parameter in a form."""
     return param.title or name.replace("_", " ").capitalize()
 
 

@@ -1,7 +1,7 @@
-"""Words that make a request more than one thing: negations, exceptions, second clauses, and words that name nothing.
+"""Words that make a request more than one command: negations, exceptions, second clauses, and words that name nothing.
 
-Owns the lists of such words and the question whether a piece of a request has one. Quoted text is a name and is never
-looked into. Pure.
+Owns the lists of such words and the search for them in a piece of a request. Quoted text is a name and is never
+searched. Pure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the planner knows of the devices: a plain picture, taken from the fleet's entities. Decides nothing."""
+"""The devices as the planner sees them: a plain view of the fleet's entities. Decides nothing."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class DeviceSeen:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The labels and the parts of the name, lower case, plurals as singulars: what people may call it by."""
+        """The words by which people may call it: its labels and the parts of its name, in lower case and singular."""
         parts = _WORD.findall(self.name.casefold())
         return frozenset({*(label.casefold() for label in self.labels), *map(singular, parts)})
 
     def can(self, needs: tuple[str, ...]) -> bool:
-        """Say whether it offers all these tools; one that it has never told anything about may."""
+        """Return whether it offers all these tools; a device that has never sent an offer may."""
         return not self.tools or all(tool in self.tools for tool in needs)
 
 
 @dataclass(frozen=True)
 class FleetView:
-    """All devices, by name; the entities behind them, by id, for what placement decides."""
+    """All devices, by name; the entities behind them, by id, for placement."""
 
     devices: tuple[DeviceSeen, ...] = ()
     records: Mapping[str, Device] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class FleetView:
         return self._able[key]
 
     def known_names(self) -> list[str]:
-        """Return names and ids, as plans may name them."""
+        """Return the names and ids that plans may use."""
         return [*(device.name for device in self.devices), *(device.id for device in self.devices)]
 
     def known_tools(self) -> dict[str, Repeatability]:
@@ -101,7 +101,7 @@ class FleetView:
         return known
 
     def known_signatures(self) -> dict[str, Signature]:
-        """Return what every offered tool takes and gives."""
+        """Return the signature of every offered tool."""
         return signatures_of(offer for tools in self._different for offer in tools.values())
 
     @cached_property

@@ -71,7 +71,7 @@ class Filled:
 
 
 def card(recipe: Recipe, fleet: FleetView) -> dict[str, Any]:
-    """Return what the gallery shows of a recipe on this fleet, as a JSON value."""
+    """Return the gallery's card of a recipe on this fleet, as a JSON value."""
     return {
         "demo": _demo(recipe, fleet),
         "purpose": recipe.purpose.value if recipe.purpose else None,
@@ -81,7 +81,7 @@ def card(recipe: Recipe, fleet: FleetView) -> dict[str, Any]:
 
 
 def _demo(recipe: Recipe, fleet: FleetView) -> dict[str, Any] | None:
-    """Return how a recipe is tried with the demo devices that are here; None where it is not made for them.
+    """Return the trial of a recipe with the demo devices that are here; None if it is not made for them.
 
     `words` are empty while no demo device is in reach.
     """

@@ -1,7 +1,7 @@
-"""All recipes there are at this moment: the built-in ones and those that people saved here, as one catalogue.
+"""The library of all current recipes: the built-in ones and those that people saved here, as one catalogue.
 
-Pure over the entities it is given. A saved recipe goes before a built-in one of the same name: a hub that is updated
-must not take away what a person relies on.
+Pure over the given entities. A saved recipe takes precedence over a built-in one of the same name, because an update
+of the hub must not take away a recipe that a person relies on.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def versions_in(entities: Mapping[str, bytes]) -> list[RecipeVersion]:
 def listed(recipe: Recipe, *, built_in: bool) -> dict[str, Any]:
     """Return a recipe's line in the list.
 
-    `clock`: all its values have defaults and it never asks, so that a schedule can run it with nobody there.
+    `clock`: all its values have defaults and it never asks, so that a schedule can run it unattended.
     """
     given = all(param.optional or param.default is not None for param in recipe.params.values())
     clock = given and not RISKY_EFFECTS & set(recipe.effects)

@@ -1,8 +1,8 @@
-"""Words against recipes: exact, near or none - a pure function, fast enough to answer as one types.
+"""The match of words with recipes: exact, near or none - a pure function, fast enough to answer during typing.
 
-Exact: a phrase fits wholly, every required parameter is filled, and every value looks like what it should be; a word
-that could be anything fills a slot only where the phrase around it leaves no doubt. Near: at most three candidates with
-what is filled and what is missing; it never starts anything. None: the nearest recipes, for a person to look at.
+Exact: a phrase fits wholly, every required parameter is filled, and every value looks like one of its type; an
+ambiguous word fills a slot only if the phrase around it leaves no doubt. Near: at most three candidates with their
+filled and missing values; a near match never starts anything. None: the nearest recipes, for a person to look at.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Match(StrEnum):
 
 @dataclass(frozen=True)
 class Missing:
-    """A parameter that still needs a value: what a form asks for, and why the words did not do."""
+    """A parameter that still needs a value: the question of a form, and why the words did not suffice."""
 
     name: str
     type: str
@@ -105,9 +105,9 @@ class _Fit:
     literals: int
     order: int
     sure: bool
-    """Nothing of it needs a person's look: every value is there and looks like what it should be."""
+    """Whether no person needs to look at it: every value is there and looks like one of its type."""
     unsaid: bool
-    """All that is missing was not said at all, rather than said in words that did not do."""
+    """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -117,7 +117,7 @@ class _Fit:
 def match(
     words: str, recipes: Sequence[Recipe], fleet: FleetView, *, params: Mapping[str, Any] | None = None
 ) -> Matched:
-    """Say which recipe the words mean; `params` were given beside them and win over what the words say."""
+    """Return the recipe that the words mean; `params` were given beside them and take precedence over the words."""
     said = request_words(words)
     given = {name: value for name, value in (params or {}).items() if value is not None}
     if not said or len(said) > WORDS_MOST:

@@ -19,7 +19,7 @@ _AND = "and"
 
 
 def mentioned(recipe: Recipe, phrases: Iterable[Phrase], said: Sequence[Word], fleet: FleetView) -> dict[str, Taken]:
-    """Return what the devices named in the words fill of this recipe."""
+    """Return the parameters of this recipe that the devices named in the words fill."""
     places = _places(recipe, phrases)
     known = {word for words in places.values() for word in words}
     taken: dict[str, Taken] = {}

@@ -1,6 +1,6 @@
-"""What comes back from somebody's assistant: the plan in the middle of its prose, and faults as text to paste back.
+"""The answer of a person's assistant: the plan in the middle of its prose, and faults as text to paste back.
 
-Pure and bounded. Nothing of the text is an instruction to the hub: it is searched for one document, which is then
+Pure and bounded. No part of the text is an instruction to the hub: it is searched for one document, which is then
 checked like any other plan.
 """
 
@@ -44,7 +44,7 @@ def find_plan(answer: str) -> Pasted:
         if _is_plan(block.text):
             return block
     if blocks:
-        # None reads as a plan: the first that is meant as one has the fault that is worth telling.
+        # None reads as a plan: the fault of the first that is meant as one is reported.
         return next((block for block in blocks if "tasks" in block.text), blocks[0])
     bare = _bare(answer)
     if bare:

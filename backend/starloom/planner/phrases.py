@@ -1,7 +1,7 @@
-"""A phrase with {slots} against words: which words would stand in which slot. Pure, and linear enough to type along.
+"""The comparison of a phrase with {slots} and words: the words for each slot. Pure, and fast enough during typing.
 
 Both are compared word by word without case, punctuation at word ends, articles, and politeness; quotes and backticks
-keep their words together. A word of a phrase counts by what it says: *duplicates* much, *up* little, *of* hardly.
+keep their words together. A word of a phrase counts by its meaning: *duplicates* much, *up* little, *of* hardly.
 """
 
 from __future__ import annotations
@@ -112,12 +112,12 @@ class Phrase:
 
     @cached_property
     def telling(self) -> frozenset[str]:
-        """The words of its own that say what it is about."""
+        """Its own words that carry its meaning."""
         return frozenset(form for form in self.literals if form not in _SMALL and form not in _PARTICLES)
 
     @cached_property
     def says(self) -> float:
-        """How much its own words say: one for each that tells something, half for a particle."""
+        """The weight of its own words: one for each word with a meaning, half for a particle."""
         return len(self.telling) + sum(form in _PARTICLES for form in set(self.literals)) / 2
 
     def before(self, slot: str) -> str:
@@ -241,7 +241,7 @@ def typed(words: Sequence[Word]) -> str:
 def overlap(phrase: Phrase, words: list[Word]) -> float:
     """Return 0..1: how much of the phrase's own words the request has, and how little it has besides.
 
-    Small words count little, and without one that tells something they are nothing: *what is* says nothing of disks.
+    Small words count little, and nothing without a word that carries meaning: *what is* does not mean disks.
     """
     own = set(phrase.literals)
     said = {form for word in words for form in word.forms}

@@ -1,4 +1,4 @@
-"""A recipe and values become a lowered plan, checked against the fleet as it is; every fault at once."""
+"""Planning: a recipe and values become a lowered plan, checked against the current fleet; every fault at once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from starloom_protocol.plan import PlanCheck, Recipe, built_in_results, recipe_p
 def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetView) -> PlanCheck:
     """Return the plan that these values make, or all faults with their places (`params.source`, `plan.tasks[2]` ...).
 
-    The tools are checked against the fleet only for their repeatability and what they give: a tool that no device
-    offers yet is a task that waits and says so, not a fault of the recipe.
+    The tools are checked against the fleet only for their repeatability and results: a tool that no device offers yet
+    makes a waiting task with a reason, not a fault of the recipe.
     """
     offered = fleet.known_tools()
     return recipe_plan(
@@ -26,6 +26,6 @@ def plan_recipe(recipe: Recipe, params: Mapping[str, Any], fleet: FleetView) -> 
 
 
 def _tolerant(offered: Mapping[str, Any], recipe: Recipe) -> dict[str, Any] | None:
-    """Return the known tools, or None where the recipe uses one that is not offered by anyone now."""
+    """Return the known tools, or None if the recipe uses one that no device offers now."""
     used = {task.get("tool") for task in recipe.plan.get("tasks", []) if isinstance(task, dict)} - {None}
     return dict(offered) if used <= set(offered) else None

@@ -1,6 +1,6 @@
-"""What a lowered plan would do before it runs: per task the device with its reason, effects, what is missing.
+"""The preview of a lowered plan: for each task the device with its reason, the effects, and the missing grants.
 
-Pure; starts nothing. Placement decides here as it does in the engine, on the fleet as it is at this moment.
+Pure; starts nothing. Placement decides here as it does in the engine, on the current fleet.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FILES_WRITE = "files:write"
 _ANY = Selector()
 _CANDIDATES_MOST = 20
 _CANDIDATES_OF_PLAN_MOST = 20_000
-"""Devices looked at that are listed, for a task and for a whole plan; the longer the plan, the fewer for each task."""
+"""The most candidates listed for a task and for a whole plan; the longer the plan, the fewer for each task."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Preview:
 
     @property
     def missing(self) -> tuple[MissingGrant, ...]:
-        """Every grant once, whatever number of tasks needs it."""
+        """The missing grants, each once, however many tasks need it."""
         found = {(item.device, item.line): item for task in self.tasks for item in task.missing}
         return tuple(found.values())
 
@@ -142,9 +142,9 @@ def _plain_task(task: TaskPreview) -> dict[str, Any]:
 
 
 def preview(plan: LoweredPlan, fleet: FleetView, *, words: bool = False, by: str = "") -> Preview:
-    """Return what would happen with this plan on this fleet, if `by` asked for it; `words`: in words.
+    """Return the preview of this plan on this fleet, if `by` asked for it; `words`: it was asked for in words.
 
-    It asks for an approval exactly where submitting it would wait for one.
+    It asks for an approval exactly if its submission would wait for one.
     """
     placed = _core_fleet(fleet)
     after: dict[str, dict[str, None]] = {spec.id: {} for spec in plan.specs}
@@ -180,7 +180,7 @@ def _about_secrets(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet
 
 
 def _core_fleet(fleet: FleetView) -> Fleet:
-    """Return the fleet in the form in which placement looks at it; all slots free, because nothing runs yet."""
+    """Return the fleet in the form that placement reads; all slots are free, because nothing runs yet."""
     made = Fleet("fleet")
     made.devices.update(fleet.records)
     made.standing.update(fleet.standing)
@@ -191,7 +191,7 @@ def _core_fleet(fleet: FleetView) -> Fleet:
 
 @dataclass(frozen=True)
 class _Placed:
-    """Where tasks of one demand go: `device` in words, the ids of the chosen, and all that were looked at.
+    """The placement of the tasks of one demand: `device` in words, the ids of the chosen, and all candidates.
 
     For a group over devices, `passed_over` are the ids that it leaves out though they offer its tools, and `off`
     sentences on devices that are off, and `demos` the names of demonstration devices that real ones replace.
@@ -250,7 +250,7 @@ def _task(
     group = over.devices if over is not None else None
     placed = places.of(spec, over, needs)
     devices = placed.devices
-    # The owner of a group's every device has to grant; of devices that none was chosen of, a few are enough.
+    # Every device of a group needs its owner's grant; where no device was chosen, a few examples are enough.
     lacking = placed.looked if group else placed.looked[: places.most] if not devices else []
     left_out = tuple(_missing(spec, spec.tool, [], list(placed.passed_over), fleet)) if placed.passed_over else ()
     offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(spec.tool)) is not None]
@@ -284,7 +284,7 @@ def _task(
 
 
 def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
-    """Return for what a group runs, in words."""
+    """Return the items or devices of a group, in words."""
     root = specs.get(spec.family or spec.id, spec)
     if spec.for_each is None or root.for_each is None:
         return None
@@ -344,7 +344,7 @@ def _fitting(over: ForEach, fleet: Fleet) -> list[Device]:
 
 
 def _off(over: ForEach, fleet: Fleet) -> Iterable[str]:
-    """Yield what becomes of the devices that a group would be made for if they were not off."""
+    """Yield sentences about the devices that a group would include if they were not off."""
     becomes = "the answer says since when" if over.when_off == REPORT else "it is left out"
     for device in _fitting(over, fleet):
         if is_off(device):

@@ -1,4 +1,4 @@
-"""Writes `docs/recipes.md` from the heads of the built-in recipes. `--check` exits 1 when the page is stale.
+"""The generator of `docs/recipes.md` from the heads of the built-in recipes. `--check` exits 1 if the page is stale.
 
 A recipe's paragraph is the comment above its name; phrases, parameters, grants, effects and answer are its own.
 """

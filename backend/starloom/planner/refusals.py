@@ -1,4 +1,4 @@
-"""Words that no recipe takes exactly: the sentence that says so, and requests that would work on this person's devices.
+"""Refusals of words that no recipe takes exactly: the sentence, and requests that would work on these devices.
 
 Owns the texts of `request_ambiguous` and `request_not_understood`, for the preview, the submission and the job alike.
 """
@@ -15,7 +15,7 @@ EXAMPLES = 3
 
 
 def refused(found: Matched, fleet: FleetView) -> Fault:
-    """Return why these words start nothing, and the way on."""
+    """Return the fault of words that start nothing, with its remedy."""
     if found.outcome is Match.NEAR:
         return _fault(Code.REQUEST_AMBIGUOUS, _may_mean(found.candidates))
     nearest = ", ".join(candidate.title for candidate in found.candidates)
@@ -24,7 +24,7 @@ def refused(found: Matched, fleet: FleetView) -> Fault:
 
 
 def what_to_ask(fleet: FleetView) -> str:
-    """Return in two sentences what can be asked here, with examples."""
+    """Return two sentences about possible requests here, with examples."""
     shown = ", ".join(f"*{words}*" for words in examples(fleet))
     first = "Starloom looks after your devices, copies and checks files between them, and runs work on them."
     if not shown:

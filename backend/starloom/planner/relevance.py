@@ -1,4 +1,4 @@
-"""How near a tool is to a request: by the words that both have, then by what most plans are made of.
+"""The relevance of a tool to a request: by the words that both have, then by `USUAL`.
 
 Used wherever not all tools fit, so that none is left out by its place in the alphabet. Pure.
 """
@@ -17,12 +17,12 @@ USUAL: Final = word_set(
     "artifact.put data.merge data.table disk.usage fs.find fs.read fs.write log.search notify process.list python.run"
     " service.status shell.run system.info wait.until"
 )
-"""What most plans are made of, whatever a request says."""
+"""The tools that most plans use, whatever the request."""
 _IDLE = word_set("a all an and are at by for from have how in is it its me my of on one or the to what which with")
 
 
 def spoken(text: str) -> set[str]:
-    """Return the words of a text that say something, plurals as singulars."""
+    """Return the meaningful words of a text, plurals as singulars."""
     return {singular(word) for word in _WORD.findall(text.casefold()) if word not in _IDLE}
 
 

@@ -1,6 +1,6 @@
-"""Which secret a plan would give to which device, before it runs; what is not set, and where one is not taken.
+"""The flow of secrets in a plan before it runs: the devices of each, unset secrets, and places that take none.
 
-Pure: it sees names and who may receive them. There is no value in this room.
+Pure: it sees names and their allowed receivers, never a value.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SecretFlow:
 
 
 def access_of(secrets: Mapping[str, Secret]) -> Access:
-    """Return what is known of secrets in the form in which placement looks at it."""
+    """Return the metadata of secrets in the form that placement reads."""
     made = Access("access")
     made.secrets.update(secrets)
     return made

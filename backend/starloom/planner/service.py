@@ -1,6 +1,6 @@
-"""One object for the edge and the jobs: recipes, matching, planning and preview on the fleet as it is now.
+"""The planner as one object for the edge and the jobs: recipes, matching, planning and preview on the current fleet.
 
-It holds no state of its own; the fleet and the saved recipes are asked for at each call.
+It holds no state of its own; the fleet and the saved recipes are read at each call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from starloom_protocol.wording import quoted
 
 
 class Planning:
-    """`fleet` and `saved` return what is now; quick, because previews are made while a person types."""
+    """`fleet` and `saved` return the current ones; quickly, because previews are made while a person types."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Planning:
         return plan_recipe(recipe, params, self._fleet())
 
     def refused(self, found: Matched) -> Fault:
-        """Return why words that were understood so start nothing."""
+        """Return the fault of words with this match, which start nothing."""
         return refused(found, self._fleet())
 
     def examples(self) -> tuple[str, ...]:
@@ -63,11 +63,11 @@ class Planning:
         return examples(self._fleet())
 
     def preview(self, plan: LoweredPlan, *, words: bool = False, by: str = "") -> dict[str, Any]:
-        """Return what a plan that `by` asks for would do now, as a JSON value; `words`: it was asked for in words."""
+        """Return the preview of a plan that `by` asks for, as a JSON value; `words`: it was asked for in words."""
         return preview(plan, self._fleet(), words=words, by=by).plain()
 
     def brief(self, words: str) -> Brief:
-        """Return what somebody's own assistant needs to write a plan for these words."""
+        """Return the brief with which a person's own assistant writes a plan for these words."""
         return brief(words, self._fleet(), self._catalogue.all())
 
     def recipes(self) -> list[dict[str, Any]]:

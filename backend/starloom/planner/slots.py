@@ -1,7 +1,7 @@
-"""What a slot of a phrase takes from words, by its type: a device by name or class, a path, a number, a command ...
+"""The values that a slot of a phrase takes from words, by its type: a device by name or class, a path, a number ...
 
-Pure. A slot takes its words wholly or says why not, and how sure it is that they are what its type says; it never
-guesses between two devices, and takes no negation, exception or second clause.
+Pure. A slot takes its words wholly or says why not, and with which trust in their type; it never guesses between two
+devices, and takes no negation, exception or second clause.
 """
 
 from __future__ import annotations
@@ -84,22 +84,22 @@ _TRUE, _FALSE = frozenset({"yes", "true", "on"}), frozenset({"no", "false", "off
 
 
 class Trust(IntEnum):
-    """How sure it is that words are what the type of a slot says."""
+    """The certainty that words have the type of a slot."""
 
     DOUBTFUL = 0
-    """They may be; a person has to say so."""
+    """They may have it; a person has to confirm."""
     PLAIN = 1
-    """Nothing speaks against it, and the phrase around them has to speak for it."""
+    """Nothing contradicts it, and the phrase around them has to support it."""
     SURE = 2
     """They look like nothing else."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a slot made of words: a value, or why there is none, with the devices to choose from.
+    """The result of a slot for words: a value, or the reason why there is none, with the devices to choose from.
 
-    `wanted` is how many of them the words ask for (*two machines*), 0 where they do not count. `like_none` says that
-    the words resemble nothing that such a slot takes, `bare` that no quotes hold a command together.
+    `wanted` is the number of devices that the words ask for (*two machines*), 0 if they give none. `like_none`: the
+    words resemble no value of such a slot; `bare`: no quotes hold a command together.
     """
 
     value: Any = None

@@ -1,4 +1,4 @@
-"""A tool in one line, as a brief lists it: arguments with their types, effects, who offers it, what it gives back.
+"""A tool in one line, as a brief lists it: arguments with their types, effects, devices, fields of the result.
 
 Pure. Names and titles come from devices, so every text is quoted or cut to what cannot end a fenced block.
 """
@@ -44,7 +44,7 @@ def signature(offer: ToolOffer) -> str:
 
 
 def description(offer: ToolOffer, most: int = ABOUT_CHARS) -> str:
-    """Return what the tool says of its arguments, cut."""
+    """Return the tool's own description of its arguments, cut."""
     schema = parse(offer.args)
     found = _resolved(schema, schema) if isinstance(schema, dict) else {}
     about = found.get("description")
@@ -52,7 +52,7 @@ def description(offer: ToolOffer, most: int = ABOUT_CHARS) -> str:
 
 
 def pointers(recipes: Iterable[Recipe]) -> dict[str, list[str]]:
-    """Return for each tool the pointers into its output that recipes use: known to be there, not all there are."""
+    """Return for each tool the pointers into its output that recipes use: they exist, but are not all pointers."""
     found: dict[str, dict[str, None]] = {}
     for recipe in recipes:
         tasks = [task for task in recipe.plan.get("tasks", []) if isinstance(task, dict)]

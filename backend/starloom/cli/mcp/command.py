@@ -32,7 +32,7 @@ def mcp(
         Path | None, typer.Option("--token-file", help="With --http: its token; ~/.config/starloom/mcp-token.")
     ] = None,
 ) -> None:
-    """Offer this hub to an assistant (Model Context Protocol). It may look and ask; it approves nothing."""
+    """Offer this hub to an assistant (Model Context Protocol). It may read and submit; it cannot approve."""
     if run.as_json:
         raise usage("this speaks MCP on its output", "Leave out --json.")
     if importlib.util.find_spec("mcp") is None:
@@ -61,7 +61,7 @@ def mcp(
 
 
 def describe(events: list[Event], devices: Mapping[str, str]) -> list[str]:
-    """Return events as lines, as `starloom watch` has them."""
+    """Return events as lines, like `starloom watch`."""
     from starloom.cli.constellation_text import Changes
 
     changes = Changes(dict(devices))

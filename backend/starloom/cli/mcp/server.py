@@ -1,4 +1,4 @@
-"""The tools as an MCP server has them: names, what they may do, what is told to the assistant. Needs `starloom[mcp]`.
+"""The tools of the MCP server: their names, hints and descriptions for the assistant. Needs `starloom[mcp]`.
 
 Imported only when such a server is started. Decides nothing: the hub does.
 """
@@ -70,12 +70,12 @@ def build(tools: Tools) -> MCPServer[Any]:
 
     @server.resource("starloom://constellations/{constellation}", title="Constellation", mime_type="application/json")
     def constellation_now(constellation: str) -> str:
-        """A constellation as it is: tasks, dependencies, versions, answer."""
+        """The current state of a constellation: tasks, dependencies, versions, answer."""
         return canonical(_refusing(tools.snapshot)(constellation))
 
     @server.prompt(title="Plan for Starloom")
     def plan(request: str) -> str:
-        """What is needed to write a plan for a request: language, devices, tools, examples."""
+        """All information for writing a plan for a request: language, devices, tools, examples."""
         with_brief: str = _refusing(tools.brief)(request)
         return with_brief
 

@@ -1,7 +1,7 @@
-"""What the tools of `starloom mcp` do, over the REST API like any other client. Knows nothing of MCP.
+"""The work of the tools of `starloom mcp`, over the REST API like any other client. Knows nothing of MCP.
 
-There is no tool that approves: what needs a person comes back with the link for that person. Each request says that it
-acts for an assistant, so the hub itself holds what a person decides. What comes from devices is data, and says so.
+No tool approves: a request that needs a person returns the link for that person. Each request says that it acts for an
+assistant, so the hub itself holds decisions back for a person. Texts from devices are data, and marked as such.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Describe = Callable[[list[Event], Mapping[str, str]], list[str]]
 
 
 class Tools:
-    """`find` says where the hub is at each call: it may have been started anew since."""
+    """The tools. `find` returns the address of the hub at each call, because the hub may have been restarted."""
 
     def __init__(
         self,
@@ -88,13 +88,13 @@ class Tools:
         return {"note": _DATA, **found}
 
     def why(self, constellation: str, task: str | None = None) -> dict[str, Any]:
-        """Return why it, or one of its tasks, stands where it stands."""
+        """Return why it, or one of its tasks, does not move."""
         with self._hub() as hub:
             found: dict[str, Any] = hub.get(f"/constellations/{constellation}/why", task_id=task)
         return {"note": _DATA, **found}
 
     def result(self, constellation: str) -> dict[str, Any]:
-        """Return the answer; values that are too long for a conversation are left at the hub, and say so."""
+        """Return the answer; values too long for a conversation are left at the hub, with a note."""
         with self._hub() as hub:
             found = hub.get(f"/constellations/{constellation}/result")
             page = _page(hub, constellation)
@@ -102,7 +102,7 @@ class Tools:
         return {"note": _DATA, **found, "items": items, "page": page}
 
     def watch(self, constellation: str, after: int = 0, wait_s: float = 20.0) -> dict[str, Any]:
-        """Return what happened after an event's number; wait for its end, or a person's turn, at most `wait_s`."""
+        """Return the events after a number; wait for the end, or for a person's turn, at most `wait_s`."""
         deadline = self._now() + max(0.0, min(wait_s, WAIT_MOST_S))
         lines: list[str] = []
         with self._hub() as hub:
@@ -141,7 +141,7 @@ class Tools:
         recipe: str | None = None,
         params: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Return what would run; for words that no recipe fits, how to write a plan for them."""
+        """Return the plan that would run; for words without a recipe, how to write a plan for them."""
         with self._hub() as hub:
             found = hub.post("/constellations/preview", _asked(request, plan, recipe, params))
             if not found.get("tasks"):
@@ -191,7 +191,7 @@ class Tools:
     def propose_edit(
         self, constellation: str, operations: list[dict[str, Any]], reason: str, base_version: int | None = None
     ) -> dict[str, Any]:
-        """Change a constellation that runs, if that does no more than read and write; else say it to a person."""
+        """Change a running constellation, if the change only reads and writes; else propose it to a person."""
         with self._hub() as hub:
             page = _page(hub, constellation)
             version = base_version

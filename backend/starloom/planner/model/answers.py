@@ -1,7 +1,7 @@
-"""What a model may answer at each stage, as JSON Schema: the very schema that both wires declare.
+"""The answers of a model at each stage, as JSON Schema: the same schema that both wires declare.
 
-Says as much as a server that decodes by it needs to write a right plan, and never less than the plan language takes:
-what a value means is judged by the same checks as anybody's plan.
+Precise enough for a server that decodes by it to write a valid plan, and never narrower than the plan language: the
+meaning of a value is judged by the same checks as any other plan.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Schema = dict[str, Any]
 
 
 class Stage(StrEnum):
-    """What a model is asked for."""
+    """The stage at which a model is asked."""
 
     PLANNING = "planning"
     REVIEWING = "reviewing"
@@ -32,7 +32,7 @@ _OP: Final[Schema] = {"type": "string", "enum": list(Op)}
 
 
 def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
-    """Return a closed object; a name that ends in `_` is a word of Python."""
+    """Return a closed object; a name that ends in `_` is a keyword of Python."""
     named = {name.removesuffix("_"): schema for name, schema in properties.items()}
     return {"type": "object", "properties": named, "required": list(required), "additionalProperties": False}
 

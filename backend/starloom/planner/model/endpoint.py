@@ -1,6 +1,6 @@
-"""Where the owner's model is and how it may be reached: address, name, wire format, key, limits. Opens no socket.
+"""The endpoint of the owner's model: address, name, wire format, key, limits. Opens no socket.
 
-Only the owner sets it, in the hub's settings; nothing that a model, a device or a page says changes where is dialled.
+Only the owner sets it, in the hub's settings; no message of a model, a device or a page changes the address.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ANTHROPIC_HOST = "api.anthropic.com"
 
 
 class Wire(StrEnum):
-    """Which wire format the endpoint speaks."""
+    """The wire format of the endpoint."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -32,7 +32,7 @@ class Wire(StrEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may take. `call_s` is the whole of it, however slowly bytes drip in."""
+    """The limits of one call. `call_s` is for the whole call, however slowly bytes arrive."""
 
     connect_s: float = 10.0
     call_s: float = 120.0
@@ -57,7 +57,7 @@ class Endpoint:
 
     @property
     def local(self) -> bool:
-        """Whether it is on this machine, where a call costs no money, whatever its model is called."""
+        """Whether it is on this machine, where a call costs no money, whatever the name of its model."""
         return _is_near(urlsplit(self.url).hostname or "")
 
 

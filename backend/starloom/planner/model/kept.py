@@ -1,7 +1,7 @@
 """The model that the owner set in the page: a 0600 file beside the hub's data, read at each use.
 
-The hub's own settings win whole: where they name an endpoint, nothing of this is used, so that a key kept here never
-goes to an address that was set elsewhere. A key is kept in a file of its own and never read back to anybody.
+The hub's own settings win as a whole: if they name an endpoint, nothing of this is used, so that a key kept here never
+goes to an address that was set elsewhere. A key is kept in a file of its own and never shown again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PREFIX: Final = "STARLOOM_LLM_"
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the page has set; `key_file` is a name in the same folder, empty where there is no key."""
+    """The settings made in the page; `key_file` is a name in the same folder, empty if there is no key."""
 
     url: str
     model: str
@@ -35,13 +35,13 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def folder_of(environment: Mapping[str, str]) -> Path | None:
-    """Return the folder by a worker's variables, or None where it knows no home."""
+    """Return the folder by a worker's variables, or None if they name no home."""
     home = environment.get("STARLOOM_SHARED") or environment.get("STARLOOM_HOME")
     return Path(home).expanduser() / "model" if home else None
 
 
 def kept_in(folder: Path) -> Kept | None:
-    """Return what is kept, or None.
+    """Return the kept settings, or None.
 
     Raises:
         ModelFault: the file cannot be read.
@@ -55,12 +55,12 @@ def kept_in(folder: Path) -> Kept | None:
 
 
 def in_force(environment: Mapping[str, str], folder: Path | None) -> Mapping[str, str]:
-    """Return the variables that count: those given where they name an endpoint, else those of the page.
+    """Return the variables in force: the given ones if they name an endpoint, else those of the page.
 
-    A budget and the limits of a call that are given hold for the page's model too.
+    A given budget and given limits of a call apply to the page's model too.
 
     Raises:
-        ModelFault: what is kept cannot be read.
+        ModelFault: the kept settings cannot be read.
     """
     if environment.get(URL, "").strip() or folder is None:
         return environment
@@ -69,7 +69,7 @@ def in_force(environment: Mapping[str, str], folder: Path | None) -> Mapping[str
 
 
 def variables(kept: Kept, folder: Path) -> dict[str, str]:
-    """Return what is kept as the variables that `endpoint` and `spending` read."""
+    """Return the kept settings as the variables that `endpoint` and `spending` read."""
     told = {
         "URL": kept.url,
         "MODEL": kept.model,

@@ -1,7 +1,7 @@
 """The conversation that ends in a plan, a question or a plain fault: ask, check, and at most two repairs.
 
-A model's plan is checked like anybody's and has less right than a person's: it may not set its own approval aside,
-use a secret, or name a tool or device that is not there. What the engine finds is mended in the same two repairs.
+A model's plan is checked like any other and has fewer rights than a person's: it may not waive its own approval, use a
+secret, or name a missing tool or device. Faults that the engine finds are mended in the same two repairs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Conversation:
         self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
 
     async def plan(self) -> Planned:
-        """Ask and, where the answer has faults, have it mended; never an empty plan."""
+        """Ask and, if the answer has faults, have them mended; never return an empty plan."""
         while True:
             try:
                 await self._pay(None)
@@ -84,7 +84,7 @@ class Conversation:
             self._tell(found)
 
     async def mend(self, faults: Sequence[Fault]) -> Planned:
-        """Have the last plan mended of what the engine found; the fault itself when no repair is left."""
+        """Have the engine's faults in the last plan mended; return the fault itself when no repair is left."""
         if not self._repairs:
             return _given_up(faults)
         self._tell(faults)
@@ -127,7 +127,7 @@ class Conversation:
 
 
 def _beyond_a_model(document: Mapping[str, Any], plan: LoweredPlan | None) -> list[Fault]:
-    """Return what only a person may write into a plan."""
+    """Return the parts of a plan that only a person may write."""
     faults = []
     if plan is not None and not plan.specs:
         faults.append(Fault(code=Code.PLAN_INVALID, place="plan.tasks", reason="the plan has no tasks"))
@@ -153,7 +153,7 @@ def _holds_secret(value: object) -> bool:
 
 
 def _echo(reply: Reply) -> str:
-    """Return what the model said, for its own memory; never empty, because the wire formats refuse that."""
+    """Return the model's reply for the next turns; never empty, because the wire formats refuse that."""
     return reply.text[:ECHO_CHARS].strip() or json.dumps({"kind": "cannot", "text": ""})
 
 

@@ -1,4 +1,4 @@
-"""What a model is to the planner: instructions and turns in, one reply out. Knows no wire and no library."""
+"""The planner's interface of a model: instructions and turns in, one reply out. Knows no wire and no library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starloom_protocol.vocabulary import CODES, Code
 
 
 class ModelFault(Exception):
-    """The model gave nothing to work with; `fault` is for the person who asked. Never holds a key."""
+    """The model gave no usable reply; `fault` is for the person who asked. Never holds a key."""
 
     def __init__(self, code: Code, reason: str) -> None:
         super().__init__(reason)
@@ -29,7 +29,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back.
+    """The reply of a model.
 
     `micros` is its price in millionths of a dollar, 0 where that is not known; `cut` says that the model stopped at its
     length limit; `refused`, that it would not answer.

@@ -1,6 +1,6 @@
-"""What is sent to a model, part by part: exactly these texts leave the machine, and Settings shows them.
+"""The prompt of a model, part by part: exactly these texts leave the machine, and Settings shows them.
 
-Devices are told by name, system and labels, tools by name, title, effects and arguments. No ids, keys, grants,
+A device is described by name, system and labels, a tool by name, title, effects and arguments. No ids, keys, grants,
 addresses, files or results are in a planning prompt.
 """
 
@@ -52,7 +52,7 @@ ARGS_BYTES_MOST = 2048
 
 @dataclass(frozen=True)
 class PromptPart:
-    """One part of what is sent: its title for people, and the exact text."""
+    """One part of a prompt: its title for people, and the exact text."""
 
     title: str
     text: str
@@ -87,7 +87,7 @@ def planning_parts(
 
 
 def recipe_line(recipe: Recipe, candidate: Candidate) -> str:
-    """Return one line for a recipe: what it does, its parameters, and the values that the words gave."""
+    """Return one line for a recipe: its title, its parameters, and the values found in the words."""
     params = {
         name: {
             "default": param.default,
@@ -120,8 +120,8 @@ def device_lines(fleet: FleetView) -> list[str]:
 def tool_lines(fleet: FleetView, words: str, needed: Collection[str] = ()) -> list[str]:
     """Return one line a tool, with the devices that offer it and its arguments where they are short enough.
 
-    Where there are too many, those that most plans are made of, those that are needed and the nearest to the words
-    stay; a last line says which were left out.
+    If there are too many, the usual tools, the needed ones and those nearest to the words stay; a last line names those
+    that were left out.
     """
     offered: dict[str, tuple[ToolOffer, list[str]]] = {}
     for seen in fleet.devices[:DEVICES_MOST]:

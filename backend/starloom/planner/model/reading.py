@@ -1,6 +1,6 @@
 """A model's reply becomes a plan document, a question, a refusal, or faults to mend. Text is data: nothing is run.
 
-Forgiving about what surrounds the JSON (prose, fences), strict about what is in it.
+Lenient about the text around the JSON (prose, fences), strict about its content.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def read_reply(reply: Reply) -> Read:
 def _object_in(text: str) -> dict[str, Any] | Fault:
     """Return the one JSON object in a text, which may stand between prose or in a fence.
 
-    The first object that has something to say is taken and is then read strictly, as any document is: no names
-    twice, no numbers that JSON does not know, not too deep.
+    The first object with content is taken and then read strictly, like any document: no names twice, no numbers that
+    JSON does not know, not too deep.
     """
     decoder = json.JSONDecoder()
     start, tries = text.find("{"), 0

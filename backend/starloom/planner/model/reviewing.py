@@ -1,6 +1,6 @@
-"""A model looks at how tasks ended and proposes an edit, no change, or a wish that a person is told of.
+"""The review of ended tasks by a model, which proposes an edit, no change, or a wish for a person to read.
 
-Messages of tools are data and are cut short. What an edit may do is judged by the engine; this only reads the answer.
+Messages of tools are data and are cut short. The engine judges what an edit may do; this only reads the answer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Operations, each an object with one key: {"add_task": TASK}, {"remove_task": {"i
 
 @dataclass(frozen=True)
 class TaskSeen:
-    """One task as a reviewer sees it; `detail` is what its tool said."""
+    """One task as a reviewer sees it; `detail` is the message of its tool."""
 
     id: str
     tool: str
@@ -60,7 +60,7 @@ class TaskSeen:
 
 @dataclass(frozen=True)
 class Review:
-    """What came of it. Without operations nothing changes; `wish` is told to a person, `ask` puts the edit to one."""
+    """The result of a review. Without operations nothing changes; `wish` is shown to a person, `ask` asks one."""
 
     operations: tuple[EditOperation, ...] = ()
     reason: str = ""
@@ -69,7 +69,7 @@ class Review:
 
 
 class ReviewTalk:
-    """One review with one model: `look` first, `mend` with what the engine refused, two repairs together."""
+    """One review with one model: `look` first, then `mend` with the engine's refusals; two repairs together."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class ReviewTalk:
         self._turns = [Turn("starloom", "\n\n".join(part.text for part in self.parts[1:]))]
 
     async def look(self) -> Review:
-        """Ask; every failure of the model is no change, with its reason."""
+        """Ask the model; every failure of it becomes no change, with its reason."""
         while True:
             try:
                 await self._pay(None)
@@ -119,7 +119,7 @@ class ReviewTalk:
             self._tell(faults)
 
     async def mend(self, faults: Sequence[Fault]) -> Review:
-        """Ask again about what the engine refused; what stays too wide is put to a person, once."""
+        """Ask again about the engine's refusals; an edit that remains too wide is put to a person, once."""
         if not self._repairs:
             wide = all(fault.code is Code.NEEDS_APPROVAL for fault in faults)
             last, self._last = self._last, None

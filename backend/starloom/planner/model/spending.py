@@ -1,4 +1,4 @@
-"""What a call of a model costs and whether it may be made: asked before each call, told after it."""
+"""Spending on a model: whether a call may be made, asked before it, and its cost, recorded after it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starloom.planner.model.port import ModelFault, Reply
 from starloom_protocol.vocabulary import Code
 
 Pay = Callable[[Reply | None], Awaitable[None]]
-"""Called before a call with None (refuses it by `ModelFault`) and after it with the reply (records what it took)."""
+"""Called before a call with None (refuses it by `ModelFault`) and after it with the reply (records its cost)."""
 
 TOKENS_PER_DAY = 1_000_000
 TOKENS_PER_CONSTELLATION = 200_000
@@ -23,7 +23,7 @@ async def free(_reply: Reply | None) -> None:
 
 @dataclass(frozen=True)
 class Spent:
-    """What was taken so far. Money is millionths of a dollar, where the price of the model is known."""
+    """The usage so far. Money is in millionths of a dollar, if the price of the model is known."""
 
     calls: int = 0
     tokens: int = 0
@@ -35,14 +35,14 @@ class Spent:
 
 @dataclass(frozen=True)
 class Budget:
-    """How much the owner's model may be used. None: money is not limited."""
+    """The budget of the owner's model. `micros_per_day` None: money is not limited."""
 
     tokens_per_day: int = TOKENS_PER_DAY
     tokens_per_constellation: int = TOKENS_PER_CONSTELLATION
     micros_per_day: int | None = None
 
     def need(self, today: Spent, here: Spent, micros_here: int | None = None) -> None:
-        """Return if another call may be made; `micros_here` is what the constellation's own budget allows it.
+        """Return if another call may be made; `micros_here` is the limit of the constellation's own budget.
 
         Raises:
             ModelFault: `model_budget`, naming which one is used up.
@@ -65,7 +65,7 @@ def budget_from(environment: Mapping[str, str]) -> Budget:
     """Return the budget that the owner has set by `STARLOOM_LLM_*`.
 
     Raises:
-        ModelFault: a number is none.
+        ModelFault: a value is not a number.
     """
     money = environment.get("STARLOOM_LLM_BUDGET_PER_DAY", "").strip()
     tokens = environment.get("STARLOOM_LLM_TOKENS_PER_DAY", "").strip()

@@ -45,10 +45,10 @@ from starloom_protocol.vocabulary import Code
 Resolve = Callable[[str, int], Awaitable[str]]
 
 BYTES_A_TOKEN = 3
-"""For texts whose tokens the endpoint does not count: English has four or five, code and other scripts fewer."""
+"""The estimate for texts whose tokens the endpoint does not count: English has 4 or 5, code and other scripts fewer."""
 
 _MISREAD = (AttributeError, KeyError, TypeError, ValueError)
-"""What the libraries raise where an endpoint sends JSON of another shape than its format promises."""
+"""The exceptions of the libraries for JSON of another shape than the wire format promises."""
 
 _ASKED_FOR = {
     Stage.PLANNING: "Give the plan, a recipe with its values, one question, or why it cannot be done.",
@@ -64,7 +64,7 @@ def _answer_tool(stage: Stage) -> ToolDefinition:
 
 
 class _TooMuch(Exception):
-    """The endpoint sends more, or something else, than an answer may be."""
+    """The endpoint sends more than an answer may have, or another type."""
 
 
 @cache
@@ -189,7 +189,7 @@ class WiredModel:
 
 
 def _model(endpoint: Endpoint, client: httpx2.AsyncClient) -> WireModel:
-    # Repeats and their budget are the planner's; a library that waits and tries again would hide both.
+    # The planner owns repeats and their budget; a library that waits and tries again would hide both.
     if endpoint.wire is Wire.ANTHROPIC:
         url = endpoint.url.removesuffix("/v1")
         anthropic = AsyncAnthropic(
